@@ -19,7 +19,7 @@ HERE: Final = LocalTrial()
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedBundle:
     """A bundle that may be published."""
 
     bundle: Bundle
@@ -34,7 +34,9 @@ class Checked:
         return PublishedBundle(bundle.revision, bundle.digest, 0, 1, at, source, bundle.built_at)
 
 
-def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> Checked:
+def check_bundle(
+    packed: bytes, path: str, settings: Settings, trial: Trial = HERE
+) -> CheckedBundle:
     """Check the file of a bundle, of which messages speak as `path`.
 
     One that was built for an OPA server alone is not evaluated here: each gate asks its own. Others
@@ -49,7 +51,7 @@ def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> 
     if bundle.engine == "opa":
         with wording_refusals():
             refuse_outside(bundle)
-        return Checked(bundle, packed, find_foreign(bundle, built_in))
+        return CheckedBundle(bundle, packed, find_foreign(bundle, built_in))
     evaluation = settings.evaluation.model_copy(update={"engine": "embedded"})
 
     def make(of: Bundle) -> RememberingEngine:
@@ -57,4 +59,4 @@ def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> 
 
     tried = trial.try_out(bundle, make, [], built_in)
     tried.engine.close()
-    return Checked(bundle, packed, tried.foreign)
+    return CheckedBundle(bundle, packed, tried.foreign)

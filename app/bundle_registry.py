@@ -1,4 +1,4 @@
-"""How a registry of policy bundles is asked: what flags, or settings, say of it."""
+"""The OCI registry of policy bundles, as flags or settings name it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from policies.clients.oci_registry import Registry
 
 
 @dataclass(frozen=True)
-class Names:
+class RegistryOptionNames:
     """What people call the three, for messages."""
 
     ca_file: str
@@ -18,14 +18,14 @@ class Names:
     password_file: str
 
 
-FLAGS: Final = Names("--ca-file", "--username", "--password-file")
-SETTINGS: Final = Names(
+FLAGS: Final = RegistryOptionNames("--ca-file", "--username", "--password-file")
+SETTINGS: Final = RegistryOptionNames(
     *(name_setting(f"bundles.source.{each}") for each in ("ca_file", "username", "password_file"))
 )
 
 
 def read_registry(
-    ca_file: Path | None, username: str, password_file: Path | None, named: Names
+    ca_file: Path | None, username: str, password_file: Path | None, named: RegistryOptionNames
 ) -> Registry:
     """Read the password, and see that the CA can be read.
 

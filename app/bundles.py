@@ -1,4 +1,4 @@
-"""The bundle in force in a process, and what it follows: file, ConfigMaps."""
+"""The bundle in force in a process, and what it follows: a file, or ConfigMaps."""
 
 import asyncio
 import os
@@ -23,12 +23,12 @@ from policies.trial.evaluation import LocalTrial, find_foreign
 from policies.trial.process import ProcessTrial
 
 
-def begin(
+def load_initial_bundle(
     settings: Settings,
     observe: Callable[[float], None] = lambda _: None,
     *,
     announces: bool = False,
-) -> "Beginning":
+) -> "InitialBundle":
     """Load the bundle of the settings, as the first in force.
 
     Raises:
@@ -39,10 +39,10 @@ def begin(
     source = FileSource(settings.bundle, keys) if settings.bundle else None
     bundle = source.read() if source else read_bundle(BUILT_IN_BUNDLE)
     make = partial(load_engine, evaluation=settings.evaluation, observe=observe)
-    return Beginning(settings, bundle, source, make, announces=announces)
+    return InitialBundle(settings, bundle, source, make, announces=announces)
 
 
-class Beginning:
+class InitialBundle:
     """What there is before the cluster is open: the first engine."""
 
     def __init__(

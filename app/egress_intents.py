@@ -1,4 +1,4 @@
-"""What the gate knows of egress, from the settings."""
+"""The settings of egress by which a gate judges intents, and the policy that closes a namespace."""
 
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ _CONTROL: Final = "sallyport-control"
 _log = structlog.get_logger(__name__)
 
 
-def ground_of(section: Egress, own: str) -> IntentSettings:
+def intent_settings_of(section: Egress, own: str) -> IntentSettings:
     """Give what intents are judged by when they are written; `own` is Sallyport's namespace.
 
     Raises:

@@ -1,6 +1,6 @@
-"""What the section `identity` comes to for those who ask Entra ID, or are told by it.
+"""Configures clients of Entra ID, and of those who report risk, by the section `identity`.
 
-Beside `app.processes.control.risk` the only part of the command line that knows `identity.clients`.
+Beside the modules of control the only part of this room that knows `identity.clients`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Tokens of Entra for what is not about identities: trouble with them is that one's own trouble."""
+"""Tokens of Entra ID for other clients: a failed sign-in is the client's own error."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack

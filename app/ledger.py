@@ -1,4 +1,4 @@
-"""Where the ledger is, for the commands that read it."""
+"""The ledger of the settings: its URL, its signing key, and a store that is open for reading."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -53,7 +53,7 @@ def cluster_id(settings: Settings, cluster: Cluster) -> Callable[[], str]:
     return (lambda: settings.cluster_id) if settings.cluster_id else cluster.identity
 
 
-async def known(cluster: Callable[[], str]) -> str:
+async def wait_for_cluster_id(cluster: Callable[[], str]) -> str:
     """Wait until the cluster's id (of `cluster_id`) is known, and give it."""
     while True:
         try:
@@ -152,7 +152,9 @@ async def _ship(
         return
     while True:
         try:
-            recording.shipper = Shipper(spool, destination, await known(named), logger)
+            recording.shipper = Shipper(
+                spool, destination, await wait_for_cluster_id(named), logger
+            )
             await recording.shipper.run()
         except Exception as error:  # Nobody else would hear of it before the end.
             logger.exception("shipping ended; it begins again", exc_info=error)

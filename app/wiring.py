@@ -1,4 +1,4 @@
-"""Joins the parts of a process: engine, cluster, judge. The composition root."""
+"""Builds the parts that processes and commands share from the settings: engine, cluster, judge."""
 
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
@@ -8,12 +8,11 @@ from typing import Final
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from app.egress_intents import ground_of
+from app.egress_intents import intent_settings_of
 from app.settings.identity import Identity, require_tenant
 from app.settings.root import Settings
-from app.settings.sections import MIB, Evaluation, Sandbox
-from app.settings.settings_engine import Opa
-from core.base.errors import ClusterError, NotSyncedError, SettingsError
+from app.settings.sections import MIB, Evaluation, Opa, Sandbox
+from core.base.errors import BundleRefusedError, ClusterError, NotSyncedError, SettingsError
 from core.cluster import Cluster
 from core.decision.rollout import Modes
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
@@ -124,7 +123,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
         pipelines=pipelines,
         terms=terms,
         site=site,
-        ground=ground_of(settings.egress, settings.namespace),
+        ground=intent_settings_of(settings.egress, settings.namespace),
         freshness=_freshness(settings.identity),
     )
     return Judge(gatherer, modes_of(settings), when_unrecorded=settings.record.when_full)
@@ -228,3 +227,25 @@ def _live_settings(settings: Settings) -> LiveSettings:
         deny_age_s=settings.access.deny_age,
         review_timeout_s=settings.access.timeout,
     )
+
+
+ONLY_EMBEDDED: Final = (
+    "replay and shadow evaluate in the embedded engine alone, so a bundle of 'policy build "
+    "--engine opa' may call what there is not here"
+)
+
+
+def load_embedded(
+    bundle: Bundle, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+) -> RememberingEngine:
+    """Load a bundle to be compared; `observe` gets the seconds of each evaluation.
+
+    An OPA server is not asked: those that gates use would have to hold candidates too.
+
+    Raises:
+        BundleRefusedError: it cannot be loaded, or calls what only an OPA server has.
+    """
+    try:
+        return load_engine(bundle, evaluation.model_copy(update={"engine": "embedded"}), observe)
+    except BundleRefusedError as error:
+        raise BundleRefusedError(f"{error}. Note: {ONLY_EMBEDDED}") from error

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from app.processes.auditor.weight_sources import named_sources
+from app.processes.auditor.weight_logs import named_sources
 from audit.access.ingest.pipeline import slow_garbage_collection
 from audit.access.sources.merger import SourceMerger
 from audit.ledger.store.store import Store

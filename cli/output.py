@@ -42,7 +42,7 @@ class ReviewFormat(enum.StrEnum):
     GITHUB = "github"
 
 
-def shown_file(file: str) -> str:
+def display_file(file: str) -> str:
     """Name a file for people."""
     return "standard input" if file == STANDARD_INPUT else file
 

@@ -24,8 +24,8 @@ from cli.policy.test.run import FORMAT as POLICY_TEST
 from cli.policy.test.run import Tested
 from cli.policy.types import FORMAT as POLICY_MADE
 from cli.policy.types import Activation, Begun, MadeBundle
-from cli.review.difference import FORMAT as DIFFERENCE
-from cli.review.difference import Difference
+from cli.review.render import FORMAT as DIFFERENCE
+from cli.review.render import Difference
 from cli.risk.show import FORMAT as RISK_SHOW
 from cli.risk.show import Shown
 from cli.risk.status import FORMAT as RISK_STATUS

@@ -57,7 +57,7 @@ class GrantsSection(BaseModel):
     )
 
 
-def demand_sign_in(section: AzureRoles, identity: Identity) -> None:
+def require_azure_sign_in(section: AzureRoles, identity: Identity) -> None:
     """Demand that it is known as whom Azure is asked.
 
     Raises:

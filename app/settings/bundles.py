@@ -1,9 +1,20 @@
-"""Settings of policy bundles that come while the process runs."""
+"""The sections `bundles` and `shadow` of the settings: which policy bundles are taken, and how."""
 
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+
+class Shadow(BaseModel):
+    """A candidate bundle that judges live reviews too: what it would change is counted only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    bundle: Path | None = Field(None, description="The candidate; without it none rides along.")
+    budget: float = Field(
+        0.05, gt=0, le=1, description="Share of a core that it may take; beyond it, it samples."
+    )
+
 
 _KeyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,63}$")]
 

@@ -1,4 +1,4 @@
-"""What is wrong with settings, in the words of those who give them: flag, variable, setting."""
+"""Messages about wrong settings, in the words of those who give them: flag, variable, setting."""
 
 import difflib
 import os
@@ -59,7 +59,7 @@ def name_setting(path: str) -> str:
     return f"{flag} ({variable}, {path})" if flag else f"{path} ({variable})"
 
 
-def explain(problem: Mapping[str, Any]) -> str:
+def explain_problem(problem: Mapping[str, Any]) -> str:
     """Put one of pydantic's errors into words."""
     fields = [part for part in problem["loc"] if isinstance(part, str)]
     path = ".".join(fields)

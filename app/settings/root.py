@@ -15,12 +15,12 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from app.settings.bundles import Bundles
+from app.settings.bundles import Bundles, Shadow
 from app.settings.certificates import Certificates
 from app.settings.egress import Egress
 from app.settings.identity import Identity
 from app.settings.messages import (
-    explain,
+    explain_problem,
     name_setting,
     refuse_unknown_variables,
     unreadable_variable,
@@ -43,11 +43,41 @@ from app.settings.sections import (
     Status,
     SweepSection,
 )
-from app.settings.settings_file import read_file
-from app.settings.settings_shadow import Shadow
 from app.settings.weights import Weights
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
+from kube.manifests.strict_yaml import YamlError, load_all
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """Read the settings of a file; an empty one gives none.
+
+    Raises:
+        SettingsError: naming file and line of what is wrong.
+    """
+    documents = [value for value in _load(file) if value is not None]
+    if len(documents) > 1:
+        raise SettingsError(f"--config {file}: holds {len(documents)} documents; it must be one")
+    settings = documents[0] if documents else {}
+    if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
+        raise SettingsError(f"--config {file}: must hold names and values of settings")
+    return settings
+
+
+def _load(file: Path) -> list[Any]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise SettingsError(f"--config {file}: there is no such file") from error
+    except OSError as error:
+        raise SettingsError(f"--config {file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"--config {file}: is not UTF-8: {error}") from error
+    try:
+        return [value for _, value in load_all(text)]
+    except YamlError as error:
+        line = f", line {error.line}" if error.line else ""
+        raise SettingsError(f"--config {file}{line}: {error.problem}") from error
 
 
 class Settings(BaseSettings):
@@ -139,7 +169,7 @@ def read_settings(file: Path | None, flags: dict[str, Any]) -> Settings:
     try:
         settings = _with_file(read_file(file) if file else {})(**given)
     except ValidationError as error:
-        raise SettingsError("; ".join(map(explain, error.errors()))) from error
+        raise SettingsError("; ".join(map(explain_problem, error.errors()))) from error
     except ValueError as error:  # of which pydantic-settings' own error is one
         raise SettingsError(unreadable_variable(error)) from error
     if settings.cluster and settings.kubeconfig:

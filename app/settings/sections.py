@@ -1,21 +1,69 @@
-"""The sections of the settings, one class for each.
-
-A default that a room has is taken from the room.
-"""
+"""The sections of the settings that are small, one class for each."""
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from app.settings.settings_anchors import AnchorPlace
-from app.settings.settings_engine import Opa
 from core.decision.decision import WhenUnrecorded
 from kube.client.settings import LiveSettings
 from policies.engine.cache import MOST_ENTRIES
 from policies.engine.embedded_engine import Limits
 from sandbox.compatibility import Kind
 from sandbox.runtime_choice import HANDLERS, THRESHOLD
+
+
+class AnchorPlace(BaseModel):
+    """One place. Whoever can write the ledger must not be able to change what is in it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    file: Path | None = Field(
+        None, description="A file on another host's mount that can only be appended to."
+    )
+    blob: Annotated[str, Field(pattern=r"^https://\S+$", max_length=1024)] | None = Field(
+        None,
+        description="`https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX`: append blobs under "
+        "an immutability policy that allows protected append writes. Signs in as `identity` says.",
+    )
+    config_map: (
+        Annotated[str, Field(pattern=r"^[a-z0-9-]+/[a-z0-9.-]+$", max_length=320)] | None
+    ) = Field(
+        None,
+        description="`NAMESPACE/NAME` in another cluster, of `kubeconfig`: the last heads alone, "
+        "so that a bad record is known only to lie between two of them.",
+    )
+    kubeconfig: Path | None = Field(None, description="Of the cluster of `config_map`.")
+
+    @model_validator(mode="after")
+    def _is_one_place(self) -> Self:
+        places = (self.file, self.blob, self.config_map)
+        if sum(place is not None for place in places) != 1:
+            raise ValueError("give one of file, blob and config_map")
+        if (self.config_map is None) != (self.kubeconfig is None):
+            raise ValueError("config_map needs kubeconfig, and no other place does")
+        return self
+
+
+class Opa(BaseModel):
+    """The OPA server that evaluates the policies, where one does."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    url: str = Field(
+        "",
+        description="`http://HOST:PORT`, `https://HOST:PORT`, or `unix:///PATH/OF/SOCKET`. "
+        "Proxies of the environment are not used.",
+    )
+    push: bool = Field(
+        default=True,
+        description="Put the policies there; otherwise the server must load the bundle itself.",
+    )
+    token_file: Path | None = Field(
+        None, description="Bearer token for it; read anew for each request."
+    )
+    ca_file: Path | None = Field(
+        None, description="CA (PEM) of its certificate; without it the machine's."
+    )
+
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 

@@ -151,7 +151,7 @@ def networks_of(name: str, texts: list[str]) -> tuple[Network, ...]:
         raise SettingsError(f"{field}: {error.problem}") from error
 
 
-def demand_whole(section: Weights) -> None:
+def require_whole(section: Weights) -> None:
     """Demand that nothing is missing or contradicts something else.
 
     Raises:

@@ -61,7 +61,7 @@ def approve(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Show what two people approve, such as an exception, and approve it as it was shown."""
     log_to_stderr()
-    from cli.approve.run import Wish, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.approve.run import ApprovalOptions, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
 
-    wish = Wish(kind, namespace, name, days=days, reason=reason, yes=yes, show=show)
+    wish = ApprovalOptions(kind, namespace, name, days=days, reason=reason, yes=yes, show=show)
     raise typer.Exit(answer_approval(read_flags(config, kubeconfig=kubeconfig), wish, output))

@@ -21,7 +21,7 @@ PROFILE_CALLED: Final = ("profile", "containerprofile", "containerprofiles")
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProfileProposal:
     """A profile as it is to be, and as it is."""
 
     new: ContainerProfile
@@ -30,7 +30,7 @@ class Proposal:
     """Of the one there is; empty where there is none."""
 
     @classmethod
-    async def of(cls, objects: Objects, profile: ContainerProfile) -> "Proposal":
+    async def of(cls, objects: Objects, profile: ContainerProfile) -> "ProfileProposal":
         """Compare with what the cluster has.
 
         Raises:

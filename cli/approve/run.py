@@ -17,7 +17,7 @@ from rich.text import Text
 from app.settings.root import Settings
 from cli import exits
 from cli.approve.kinds import KINDS, ApprovableKind
-from cli.approve.profile_proposal import PROFILE_CALLED, Proposal
+from cli.approve.profile_proposal import PROFILE_CALLED, ProfileProposal
 from cli.approve.store_proposal import REMOVAL_CALLED, STORE_CALLED, StoreProposal
 from cli.output import Format, make_console, print_json
 from cli.shared.profile_files import read_profile
@@ -48,7 +48,7 @@ _FORBIDDEN: Final = 403
 _PROPOSED: Final = (*PROFILE_CALLED, *STORE_CALLED, *REMOVAL_CALLED)
 
 
-class Answer(msgspec.Struct, frozen=True, rename="camel"):
+class ApprovalResult(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
     kind: str
@@ -94,7 +94,7 @@ class Approving:
         uid = self.what.meta.uid
         return [each for each in found if each.consent and each.consent.uid == uid]
 
-    async def approve(self, days: int, reason: str) -> Answer:
+    async def approve(self, days: int, reason: str) -> ApprovalResult:
         """Write an Approval of it as it was shown; it ends with it, or after so many days.
 
         Raises:
@@ -108,11 +108,11 @@ class Approving:
         path = self.kind.approvals(meta.namespace)
         return await _create(self._objects, path, body, self.looked_at())
 
-    def looked_at(self) -> Answer:
+    def looked_at(self) -> ApprovalResult:
         """Give the answer for an object that was only looked at."""
         meta, digest = self.what.meta, self.what.approvable.digest
         kind = self.kind.kind
-        return Answer(kind, meta.namespace, meta.name, meta.uid, digest, approved=False)
+        return ApprovalResult(kind, meta.namespace, meta.name, meta.uid, digest, approved=False)
 
     def _approval(self, expires: str, reason: str) -> dict[str, Any]:
         meta = self.what.meta
@@ -129,7 +129,7 @@ class Approving:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ApprovalOptions:
     """What a person asked for."""
 
     kind: str
@@ -141,7 +141,7 @@ class Wish:
     show: bool
 
 
-def answer_approval(settings: Settings, wish: Wish, output: Format) -> int:
+def answer_approval(settings: Settings, wish: ApprovalOptions, output: Format) -> int:
     """Do what a person asked for, print the answer and give the exit code.
 
     Raises:
@@ -180,8 +180,8 @@ def kind_of(called: str) -> ApprovableKind:
 
 
 async def run(
-    settings: Settings, kind: ApprovableKind, wish: Wish, console: Console | None
-) -> Answer:
+    settings: Settings, kind: ApprovableKind, wish: ApprovalOptions, console: Console | None
+) -> ApprovalResult:
     """Show an object and, once that is wanted, approve it as it was shown.
 
     Raises:
@@ -201,7 +201,9 @@ async def run(
         return await approving.approve(wish.days, wish.reason)
 
 
-async def _run_proposal(settings: Settings, wish: Wish, console: Console | None) -> Answer:
+async def _run_proposal(
+    settings: Settings, wish: ApprovalOptions, console: Console | None
+) -> ApprovalResult:
     """Show what a file would make of a profile or a store, and approve just that once it is wanted.
 
     Raises:
@@ -212,9 +214,9 @@ async def _run_proposal(settings: Settings, wish: Wish, console: Console | None)
     called = wish.kind.lower()
     profile = read_profile(Path(wish.name)) if called in PROFILE_CALLED else None
     async with _opened(settings) as objects:
-        proposal: Proposal | StoreProposal
+        proposal: ProfileProposal | StoreProposal
         if profile is not None:
-            kind, name, proposal = PROFILE, profile.name, await Proposal.of(objects, profile)
+            kind, name, proposal = PROFILE, profile.name, await ProfileProposal.of(objects, profile)
         else:
             proposal = await StoreProposal.of(objects, called, wish.name)
             kind, name = stores.KIND, proposal.name
@@ -222,7 +224,7 @@ async def _run_proposal(settings: Settings, wish: Wish, console: Console | None)
             for line, colour in proposal.lines():
                 _line(console, line, colour)
         what = proposal.what
-        answer = Answer(kind, "", name, proposal.uid, what.digest, approved=False)
+        answer = ApprovalResult(kind, "", name, proposal.uid, what.digest, approved=False)
         if wish.show or not (wish.yes or _wanted()):
             return answer
         days = min(wish.days, MAX_DAYS_OF_PROPOSAL)
@@ -243,7 +245,9 @@ async def _opened(settings: Settings) -> AsyncIterator[Objects]:
         await connection.close()
 
 
-async def _create(objects: Objects, path: str, body: dict[str, Any], answer: Answer) -> Answer:
+async def _create(
+    objects: Objects, path: str, body: dict[str, Any], answer: ApprovalResult
+) -> ApprovalResult:
     try:
         made = await objects.create(path, body)
     except ClusterError as error:

@@ -1,8 +1,9 @@
-"""What `sallyport certs status` finds: CAs, leaves, signing keys, bundles, and what is wrong."""
+"""What `sallyport certs status` finds: leader, CAs, leaves, signing keys, bundles, troubles."""
 
 import asyncio
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -11,13 +12,59 @@ from app.settings.root import Settings
 from certs.ledger_keys import LedgerKeys, LedgerKeySettings, PublicKey
 from certs.status import CertificateProblem, CertificateReport, SeenCertificates, inspect
 from cli import exits
-from cli.certs.certs_leader import Leader, read_leader, troubles_of_leader
 from control.certificates.loop import LARGEST_OFFSET
 from control.certificates.signing_keys import SECRET, read_keys
 from control.certificates.store import read_certificates, wanted_leaves
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from kube.resources.secrets import Secrets
+
+_LEASE: Final = "sallyport-control"
+_LONGEST: Final = dt.timedelta(minutes=2)
+"""A Lease is renewed every two seconds; clocks may differ a little."""
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Who holds control's Lease, and since when it has not been renewed."""
+
+    holder: str
+    renewed: dt.datetime | None
+
+
+async def read_leader(objects: Objects, namespace: str) -> Leader | None:
+    """Read the Lease; None where there is none.
+
+    Raises:
+        ClusterError: kube-apiserver does not answer, or refuses.
+    """
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{_LEASE}"
+    body = await objects.get(path)
+    if body is None:
+        return None
+    spec = body.get("spec") or {}
+    return Leader(str(spec.get("holderIdentity") or ""), _time(spec.get("renewTime")))
+
+
+def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[CertificateProblem]:
+    """Say where nobody leads."""
+    remedy = "see why control does not run: kubectl get pods, and its log"
+    if leader is None or not leader.holder:
+        yield CertificateProblem(
+            f"Lease {_LEASE}", "is nobody's: nothing is renewed", remedy, person=True
+        )
+    elif leader.renewed is None or now - leader.renewed > _LONGEST:
+        since = f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
+        what = f"has not been renewed since {since}: nothing is renewed"
+        yield CertificateProblem(f"Lease {_LEASE}", what, remedy, person=True)
+
+
+def _time(text: object) -> dt.datetime | None:
+    try:
+        return dt.datetime.fromisoformat(str(text)).astimezone(dt.UTC)
+    except ValueError:
+        return None
+
 
 FORMAT: Final = 1
 """Version of what programs read."""

@@ -210,7 +210,7 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress.text import print_explanation  # noqa: PLC0415
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    answer = asyncio.run(egress_explain.answer(settings, (namespace, pod), to))
+    answer = asyncio.run(egress_explain.explain_connection(settings, (namespace, pod), to))
     if output is Format.JSON:
         print_json(answer)
     else:

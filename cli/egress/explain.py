@@ -2,8 +2,7 @@
 
 from app.settings.root import Settings
 from cli import exits
-from cli.egress.egress_site import site_of
-from cli.egress.inputs import look, make_world, open_source
+from cli.egress.inputs import look, make_world, open_source, site_of
 from core.base.errors import SettingsError
 from egress.analysis.cluster_egress import ClusterEgress, EgressSettings
 from egress.analysis.connection import parse_target
@@ -12,7 +11,9 @@ from egress.analysis.overlay import Intents
 from kube.egress.pods import SeenPod
 
 
-async def answer(settings: Settings, pod: tuple[str | None, str], to: str) -> Explanation:
+async def explain_connection(
+    settings: Settings, pod: tuple[str | None, str], to: str
+) -> Explanation:
     """Answer for a Pod (namespace, if given, and name) and `HOST:PORT`.
 
     Raises:
@@ -21,7 +22,7 @@ async def answer(settings: Settings, pod: tuple[str | None, str], to: str) -> Ex
     """
     if settings.cluster is None and settings.kubeconfig is None:
         raise SettingsError("say in which cluster: give --cluster DIR or --kubeconfig FILE")
-    namespace, name = placed(*pod)
+    namespace, name = split_pod_name(*pod)
     site = site_of(settings)
     within = {namespace, *_aimed_at(to), *dns_namespaces(site)}
     async with open_source(settings) as source:
@@ -44,7 +45,7 @@ def _aimed_at(to: str) -> list[str]:
     return host.split(".")[1:2]
 
 
-def placed(namespace: str | None, name: str) -> tuple[str, str]:
+def split_pod_name(namespace: str | None, name: str) -> tuple[str, str]:
     """Give namespace and name of a Pod; what it is written with counts before -n.
 
     `kubectl sallyport` gives the context's namespace with every command.

@@ -4,8 +4,7 @@ import sys
 from pathlib import Path
 
 from app.settings.root import Settings
-from cli.egress.egress_site import site_of
-from cli.egress.inputs import look, make_world, open_source
+from cli.egress.inputs import look, make_world, open_source, site_of
 from core.base.errors import SettingsError
 from egress.analysis.graph import EgressGraph, build_graph
 from egress.analysis.graph_svg import render_svg

@@ -1,12 +1,16 @@
-"""Puts together what the commands of egress look at: a cluster or a folder, and files over it."""
+"""What the commands of egress look at: a cluster or a folder, files over it, settings."""
 
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+from msgspec import structs
+
+from app.settings.egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from app.settings.root import Settings
 from cli.output import STANDARD_INPUT
 from cli.text import safe_line
@@ -14,11 +18,13 @@ from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
+from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
 from egress.analysis.overlay import Intents
 from egress.compiler.allowlists import references_of
 from egress.compiler.service_backends import known_service
-from egress.model.facts import KnownService
+from egress.model.facts import NO_TAGS, KnownService, TagSource
+from egress.service_tags import MAX_BYTES, parse_service_tags
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
@@ -29,6 +35,43 @@ from kube.manifests.reader import Manifest, read_paths, read_stream
 from kube.rbac.authorizer import Question, Rbac
 from kube.resources.live_pods import LivePod
 from kube.resources.namespaces import parse_namespace
+
+
+def site_of(settings: Settings) -> EgressSettings:
+    """Give what is set, as of now; with no cluster, every namespace counts as enrolled.
+
+    Raises:
+        SettingsError: the file of tags or a range cannot be read.
+        InvalidObjectError: the file is none of service tags.
+    """
+    section = settings.egress
+    alone = settings.cluster is None and settings.kubeconfig is None
+    enrolment = enrolment_of(section, settings.namespace)
+    shared = frozenset(name.casefold() for name in settings.shared_accounts)
+    return EgressSettings(
+        now=time.time(),
+        enrolment=structs.replace(enrolment, default=True) if alone else enrolment,
+        target=target_of(section),
+        limits=limits_of(section),
+        tags=_tags(settings),
+        ranges=ranges_of(section),
+        names=names_of(section),
+        terms=ApprovalTerms(SHARED_ACCOUNTS | shared),
+    )
+
+
+def _tags(settings: Settings) -> TagSource:
+    """Read the file of service tags; without one, no tag is known."""
+    file = settings.egress.tags
+    if file is None:
+        return NO_TAGS
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise SettingsError(f"--tags {file}: is larger than {MAX_BYTES} bytes")
+        return parse_service_tags(file.read_bytes())
+    except OSError as error:
+        raise SettingsError(f"--tags {file}: {error.strerror}") from error
+
 
 Ask = Callable[[Subject, str, str, str, str], Awaitable[bool]]
 """Whether a subject may do a verb on a resource of Sallyport's, by name, in a namespace."""

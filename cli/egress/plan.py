@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.settings.root import Settings
-from cli.egress.egress_site import site_of
-from cli.egress.inputs import look, make_world, open_source, read_intents
+from cli.egress.inputs import look, make_world, open_source, read_intents, site_of
 from egress.analysis.overlay import changed_namespaces, overlay_intents, remove_intents
 from egress.analysis.plan import AllowlistPlan, plan
 

@@ -8,8 +8,7 @@ import yaml
 
 from app.settings.root import Settings
 from cli import exits
-from cli.egress.egress_site import site_of
-from cli.egress.inputs import look, make_world, open_source, read_intents
+from cli.egress.inputs import look, make_world, open_source, read_intents, site_of
 from cli.egress.text import warn_problems
 from cli.output import print_json
 from core.base.errors import SettingsError
@@ -19,7 +18,7 @@ from egress.render.generated_objects import Json
 
 
 @dataclass(frozen=True)
-class Done:
+class RenderedPolicies:
     """What was rendered."""
 
     objects: list[Json]
@@ -27,7 +26,9 @@ class Done:
     """With their namespaces."""
 
 
-async def render(settings: Settings, files: Sequence[str], namespace: str | None) -> Done:
+async def render(
+    settings: Settings, files: Sequence[str], namespace: str | None
+) -> RenderedPolicies:
     """Give the policies of all enrolled namespaces, or of one, with the files applied.
 
     Raises:
@@ -47,13 +48,13 @@ async def render(settings: Settings, files: Sequence[str], namespace: str | None
     enrolled = [each for each in chosen if world.enrolled(each)]
     if namespace is not None and not enrolled:
         sys.stderr.write(f"sallyport: namespace {namespace} is not enrolled: it has no policies\n")
-    return Done(
+    return RenderedPolicies(
         [item for each in enrolled for item in world.rendered(each).objects],
         [(each, problem) for each in enrolled for problem in world.problems(each)],
     )
 
 
-def write(done: Done, *, as_json: bool) -> None:
+def write(done: RenderedPolicies, *, as_json: bool) -> None:
     """Print the objects, and on standard error what stays closed."""
     if as_json:
         print_json({"apiVersion": "v1", "kind": "List", "items": done.objects})
@@ -63,7 +64,7 @@ def write(done: Done, *, as_json: bool) -> None:
         warn_problems(namespace, [problem])
 
 
-def exit_code(done: Done) -> int:
+def exit_code(done: RenderedPolicies) -> int:
     """Give the exit code: whether something stays closed that an intent says."""
     closed = any(problem.closes for _, problem in done.problems)
     return exits.REFUSED if closed else exits.ADMITTED

@@ -11,10 +11,9 @@ import yaml
 
 from app.settings.root import Settings
 from cli import exits
-from cli.egress.egress_site import site_of
 from cli.egress.flags import FlowFormat
-from cli.egress.inputs import look, make_world, open_source
-from cli.output import STANDARD_INPUT, print_json, shown_file
+from cli.egress.inputs import look, make_world, open_source, site_of
+from cli.output import STANDARD_INPUT, display_file, print_json
 from cli.text import safe_line
 from core.base import names
 from core.base.errors import SettingsError
@@ -44,7 +43,7 @@ _READERS: Final[Mapping[FlowFormat, FlowReader]] = {
 }
 
 
-class Answer(msgspec.Struct, frozen=True, rename="camel"):
+class SuggestedAllowlists(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
     format: int
@@ -110,7 +109,9 @@ def write(observed: ObservedFlows, *, as_json: bool) -> None:
     suggestions = suggest(observed)
     if as_json:
         passed = dict(observed.passed)
-        print_json(Answer(FORMAT, suggestions, len(observed.unread), passed, observed.unknown))
+        print_json(
+            SuggestedAllowlists(FORMAT, suggestions, len(observed.unread), passed, observed.unknown)
+        )
     else:
         ends = dt.datetime.fromtimestamp(observed.world.site.now, dt.UTC) + dt.timedelta(_DAYS)
         texts = [text for each in suggestions for text in _texts(each, f"{ends:%Y-%m-%d}")]
@@ -126,7 +127,7 @@ def exit_code(observed: ObservedFlows) -> int:
 
 def _told(observed: ObservedFlows) -> Iterator[str]:
     for file, each in observed.unread[:_SHOWN]:
-        yield f"{shown_file(file)}: record {each.line}: {each.why}"
+        yield f"{display_file(file)}: record {each.line}: {each.why}"
     if observed.unread:
         count = len(observed.unread)
         yield f"{count} record{'' if count == 1 else 's'} could not be read, and left out"

@@ -38,7 +38,9 @@ def print_plan(plan: AllowlistPlan, console: Console) -> None:
     for problem in plan.problems:
         colour = "red" if problem.closes else "yellow"
         _line(
-            console, f"{'closed' if problem.closes else 'note'}: {problem_shown(problem)}", colour
+            console,
+            f"{'closed' if problem.closes else 'note'}: {describe_problem(problem)}",
+            colour,
         )
     for beside in plan.beside:
         _line(console, f"beside it: Pod {beside.namespace}/{beside.pod} {beside.why}", "yellow")
@@ -68,7 +70,7 @@ def _summary(changes: Iterable[Change]) -> str:
     return f"{opened} opened, {closed} closed, {waiting} waiting."
 
 
-def problem_shown(problem: Problem) -> str:
+def describe_problem(problem: Problem) -> str:
     """Give a problem with its place, as a line."""
     path = f" {problem.path}" if problem.path else ""
     return f"EgressAllowlist {problem.allowlist}{path}: {problem.message} ({problem.reason})"
@@ -78,7 +80,7 @@ def warn_problems(namespace: str, problems: Iterable[Problem]) -> None:
     """Say on standard error what of the allowlists of a namespace stays closed, or is broad."""
     for each in problems:
         word = "closed" if each.closes else "note"
-        line = safe_line(f"{word}: {namespace}: {problem_shown(each)}")
+        line = safe_line(f"{word}: {namespace}: {describe_problem(each)}")
         sys.stderr.write(f"sallyport: {line}\n")
 
 

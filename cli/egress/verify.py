@@ -12,9 +12,8 @@ from rich.text import Text
 
 from app.settings.root import Settings
 from cli import exits
-from cli.egress.egress_site import site_of
-from cli.egress.explain import dns_namespaces, placed, pod_of
-from cli.egress.inputs import look, make_world, open_source
+from cli.egress.explain import dns_namespaces, pod_of, split_pod_name
+from cli.egress.inputs import look, make_world, open_source, site_of
 from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
@@ -69,13 +68,13 @@ async def verify(
         raise SettingsError("it connects from Pods that run: give --kubeconfig FILE")
     if pod is None and namespace is None:
         raise SettingsError("name a POD, or a namespace with -n")
-    where = placed(namespace, pod)[0] if pod is not None else str(namespace)
+    where = split_pod_name(namespace, pod)[0] if pod is not None else str(namespace)
     site = site_of(settings)
     within = {where, _APISERVER, *dns_namespaces(site)}
     async with open_source(settings) as source:
         seen = await look(settings, source, within, Intents())
         world = await make_world(seen, site, source.ask)
-    chosen = _chosen(world, where, placed(namespace, pod)[1] if pod is not None else None)
+    chosen = _chosen(world, where, split_pod_name(namespace, pod)[1] if pod is not None else None)
     turns = asyncio.Semaphore(_AT_ONCE)
     async with PodExec(settings.kubeconfig) as exec_:
         found = await asyncio.gather(

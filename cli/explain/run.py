@@ -16,15 +16,14 @@ from admission.model.messages import join_words
 from app.ledger import open_ledger
 from app.settings.root import Settings
 from cli import exits
-from cli.explain.explain_risk import print_risk
-from cli.explain.render import print_isolation
+from cli.explain.render import print_isolation, print_risk
 from cli.output import COLOURS, STANDARD_INPUT
 from cli.shared.judge import BUDGET, open_judge
-from cli.shared.manifest_facts import Files, read_files
+from cli.shared.manifest_facts import ManifestFacts, read_manifest_facts
 from cli.shared.manifests import read_manifests
 from cli.shared.requests import prepare
 from cli.shared.results import Result, Unjudged
-from cli.shared.subjects import Terms
+from cli.shared.subjects import ReviewTerms
 from cli.text import safe_line
 from core.base.errors import LedgerError, SettingsError
 from core.decision.decision import Decision, Verdict
@@ -40,7 +39,7 @@ _MOST_ROWS: Final = 20
 _MOST_PATHS: Final = 4
 
 
-async def explain_target(settings: Settings, target: str, terms: Terms) -> list[Explanation]:
+async def explain_target(settings: Settings, target: str, terms: ReviewTerms) -> list[Explanation]:
     """Explain the decision of an id, or those on the objects of a file.
 
     With a recorded decision and a subject in `terms`: what it would be for that subject, today.
@@ -96,12 +95,12 @@ async def _of_ledger(settings: Settings, decision_id: str) -> list[DecisionDocum
 
 
 async def _of_manifests(
-    settings: Settings, path: str, terms: Terms
+    settings: Settings, path: str, terms: ReviewTerms
 ) -> AsyncIterator[DecisionDocument | Unjudged]:
     """Yield a document for each manifest that is judged, and for each other why it is not."""
     async with open_judge(settings) as judge:
         items = list(read_manifests([path]))
-        files = read_files(items, judge, terms)
+        files = read_manifest_facts(items, judge, terms)
         knowing = files.judge(judge)
         for item in items:
             if isinstance(item, Result):
@@ -120,7 +119,7 @@ def _recorded(path: str) -> DecisionDocument | None:
 
 
 async def _judged(
-    judge: Judge, manifest: Manifest, terms: Terms, files: Files
+    judge: Judge, manifest: Manifest, terms: ReviewTerms, files: ManifestFacts
 ) -> DecisionDocument | Unjudged:
     _, request = prepare(manifest, terms, files)
     if isinstance(request, Unjudged):
@@ -129,7 +128,7 @@ async def _judged(
 
 
 async def _again(
-    settings: Settings, documents: list[DecisionDocument], terms: Terms
+    settings: Settings, documents: list[DecisionDocument], terms: ReviewTerms
 ) -> list[DecisionDocument]:
     """Judge what is on record for the subject of the terms; without one, leave it as it is."""
     if terms.subject is None:

@@ -143,7 +143,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.ledger.render import print_proof, print_verdict  # noqa: PLC0415
     from cli.shared import ledger_verification as verifying  # noqa: PLC0415 (keeps --help quick)
 
-    wish = verifying.Wish(
+    wish = verifying.VerifyOptions(
         tuple(anchor or ()),
         tuple(head or ()),
         tuple(key or ()),

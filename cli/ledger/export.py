@@ -16,7 +16,7 @@ from app.settings.root import Settings
 from audit.ledger.log.export import EndLine
 from audit.ledger.store.log_export import make_opening, write_export
 from cli.shared.decision_queries import read_since
-from cli.shared.ledger_keys import told_keys
+from cli.shared.ledger_keys import trusted_keys_of
 from cli.shared.progress import Progress
 from core.base.errors import SettingsError
 
@@ -41,7 +41,7 @@ def export_ledger(
         None if since is None else read_since(since, now_ms),
         None if until is None else read_since(until, now_ms, "--until"),
     )
-    told = told_keys(settings, keys)
+    told = trusted_keys_of(settings, keys)
     with _replacing(path) as file:
         end = asyncio.run(_export(settings, file, told, times, now_ms))
     size = path.stat().st_size

@@ -12,7 +12,7 @@ from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.problems import RecordPlace, kind_name
 from audit.ledger.log.proofs import FORMAT, ConsistencyProof, InclusionProof, Proof
 from audit.ledger.store.queries import LedgerQueries
-from cli.shared.ledger_keys import told_keys
+from cli.shared.ledger_keys import trusted_keys_of
 from core.base.errors import LedgerError, SettingsError
 
 _PAGE: Final = 10_000
@@ -33,7 +33,7 @@ async def make_proof(
     first, second = sizes
     if (identity is None) == (first is None):
         raise SettingsError("name the ID of a record, or --from SIZE of a head")
-    told = told_keys(settings, keys)
+    told = trusted_keys_of(settings, keys)
     async with open_ledger(settings) as ledger:
         head = await _head(ledger, second)
         if first is None:

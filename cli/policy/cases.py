@@ -16,9 +16,9 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from app.wiring import require_profile
 from cli.shared.judge import BUDGET
-from cli.shared.manifest_facts import read_files
+from cli.shared.manifest_facts import read_manifest_facts
 from cli.shared.requests import prepare
-from cli.shared.subjects import Terms, make_terms
+from cli.shared.subjects import ReviewTerms, make_terms
 from core.base import names
 from core.base.errors import BundleRefusedError, SallyportError
 from core.decision.decision import Action, Decision, Finding, Verdict
@@ -153,7 +153,7 @@ async def _decide(case: PolicyCase, engine: RecordingEngine) -> Decision | str:
     terms = _terms(case)
     if terms.profile is not None:
         require_profile(judge.gatherer.cluster, terms.profile, f"{case.place('profile')}: ")
-    files = read_files([case.manifest], judge, terms)
+    files = read_manifest_facts([case.manifest], judge, terms)
     judge = files.judge(judge)
     _, request = prepare(case.manifest, terms, files)
     if not isinstance(request, Request):
@@ -165,12 +165,12 @@ async def _decide(case: PolicyCase, engine: RecordingEngine) -> Decision | str:
     return await judge.validate(request, budget=BUDGET)
 
 
-def _terms(case: PolicyCase) -> Terms:
+def _terms(case: PolicyCase) -> ReviewTerms:
     said = case.said
     terms = make_terms(said.profile, said.user or None, tuple(said.groups), said.namespace.name)
     if (case.manifest.group, case.manifest.kind) == ("", "Namespace"):
         # Who changes a Namespace is asked for its marks, and no profile.
-        return Terms(None, terms.subject or Subject(), terms.namespace)
+        return ReviewTerms(None, terms.subject or Subject(), terms.namespace)
     return terms
 
 

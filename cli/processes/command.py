@@ -109,8 +109,8 @@ def run(
     config: ConfigFlag = None,
 ) -> None:
     """Run everything in one process on this machine, with a folder of YAML for a cluster."""
-    from app.processes.run.process import serve_here  # noqa: PLC0415 (keeps --help and completion quick)
+    from app.processes.run.process import serve_locally  # noqa: PLC0415 (keeps --help and completion quick)
     from cli.processes.showcase import Showcase  # noqa: PLC0415
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
-    serve_here(settings, lambda gate: Showcase(gate).start, examples=not quiet)
+    serve_locally(settings, lambda gate: Showcase(gate).start, examples=not quiet)

@@ -14,11 +14,11 @@ from app.settings.root import Settings
 from app.wiring import require_profile
 from cli import exits
 from cli.output import COLOURS, WORDS
-from cli.profile.pods import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
+from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
 from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge
-from cli.shared.progress_part import tell_progress
-from cli.shared.results import Fill, Result, findings_of, worded
+from cli.shared.progress import tell_progress
+from cli.shared.results import Fill, Result, describe_fill, findings_of
 from cli.text import safe_line
 from core.base.errors import SettingsError
 from core.decision.decision import Finding, Verdict
@@ -28,7 +28,7 @@ _MOST_PATHS: Final = 4
 _ORDER: Final = (Verdict.ALLOW, Verdict.WARN, Verdict.DENY, Verdict.ERROR)
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedWorkload(msgspec.Struct, frozen=True):
     """One element of what `-o json` prints: a workload, by all its Pods."""
 
     workload: str
@@ -42,7 +42,7 @@ class Checked(msgspec.Struct, frozen=True):
     """What the profile's defaults would fill in, where it admits all of them."""
 
 
-async def check_profile(settings: Settings, profile: str, target: str) -> list[Checked]:
+async def check_profile(settings: Settings, profile: str, target: str) -> list[CheckedWorkload]:
     """Judge what is in a namespace, or in files, by one profile, as where it is enforced.
 
     The ceiling of the namespace does not count: what is asked is what the profile covers.
@@ -56,8 +56,8 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
     async with open_judge(settings) as judge:
         require_profile(judge.gatherer.cluster, profile)
         count = 0
-        async for found in found_in(settings, [target], profile):
-            if isinstance(found, PassedOver):
+        async for found in find_pods(settings, [target], profile):
+            if isinstance(found, SkippedObject):
                 sys.stderr.write(f"{safe_line(str(found))}\n")
                 continue
             count += 1
@@ -71,7 +71,7 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
     return [_checked(name, judged, pods[name]) for name, judged in workloads.items()]
 
 
-def exit_code(checked: Iterable[Checked]) -> int:
+def exit_code(checked: Iterable[CheckedWorkload]) -> int:
     """Give the exit code, as `sallyport review` does."""
     verdicts = {one.verdict for one in checked}
     if Verdict.ERROR in verdicts:
@@ -82,7 +82,7 @@ def exit_code(checked: Iterable[Checked]) -> int:
 _Judged = tuple[Verdict, Sequence[Finding], Sequence[Fill]]
 
 
-async def _judge(judge: Judge, found: Found | Result) -> _Judged:
+async def _judge(judge: Judge, found: FoundPod | Result) -> _Judged:
     if isinstance(found, Result):
         return Verdict.ERROR, found.element.findings, ()
     decision = await judge.examine(found.request, Mode.ENFORCE, budget=BUDGET)
@@ -100,7 +100,7 @@ def _placed(finding: Finding, prefix: str) -> Finding:
     return msgspec.structs.replace(finding, path=path)
 
 
-def _checked(name: str, judged: Sequence[_Judged], pods: int) -> Checked:
+def _checked(name: str, judged: Sequence[_Judged], pods: int) -> CheckedWorkload:
     worst = max((verdict for verdict, _, _ in judged), key=_ORDER.index)
     findings: dict[bytes, Finding] = {}
     fills: dict[bytes, Fill] = {}
@@ -110,12 +110,12 @@ def _checked(name: str, judged: Sequence[_Judged], pods: int) -> Checked:
         for fill in filled:
             fills.setdefault(msgspec.json.encode(fill), fill)
     admitted = worst in {Verdict.ALLOW, Verdict.WARN}
-    return Checked(
+    return CheckedWorkload(
         name, worst, pods, list(findings.values()), list(fills.values()) if admitted else []
     )
 
 
-def print_checked(profile: str, checked: Sequence[Checked], console: Console) -> None:
+def print_checked(profile: str, checked: Sequence[CheckedWorkload], console: Console) -> None:
     """Print a table of workloads, then what is wrong with each."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("VERDICT", "WORKLOAD", "PODS", "FINDINGS"):
@@ -138,7 +138,7 @@ def print_checked(profile: str, checked: Sequence[Checked], console: Console) ->
             title = f"{one.workload}: {profile} fills in, when Pods are created:"
             console.print(Text(safe_line(title), style="bold"))
             for fill in one.defaults:
-                console.print(Text(safe_line(worded(fill))))
+                console.print(Text(safe_line(describe_fill(fill))))
 
 
 def _print_findings(findings: Iterable[Finding], console: Console) -> None:

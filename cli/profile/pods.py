@@ -37,7 +37,7 @@ NOTHING_JUDGED: Final = (
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPod:
     """A Pod, a Pod template, or another object that carries privileges."""
 
     object: str
@@ -53,7 +53,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class PassedOver:
+class SkippedObject:
     """An object that has containers, but not in a Pod template: what is made of it is unknown."""
 
     object: str
@@ -72,9 +72,9 @@ def _is_spelt_as_file(target: str) -> bool:
     return target == STANDARD_INPUT or "/" in target or Path(target).suffix.lower() in SUFFIXES
 
 
-async def found_in(
+async def find_pods(
     settings: Settings, targets: list[str], profile: str | None = None
-) -> AsyncIterator[Found | PassedOver | Result]:
+) -> AsyncIterator[FoundPod | SkippedObject | Result]:
     """Yield what files, and what namespaces of the cluster that the settings name, hold.
 
     Of a real cluster it is the Pods that run. A Result is what could not be read. `profile` is
@@ -99,7 +99,7 @@ async def found_in(
 
 async def _in_namespace(
     settings: Settings, namespace: str, profile: str | None
-) -> AsyncIterator[Found | PassedOver | Result]:
+) -> AsyncIterator[FoundPod | SkippedObject | Result]:
     if not _NAMESPACE.fullmatch(namespace):
         raise SettingsError(f"{namespace}: neither a file nor the name of a namespace")
     if settings.cluster is not None:
@@ -121,14 +121,16 @@ async def _in_namespace(
             raise ClusterError(message, error.status) from None
 
 
-def _of_manifest(item: Any, profile: str | None) -> Iterator[Found | PassedOver | Result]:
+def _of_manifest(item: Any, profile: str | None) -> Iterator[FoundPod | SkippedObject | Result]:
     if isinstance(item, Result):
         yield item
         return
-    yield from found_of(item.value, profile)
+    yield from find_pods_of(item.value, profile)
 
 
-def found_of(value: Mapping[str, Any], profile: str | None = None) -> Iterator[Found | PassedOver]:
+def find_pods_of(
+    value: Mapping[str, Any], profile: str | None = None
+) -> Iterator[FoundPod | SkippedObject]:
     """Yield what is judged of an object with `apiVersion` and `kind`: itself, or its templates.
 
     Not the rights that it gives: those are its installer's need, and no workload's profile.
@@ -143,19 +145,21 @@ def found_of(value: Mapping[str, Any], profile: str | None = None) -> Iterator[F
     if (group, kind.kind) == ("", "Pod"):
         running = bool(metadata.get("uid"))  # Only kube-apiserver gives one.
         workload = (_owner(value) if running else "") or what
-        yield Found(what, workload, place, "", _request(value, _POD, place, name, profile, running))
+        yield FoundPod(
+            what, workload, place, "", _request(value, _POD, place, name, profile, running)
+        )
     elif (group, kind.kind) in JUDGED_KINDS - RIGHTS.keys():
         within = place if (group, kind.kind) in NAMESPACED_KINDS else ""
         asked = _request(value, kind, within, name, profile)
-        yield Found(what, what, within, "", asked, _templates(group, kind.kind, value))
+        yield FoundPod(what, what, within, "", asked, _templates(group, kind.kind, value))
     else:
         # A bare Pod spec may be only a part of what its operator makes.
         templates = [template for template in find_templates_by_shape(value) if not template.places]
         if not templates and holds_containers(value.get("spec")):
-            yield PassedOver(what, place)
+            yield SkippedObject(what, place)
         for template in templates:
             asked = _request(template.pod, _POD, place, name, profile)
-            yield Found(what, what, place, template.path, asked)
+            yield FoundPod(what, what, place, template.path, asked)
 
 
 def _templates(group: str, kind: str, value: Mapping[str, Any]) -> int:
@@ -168,11 +172,11 @@ def _templates(group: str, kind: str, value: Mapping[str, Any]) -> int:
         return 1
 
 
-def _running(pod: dict[str, Any], profile: str | None) -> Found | PassedOver | None:
+def _running(pod: dict[str, Any], profile: str | None) -> FoundPod | SkippedObject | None:
     """Give a Pod of a list; None for one that has finished or is being deleted."""
     if _map(pod, "metadata").get("deletionTimestamp") or _phase(pod) in _FINISHED:
         return None
-    return next(found_of({**pod, "apiVersion": "v1", "kind": "Pod"}, profile))
+    return next(find_pods_of({**pod, "apiVersion": "v1", "kind": "Pod"}, profile))
 
 
 def _phase(pod: Mapping[str, Any]) -> str:

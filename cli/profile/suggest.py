@@ -1,7 +1,12 @@
-"""`sallyport profile suggest`: the least profile that covers what runs, or what files need."""
+"""`sallyport profile suggest`: the least profile that covers what runs, or what files need.
 
+It is written as YAML, with the evidence beside each privilege.
+"""
+
+import json
+import re
 import sys
-from collections.abc import AsyncIterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,12 +15,11 @@ from admission.judge import Judge
 from admission.profiles.check import is_denial
 from app.settings.root import Settings
 from cli import exits
-from cli.profile.pods import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
-from cli.profile.profile_yaml import SUGGESTED_RANK, profile_yaml
+from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
 from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge
-from cli.shared.progress_part import tell_progress
-from cli.shared.results import Fill, Result, worded
+from cli.shared.progress import tell_progress
+from cli.shared.results import Fill, Result, describe_fill
 from cli.text import safe_line
 from core.base import names
 from core.base.errors import SettingsError
@@ -31,7 +35,63 @@ from core.profiles.container_profiles import (
     is_profile_name,
     parse_profile,
 )
-from core.profiles.suggestion import ExaminedObject, SuggestedLine, fold_lines, suggest_privileges
+from core.profiles.suggestion import (
+    ExaminedObject,
+    NeedPlace,
+    SuggestedLine,
+    fold_lines,
+    suggest_privileges,
+)
+
+SUGGESTED_RANK: Final = 500
+
+_PLAIN: Final = re.compile(r"[a-z][A-Za-z0-9._:/-]*[A-Za-z0-9._/-]")
+"""Words that YAML reads as they are: no indicator at the start, no colon at the end."""
+
+_SHOWN_FOLDS: Final = 3
+
+
+def profile_yaml(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> str:
+    """Give the YAML of a profile whose privileges are `lines`."""
+    return "\n".join(_lines(profile, lines)) + "\n"
+
+
+def _lines(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> Iterator[str]:
+    spec = profile["spec"]
+    yield f"apiVersion: {profile['apiVersion']}"
+    yield f"kind: {profile['kind']}"
+    yield "metadata:"
+    yield f"  name: {json.dumps(profile['metadata']['name'])}"
+    yield "spec:"
+    yield f"  description: {json.dumps(spec['description'])}"
+    yield f"  rank: {spec['rank']}  # 0 to 1000: of the profiles that cover, the lowest is taken"
+    yield f"  catalogue: {spec['catalogue']}"
+    if not lines:
+        yield "  privileges: []  # it needs none"
+        return
+    yield "  privileges:"
+    for line in lines:
+        yield f"    - {_scalar(line.privilege)}  # {_evidence(line)}"
+
+
+def _scalar(privilege: str) -> str:
+    return privilege if _PLAIN.fullmatch(privilege) and "/" in privilege else json.dumps(privilege)
+
+
+def _evidence(line: SuggestedLine) -> str:
+    more = len(line.places) - 1 + line.more_places
+    text = _place(line.places[0]) + (f"; and {more} more" if more else "")
+    if line.folds:
+        shown = ", ".join(line.folds[:_SHOWN_FOLDS])
+        left = len(line.folds) - _SHOWN_FOLDS
+        text = f"wider than needed, for {shown}" + f" and {left} more" * (left > 0) + f": {text}"
+    return safe_line(text)
+
+
+def _place(place: NeedPlace) -> str:
+    container = f", container {place.container}" if place.container else ""
+    return f"{place.object}{container}: {place.path or 'the object'}"
+
 
 _SHOWN: Final = 5
 _MOST_FIELDS: Final = 8
@@ -100,13 +160,13 @@ async def suggest_profile(
     """
     where = ", ".join(targets)
     async with open_judge(settings) as judge:
-        found = found_in(settings, targets)
+        found = find_pods(settings, targets)
         return await suggest_for(judge, found, name or _name(targets), where, generalise=generalise)
 
 
 async def suggest_for(
     judge: Judge,
-    objects: AsyncIterable[Found | PassedOver | Result],
+    objects: AsyncIterable[FoundPod | SkippedObject | Result],
     name: str,
     where: str,
     *,
@@ -147,18 +207,18 @@ class _Examination:
 
     def __init__(self) -> None:
         self.examined: list[ExaminedObject] = []
-        self.found: list[Found] = []
+        self.found: list[FoundPod] = []
         self.denied: list[Denied] = []
         self.not_judged: list[str] = []
         self.passed_over: list[str] = []
         self.count = 0
 
-    async def take(self, judge: Judge, found: Found | PassedOver | Result) -> None:
+    async def take(self, judge: Judge, found: FoundPod | SkippedObject | Result) -> None:
         """Examine one object; a Result is one that could not be read."""
         if isinstance(found, Result):
             self.not_judged.append(found.element.findings[0].message)
             return
-        if isinstance(found, PassedOver):
+        if isinstance(found, SkippedObject):
             self.passed_over.append(str(found))
             return
         self.count += 1
@@ -176,7 +236,7 @@ class _Examination:
 
 
 def _filled(
-    profiles: ProfileSet, names_of: Sequence[str], found: Sequence[Found]
+    profiles: ProfileSet, names_of: Sequence[str], found: Sequence[FoundPod]
 ) -> Iterator[FilledUnder]:
     for name in names_of:
         fields = {
@@ -271,7 +331,7 @@ def _advice(suggestion: Suggestion) -> list[str]:
         lines.append(f"Covered already by: {covered}. Then no new profile is needed.")
         for filled in suggestion.defaults[:_SHOWN]:
             lines.append(f"{filled.profile} fills in, when Pods are created:")
-            lines += map(worded, filled.fields[:_MOST_FIELDS])
+            lines += map(describe_fill, filled.fields[:_MOST_FIELDS])
             more = len(filled.fields) - _MOST_FIELDS
             lines += [f"  and {more} more fields (-o json has them)"] if more > 0 else []
     elif suggestion.nearest:

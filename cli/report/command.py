@@ -91,7 +91,7 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
 ) -> None:
     """Say who accessed which weights when, by whom approved, from where; what is missing first."""
     log_to_stderr()
-    from cli.report.run import Asked, as_grave, make, tell  # noqa: PLC0415 (keeps --help quick)
+    from cli.report.run import Asked, as_grave, make_reports, print_summary  # noqa: PLC0415 (keeps --help quick)
 
     asked = Asked(
         period=period,
@@ -109,10 +109,10 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
         keys=tuple(key or ()),
     )
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
-    made = asyncio.run(make(settings, asked))
+    made = asyncio.run(make_reports(settings, asked))
     if output is Format.JSON:
         print_json(made)
     else:
-        tell(made, make_console())
+        print_summary(made, make_console())
     grave = made.sound is False or (fail_on is not None and as_grave(made, fail_on))
     raise typer.Exit(exits.REFUSED if grave else exits.ADMITTED)

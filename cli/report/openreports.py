@@ -1,9 +1,7 @@
-"""A report's findings as OpenReports objects, as the sweep writes its own (control.sweep.reports).
-
-Many may read them in a cluster, so they name no principal, nobody who asked, and no address.
-"""
+"""A report's findings as OpenReports objects, and their writing into a cluster."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from audit.reports.attention import plural
@@ -11,7 +9,9 @@ from audit.reports.display_text import safe_line
 from audit.reports.model import FindingRow, Report
 from audit.reports.periods import unix_ms_of
 from control.sweep.progress import MOST_RESULTS
-from control.sweep.reports import API_VERSION, LABELS, SOURCE
+from control.sweep.reports import API_PATH, API_VERSION, LABELS, SOURCE
+from core.base.errors import ClusterError
+from kube.client.objects import open_objects
 
 NAME: Final = "sallyport-weights"
 
@@ -110,3 +110,23 @@ def _entry(rule: str, result: str, message: str, time: str) -> Json:
         "timestamp": {"seconds": seconds, "nanos": milliseconds * 1_000_000},
         "message": message,
     }
+
+
+MANAGER: Final = "sallyport-report"
+
+
+async def publish(report: Report, kubeconfig: Path) -> int:
+    """Write the objects into a cluster; give how many.
+
+    Raises:
+        ClusterError: kube-apiserver does not answer, refuses, or knows no OpenReports.
+    """
+    made = openreports(report)
+    async with open_objects(kubeconfig) as objects:
+        if await objects.get(API_PATH) is None:
+            raise ClusterError("--publish: the cluster has no OpenReports: install its CRDs")
+        for each in made:
+            namespace = each["metadata"].get("namespace")
+            where = f"namespaces/{namespace}/reports" if namespace else "clusterreports"
+            await objects.apply(f"{API_PATH}/{where}/{NAME}", each, manager=MANAGER)
+    return len(made)

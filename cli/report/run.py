@@ -61,7 +61,7 @@ class Asked:
     keys: tuple[Path, ...]
 
 
-class Made(msgspec.Struct, frozen=True, rename="camel"):
+class WrittenReport(msgspec.Struct, frozen=True, rename="camel"):
     """`sallyport report -o json`."""
 
     format: int
@@ -80,7 +80,7 @@ class Made(msgspec.Struct, frozen=True, rename="camel"):
     attention: list[AttentionItem]
 
 
-async def make(settings: Settings, asked: Asked) -> Made:
+async def make_reports(settings: Settings, asked: Asked) -> WrittenReport:
     """Make the report and write its files.
 
     Raises:
@@ -100,10 +100,10 @@ async def make(settings: Settings, asked: Asked) -> Made:
     files = [_write(report, form, asked.folder) for form in forms]
     published = 0
     if asked.publish and settings.kubeconfig is not None:
-        from cli.report.report_publish import publish  # noqa: PLC0415  A client's import takes a second.
+        from cli.report.openreports import publish  # noqa: PLC0415  A client's import takes a second.
 
         published = await publish(report, settings.kubeconfig)
-    return Made(
+    return WrittenReport(
         format=FORMAT,
         title=title_of(report),
         begin=report.scope.begin,
@@ -119,12 +119,12 @@ async def make(settings: Settings, asked: Asked) -> Made:
     )
 
 
-def as_grave(made: Made, severity: Severity) -> bool:
+def as_grave(made: WrittenReport, severity: Severity) -> bool:
     """Say whether there is a finding as grave as this."""
     return any(made.severities.get(word) for word in _ORDER[_ORDER.index(severity.value) :])
 
 
-def tell(made: Made, console: Console) -> None:
+def print_summary(made: WrittenReport, console: Console) -> None:
     """Say for a person what was made, and what needs attention."""
     sample = " (sample: made up)" if made.sample else ""
     console.print(Text(f"Access to model weights, {made.title}{sample}", style="bold"))
@@ -156,9 +156,9 @@ async def _verified(state: LedgerState, settings: Settings, asked: Asked) -> Led
     """Verify the ledger where that was asked for: all of it, not the period alone."""
     if not asked.verify:
         return state
-    from cli.shared.ledger_verification import Wish, verify  # noqa: PLC0415  Few ask for it.
+    from cli.shared.ledger_verification import VerifyOptions, verify  # noqa: PLC0415  Few ask for it.
 
-    wish = Wish(anchors=asked.anchors, keys=asked.keys)
+    wish = VerifyOptions(anchors=asked.anchors, keys=asked.keys)
     verdict = await asyncio.to_thread(verify, None, settings, wish)
     return add_verdict(state, verdict, len(asked.anchors))
 

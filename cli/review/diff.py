@@ -17,7 +17,7 @@ from cli.review.run import judge_each, judge_files
 from cli.shared.judge import open_judge
 from cli.shared.manifests import read_manifests
 from cli.shared.results import Change, Result, Reviewed
-from cli.shared.subjects import Terms
+from cli.shared.subjects import ReviewTerms
 from cli.text import safe_line
 from core.decision.decision import Action, Finding, Verdict
 from kube.manifests.reader import Manifest
@@ -26,7 +26,7 @@ _Key = tuple[str, str, str, str]
 
 
 async def review_difference(
-    settings: Settings, paths: Sequence[str], old: str, terms: Terms
+    settings: Settings, paths: Sequence[str], old: str, terms: ReviewTerms
 ) -> Report:
     """Judge the files as they are and as they were, both by the profiles and rights of now.
 

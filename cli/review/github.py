@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from cli.output import as_unicode
 from cli.review.report import Located, Report
-from cli.review.yaml_positions import Place
+from cli.review.yaml_positions import Position
 from cli.shared.results import name_result
 from cli.text import safe_text
 from core.decision.decision import Action, Finding
@@ -27,7 +27,7 @@ def _of_result(each: Located) -> Iterator[str]:
         yield _of_finding(each, finding, place)
 
 
-def _of_finding(each: Located, finding: Finding, place: Place | None) -> str:
+def _of_finding(each: Located, finding: Finding, place: Position | None) -> str:
     what = name_result(each.result.element, each.result.place)
     properties: dict[str, str] = {}
     if each.path is not None:

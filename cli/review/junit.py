@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from cli.output import as_unicode, shown_file
+from cli.output import as_unicode, display_file
 from cli.review.report import Report
 from cli.shared.results import Result, name_result
 from cli.text import safe_line, safe_text
@@ -18,7 +18,7 @@ def junit_xml(report: Report) -> bytes:
     """Give the XML: what was refused has failed, what could not be judged is an error."""
     root = _suite_element("testsuites", "sallyport review", report.results)
     for file, results in groupby(report.results, key=lambda result: result.file):
-        _add_suite(root, shown_file(as_unicode(file)), list(results))
+        _add_suite(root, display_file(as_unicode(file)), list(results))
     if report.gone:
         gone = _suite_element("testsuite", "gone", [])
         lines = [f"{name_result(each)} was in {each.file}" for each in report.gone]

@@ -1,4 +1,4 @@
-"""Prints a report in the format that was asked for."""
+"""Prints a review's report in the format that was asked for; for `--diff`, what is new."""
 
 import sys
 from collections.abc import Iterable
@@ -6,17 +6,123 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from rich.console import Console
+from rich.text import Text
 
-from cli.output import ReviewFormat, print_json
-from cli.review.difference import as_difference, print_difference
+from cli.output import ReviewFormat, display_file, print_json
 from cli.review.github import github_commands
 from cli.review.junit import junit_xml
 from cli.review.report import Report, locate
 from cli.review.sarif import sarif_log
-from cli.review.table import print_reviewed, skipped, told
-from cli.shared.results import Unjudged
+from cli.review.table import list_notes, list_skipped, print_reviewed
+from cli.shared.results import Result, Reviewed, Unjudged, name_result, verdict_word
 from cli.text import safe_line
+from core.decision.decision import Finding, Verdict
+
+FORMAT: Final = 1
+"""Version of `sallyport review --diff -o json`."""
+
+_MOST: Final = 20
+"""Findings shown of one object; JSON has them all."""
+
+
+class Compared(Reviewed, rename="camel", frozen=True, kw_only=True):
+    """An element of the list of reviewed objects, compared with what the object was.
+
+    `verdict` is the whole object's, `findings` are the new ones alone.
+    """
+
+    new: bool
+    """There was no such object."""
+    newly: Verdict
+    """What the new findings alone would give; the exit code is made of these."""
+    gained: list[str]
+    """Privileges that it needs and did not need, covered or not."""
+    lost: list[str]
+    """Privileges that it needed and does not need."""
+
+
+class Gone(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """An object of the old state that is no more."""
+
+    file: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class Difference(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """The document of `sallyport review --diff -o json`."""
+
+    format: int = FORMAT
+    old: str
+    objects: list[Compared]
+    gone: list[Gone]
+
+
+def as_difference(report: Report) -> Difference:
+    """Give the document of a report that compares."""
+    gone = [msgspec.convert(each, Gone, from_attributes=True) for each in report.gone]
+    objects = [_compared(result) for result in report.results]
+    return Difference(old=report.old or "", objects=objects, gone=gone)
+
+
+def _compared(result: Result) -> Compared:
+    change = result.change
+    fields = msgspec.structs.asdict(result.element)
+    return Compared(
+        **fields,
+        new=change is not None and change.new,
+        newly=result.verdict,
+        gained=list(change.gained) if change else [],
+        lost=list(change.lost) if change else [],
+    )
+
+
+def print_difference(report: Report, console: Console) -> None:
+    """Print each object that needs something else than before, what is gone, and a count."""
+    changed = [result for result in report.results if _is_shown(result)]
+    for result in changed:
+        _print(result, console)
+    for each in report.gone:
+        named = f"{name_result(each)}  (it was in {display_file(each.file)})"
+        console.print(_line(Text("gone", style="dim"), named))
+    same = len(report.results) - len(changed)
+    counts = f"{len(changed)} changed, {same} as before, {len(report.gone)} gone"
+    console.print(Text(safe_line(f"Compared with {report.old}: {counts}"), style="dim"))
+
+
+def _is_shown(result: Result) -> bool:
+    change = result.change
+    differs = change is not None and (change.new or change.gained or change.lost)
+    return bool(differs or result.element.findings)
+
+
+def _print(result: Result, console: Console) -> None:
+    change, element = result.change, result.element
+    new = " (new)" if change and change.new else ""
+    named = f"{name_result(element, result.place)}{new}  {display_file(element.file)}"
+    console.print(_line(verdict_word(result, result.verdict), named))
+    for sign, privileges in (("+", change.gained), ("-", change.lost)) if change else ():
+        for privilege in privileges:
+            console.print(Text(safe_line(f"  {sign} {privilege}")))
+    for finding in element.findings[:_MOST]:
+        _print_finding(finding, console)
+    if len(element.findings) > _MOST:
+        console.print(Text(f"  … and {len(element.findings) - _MOST} more"))
+
+
+def _print_finding(finding: Finding, console: Console) -> None:
+    where = f"{finding.path}: " if finding.path else ""
+    console.print(Text(safe_line(f"  {where}{finding.message}")))
+    console.print(Text(safe_line(f"    Fix: {finding.remedy}")))
+
+
+def _line(word: Text, text: str) -> Text:
+    return Text.assemble(word, "  ", safe_line(text))
+
 
 _NOT_KNOWN: Final = frozenset(Unjudged) - {Unjudged.KIND, Unjudged.MARKS}
 
@@ -31,9 +137,9 @@ def show(report: Report, form: ReviewFormat, console: Console) -> None:
     has_words = form is ReviewFormat.JUNIT or (form is ReviewFormat.TABLE and report.old is None)
     if not has_words:
         unknown = [each for each in report.results if each.unjudged in _NOT_KNOWN]
-        _warn(skipped(unknown))
+        _warn(list_skipped(unknown))
     if form is not ReviewFormat.JSON and not (form is ReviewFormat.TABLE and report.old is None):
-        _warn(told(report.results))
+        _warn(list_notes(report.results))
     if form is ReviewFormat.TABLE:
         if report.old is None:
             print_reviewed(report.results, console)

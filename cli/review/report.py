@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.output import STANDARD_INPUT
-from cli.review.yaml_positions import Place, Steps, find_places, steps_to
+from cli.review.yaml_positions import Position, Steps, find_positions, steps_to
 from cli.shared.results import Result, Reviewed
 from core.decision.decision import Finding
 from kube.manifests.reader import MAX_BYTES
@@ -38,7 +38,7 @@ class Located:
     result: Result
     path: str | None
     """Relative to the working directory where it lies below it; None for standard input."""
-    places: Sequence[Place | None]
+    places: Sequence[Position | None]
 
 
 def identity(finding: Finding) -> tuple[str, ...]:
@@ -72,15 +72,15 @@ def _steps(result: Result) -> list[Steps]:
     return [steps_to(result.part, finding.path) for finding in result.element.findings]
 
 
-def _places(result: Result, found: Mapping[Steps, Place]) -> list[Place | None]:
+def _places(result: Result, found: Mapping[Steps, Position]) -> list[Position | None]:
     if line := _LINE.fullmatch(result.part):
-        return [Place(int(line[1]), 1) for _ in result.element.findings]
+        return [Position(int(line[1]), 1) for _ in result.element.findings]
     if not result.part:
         return [None for _ in result.element.findings]
     return [found.get(steps) for steps in _steps(result)]
 
 
-def _read_places(file: str, steps: set[Steps]) -> dict[Steps, Place]:
+def _read_places(file: str, steps: set[Steps]) -> dict[Steps, Position]:
     if file == STANDARD_INPUT:
         return {}
     try:
@@ -88,7 +88,7 @@ def _read_places(file: str, steps: set[Steps]) -> dict[Steps, Place]:
             text = stream.read(MAX_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return {}
-    return find_places(text, steps)
+    return find_positions(text, steps)
 
 
 def _path(file: str, here: Path) -> str | None:

@@ -9,22 +9,22 @@ from admission.judge import Judge
 from app.settings.root import Settings
 from app.wiring import require_profile
 from cli import exits
-from cli.output import shown_file
+from cli.output import display_file
 from cli.review.report import Report
 from cli.shared.defaults_preview import fills_of
 from cli.shared.judge import BUDGET, open_judge
-from cli.shared.manifest_facts import Files, read_files
+from cli.shared.manifest_facts import ManifestFacts, read_manifest_facts
 from cli.shared.manifests import read_manifests
-from cli.shared.progress_part import tell_progress
+from cli.shared.progress import tell_progress
 from cli.shared.requests import prepare
 from cli.shared.results import Result, Unjudged, of_decision
-from cli.shared.subjects import Terms
+from cli.shared.subjects import ReviewTerms
 from core.base.errors import SettingsError
 from core.decision.decision import Verdict
 from kube.manifests.reader import Manifest
 
 
-async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Report:
+async def review(settings: Settings, paths: Sequence[str], terms: ReviewTerms) -> Report:
     """Judge every object of the files, folders and (for `-`) standard input, in their order.
 
     A file that cannot be read gives an element with the verdict `error`; the others are judged.
@@ -37,13 +37,13 @@ async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Repo
         return Report(await judge_files(judge, paths, terms), judge.gatherer.engine.rules)
 
 
-async def judge_files(judge: Judge, paths: Sequence[str], terms: Terms) -> list[Result]:
+async def judge_files(judge: Judge, paths: Sequence[str], terms: ReviewTerms) -> list[Result]:
     """Do what `review` does, with a judge that is open."""
     if terms.profile is not None:
         require_profile(judge.gatherer.cluster, terms.profile, "--profile ")
     results = await judge_each(judge, read_manifests(paths), terms)
     if not results:
-        raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
+        raise SettingsError(f"no object found in {', '.join(map(display_file, paths))}")
     return results
 
 
@@ -56,11 +56,11 @@ def exit_code(results: Sequence[Result]) -> int:
 
 
 async def judge_each(
-    judge: Judge, items: Iterable[Manifest | Result], terms: Terms
+    judge: Judge, items: Iterable[Manifest | Result], terms: ReviewTerms
 ) -> list[Result]:
     """Judge each object, with what the others say of it; what is none has its result already."""
     read = list(items)
-    files = read_files(read, judge, terms)
+    files = read_manifest_facts(read, judge, terms)
     judge = files.judge(judge)
     results = []
     for number, item in enumerate(read, 1):
@@ -69,7 +69,9 @@ async def judge_each(
     return results
 
 
-async def _one(judge: Judge, manifest: Manifest, terms: Terms, files: Files) -> Result:
+async def _one(
+    judge: Judge, manifest: Manifest, terms: ReviewTerms, files: ManifestFacts
+) -> Result:
     element, request = prepare(manifest, terms, files)
     if isinstance(request, Unjudged):
         result = Result(element, request)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from admission.objects import namespace_labels
 from admission.profiles.check import MANY_RULE, MORE_RULE, NAMED_RULE, NONE_RULE
 from cli.review.report import Located, Report, identity
-from cli.review.yaml_positions import Place
+from cli.review.yaml_positions import Position
 from cli.shared.results import Result, name_result
 from cli.shared.sarif import SCHEMA, Json, plain, weight
 from cli.text import safe_text
@@ -97,7 +97,7 @@ def _descriptor(rule: str, metadata: Rule | None) -> Json:
     return described | weight(metadata.severity)
 
 
-def _result(each: Located, finding: Finding, place: Place | None) -> Json:
+def _result(each: Located, finding: Finding, place: Position | None) -> Json:
     element = each.result.element
     what = name_result(element, each.result.place)
     where = f"{finding.path}: " if finding.path else ""
@@ -119,7 +119,7 @@ def _result(each: Located, finding: Finding, place: Place | None) -> Json:
     return result
 
 
-def _physical(path: str, place: Place | None) -> Json:
+def _physical(path: str, place: Position | None) -> Json:
     """Give the file as a URI of its very bytes, and the region where it is known."""
     uri = quote(os.fsencode(path))
     artifact = {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": ROOT}

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.output import shown_file
-from cli.shared.results import Result, Unjudged, name_result, verdict_word, worded
+from cli.output import display_file
+from cli.shared.results import Result, Unjudged, describe_fill, name_result, verdict_word
 from cli.text import safe_line, safe_text
 from core.decision.decision import Verdict
 
@@ -20,13 +20,13 @@ def print_reviewed(results: Sequence[Result], console: Console) -> None:
     for result in results:
         table.add_row(*_row(result))
     console.print(table)
-    if lines := skipped(results):
+    if lines := list_skipped(results):
         console.print()
         for line in lines:
             console.print(Text(line))
     for result in results:
         if result.message:
-            file = safe_line(shown_file(result.element.file))
+            file = safe_line(display_file(result.element.file))
             console.print()
             console.print(Text(f"{file}:", style="dim"))
             console.print(Text(safe_text(result.message)))
@@ -38,23 +38,23 @@ def print_reviewed(results: Sequence[Result], console: Console) -> None:
 def _besides(result: Result) -> Iterator[str]:
     """Word the sandbox, what would be filled in, and what could not be known."""
     element = result.element
-    named = f"{shown_file(element.file)}: {name_result(element)}"
+    named = f"{display_file(element.file)}: {name_result(element)}"
     if element.sandbox and element.verdict is not Verdict.DENY:
         yield ""
         yield f"{named}: runs with the RuntimeClass {element.sandbox}: {result.why_sandboxed}."
     if element.defaults:
         yield ""
         yield f"{named}: {element.profile} fills in, when Pods are created:"
-        yield from map(worded, element.defaults)
+        yield from map(describe_fill, element.defaults)
     if element.notes:
         yield ""
         yield from (f"{named}: {note}." for note in element.notes)
 
 
-def told(results: Sequence[Result]) -> list[str]:
+def list_notes(results: Sequence[Result]) -> list[str]:
     """Give what could not be known of objects, a line for each."""
     return [
-        f"{shown_file(result.element.file)}: {name_result(result.element)}: {note}."
+        f"{display_file(result.element.file)}: {name_result(result.element)}: {note}."
         for result in results
         for note in result.element.notes
     ]
@@ -65,7 +65,7 @@ def _row(result: Result) -> tuple[Text, ...]:
     cells = (_what(result), element.profile or "–", str(len(element.findings)))
     return (
         verdict_word(result, element.verdict),
-        *(Text(safe_line(cell)) for cell in (*cells, shown_file(element.file))),
+        *(Text(safe_line(cell)) for cell in (*cells, display_file(element.file))),
     )
 
 
@@ -74,7 +74,7 @@ def _what(result: Result) -> str:
     return named if result.element.kind else f"({named})"
 
 
-def skipped(results: Sequence[Result]) -> list[str]:
+def list_skipped(results: Sequence[Result]) -> list[str]:
     """Say of what was not judged why, and what to do."""
     kinds: dict[Unjudged, list[str]] = {}
     for result in results:

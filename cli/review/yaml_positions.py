@@ -18,7 +18,7 @@ _STEP: Final = re.compile(r"\['([^']*)'\]|\[([^\]]*)\]|([^.\[\]]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A place in a text; both count from 1, columns in code points, lines by line feeds."""
 
     line: int
@@ -43,7 +43,7 @@ def _steps(path: str) -> Iterator[str | int]:
         yield int(bracketed) if bracketed.isdecimal() else quoted or bracketed or name
 
 
-def find_places(text: str, wanted: Collection[Steps]) -> dict[Steps, Place]:
+def find_positions(text: str, wanted: Collection[Steps]) -> dict[Steps, Position]:
     """Give the place of each field; of one that is absent, that of what should hold it.
 
     Text that is broken is read as far as it goes: what stands behind has no place.
@@ -127,9 +127,9 @@ def _walk(text: str, stream: _Open, last: int) -> None:
             return
 
 
-def _places(text: str, indices: list[int]) -> Iterator[tuple[int, Place]]:
+def _places(text: str, indices: list[int]) -> Iterator[tuple[int, Position]]:
     line, before = 1, 0
     for index in indices:
         line += text.count("\n", before, index)
         before = index
-        yield index, Place(line, index - text.rfind("\n", 0, index))
+        yield index, Position(line, index - text.rfind("\n", 0, index))

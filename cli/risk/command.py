@@ -146,7 +146,7 @@ def show(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.risk.snapshot import namespace_class_of  # noqa: PLC0415
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
-    asked = risk_show.Asked(subject, namespace_class_of(namespace_class))
+    asked = risk_show.ShowRequest(subject, namespace_class_of(namespace_class))
     found = asyncio.run(risk_show.show_subject(settings, asked, time.time()))
     if output is Format.JSON:
         print_json(found)
@@ -178,7 +178,9 @@ def table(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.risk.snapshot import find_table, groups_of, namespace_class_of  # noqa: PLC0415
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
-    wanted = risk_table.Wanted(role, namespace_class_of(namespace_class), groups_of(group or ()))
+    wanted = risk_table.TableSelection(
+        role, namespace_class_of(namespace_class), groups_of(group or ())
+    )
     try:
         found, source = asyncio.run(find_table(settings, file))
     except InvalidObjectError as error:
@@ -209,7 +211,7 @@ def look_back(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """List what an identity started, changed or entered of late that is still there."""
     from cli.risk import look_back as looking  # noqa: PLC0415 (keeps --help and completion quick)
-    from cli.risk.look_back_text import print_look_backs  # noqa: PLC0415
+    from cli.risk.look_back import print_look_backs  # noqa: PLC0415
 
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
     if recorded:

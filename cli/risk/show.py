@@ -12,7 +12,7 @@ from rich.text import Text
 
 from app.settings.root import Settings
 from cli.risk.snapshot import freshness_of, read_snapshot, table_in_force
-from cli.risk.words import ago, effect_word, shown_time, standing_word
+from cli.risk.words import effect_word, format_age, shown_time, standing_word
 from cli.text import safe_line
 from core.base.errors import SettingsError
 from core.cluster import SignIn
@@ -109,14 +109,14 @@ class Shown(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ShowRequest:
     """Whom, and of what sort of namespace, somebody asks."""
 
     subject: str
     namespace_class: str = ""
 
 
-async def show_subject(settings: Settings, asked: Asked, now: float) -> Shown:
+async def show_subject(settings: Settings, asked: ShowRequest, now: float) -> Shown:
     """Say what is known of an identity at a time (Unix seconds).
 
     Raises:
@@ -157,7 +157,7 @@ def principal_named(subject: str, snapshot: RiskSnapshot, sign_in: SignIn | None
 
 def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
     principal: Principal,
-    asked: Asked,
+    asked: ShowRequest,
     snapshot: RiskSnapshot,
     table: RiskTable,
     freshness: Freshness,
@@ -187,7 +187,7 @@ def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
 
 def _answers(  # noqa: PLR0913, PLR0917 (as above)
     principal: Principal,
-    asked: Asked,
+    asked: ShowRequest,
     snapshot: RiskSnapshot,
     table: RiskTable,
     freshness: Freshness,
@@ -262,7 +262,9 @@ def print_shown(shown: Shown, console: Console, now: float) -> None:
         console.print(Text(safe_line(what)))
     words = [standing_word(each) for each in shown.standings]
     console.print(Text("  standing   ").append(Text(", ").join(words)))
-    age = "nothing complete is known" if shown.age_seconds is None else ago(shown.age_seconds)
+    age = (
+        "nothing complete is known" if shown.age_seconds is None else format_age(shown.age_seconds)
+    )
     console.print(Text(f"  known as of {age}{'' if shown.age_seconds is None else ' ago'}"))
     for said in shown.said:
         console.print(Text(safe_line(f"  {said.family:<11}{_sentence(said, now)}")))
@@ -287,7 +289,7 @@ def _sentence(said: Said, now: float) -> str:
     parts = [f"level {said.level}, state {said.state}"]
     parts += ["deleted"] if said.deleted else []
     parts += [f"at risk since {shown_time(said.since)}"] if said.since else []
-    parts += [f"sessions revoked {ago(now - said.revoked)} ago"] if said.revoked else []
+    parts += [f"sessions revoked {format_age(now - said.revoked)} ago"] if said.revoked else []
     if said.event_id:
         what = f"{said.event_type} " if said.event_type else ""
         parts.append(f"event {what}{said.event_id}")

@@ -12,7 +12,7 @@ from rich.text import Text
 from app.settings.identity import Identity
 from cli import exits
 from cli.risk.snapshot import SITES_TABLE, table_in_force
-from cli.risk.words import ago, shown_time
+from cli.risk.words import format_age, shown_time
 from cli.text import safe_line
 from core.risk.model import RiskSource
 from core.risk.snapshot import Coverage, Head, RiskSnapshot
@@ -118,7 +118,7 @@ def exit_code(status: Status) -> int:
 def print_status(status: Status, console: Console, now: float) -> None:
     """Print it for people."""
     word, style = ("fresh", "green") if status.fresh else ("STALE", "red")
-    written = f"version {status.version}, written {ago(now - status.written)} ago"
+    written = f"version {status.version}, written {format_age(now - status.written)} ago"
     console.print(Text.assemble("risk is ", (word, style), f"; {written}"))
     console.print(Text(safe_line(f"tenant {status.tenant or 'not named'}")))
     console.print()
@@ -146,7 +146,7 @@ def _grid(status: Status) -> Grid:
         grid.add_column(column, overflow="fold")
     for each in status.knowledge:
         as_of = "never" if each.as_of is None else shown_time(each.as_of)
-        age = "–" if each.age_seconds is None else ago(each.age_seconds)
+        age = "–" if each.age_seconds is None else format_age(each.age_seconds)
         grid.add_row(each.sort, as_of, age, _state(each))
     return grid
 

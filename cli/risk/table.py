@@ -50,7 +50,7 @@ class Matrix(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TableSelection:
     """For whom, and of what sort of namespace, the matrix is."""
 
     role: Role = Role.REQUESTER
@@ -58,7 +58,7 @@ class Wanted:
     groups: frozenset[str] = frozenset()
 
 
-def make_matrix(table: RiskTable, source: str, wanted: Wanted) -> Matrix:
+def make_matrix(table: RiskTable, source: str, wanted: TableSelection) -> Matrix:
     """Ask the table for each standing and operation."""
     own = _own_rows(table)
     return Matrix(
@@ -77,7 +77,7 @@ def _own_rows(table: RiskTable) -> tuple[RiskRow, ...]:
     return tuple(row for row in table.rows if row.name not in shipped)
 
 
-def _cells(table: RiskTable, wanted: Wanted) -> Iterator[Cell]:
+def _cells(table: RiskTable, wanted: TableSelection) -> Iterator[Cell]:
     for standing in Standing:
         for operation in OperationClass:
             row = table.find(

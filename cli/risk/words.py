@@ -18,7 +18,7 @@ _COLOURS: Final[Mapping[Effect, str]] = {
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Give an age in its largest whole unit: `12 s`, `3 min`; `-5 s` lies ahead."""
     for length, unit in _UNITS:
         if abs(seconds) >= 2 * length:

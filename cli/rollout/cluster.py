@@ -37,7 +37,7 @@ class _Pod(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Ground:
+class RolloutCluster:
     """Namespaces of a cluster, and which mode holds where."""
 
     cluster: str
@@ -64,7 +64,7 @@ class Ground:
         return [known[name] for name in names]
 
 
-async def read_ground(objects: Objects, settings: Settings) -> Ground:
+async def read_rollout_cluster(objects: Objects, settings: Settings) -> RolloutCluster:
     """Read it.
 
     Raises:
@@ -77,7 +77,9 @@ async def read_ground(objects: Objects, settings: Settings) -> Ground:
     left_out = await _left_out(objects, namespaces, notes, problems)
     uids = {namespace.name: namespace.uid for namespace in namespaces}
     cluster = settings.cluster_id or uids.get("kube-system", "")
-    return Ground(cluster, tuple(namespaces), modes, left_out, tuple(notes), tuple(problems))
+    return RolloutCluster(
+        cluster, tuple(namespaces), modes, left_out, tuple(notes), tuple(problems)
+    )
 
 
 async def _left_out(

@@ -111,10 +111,10 @@ def status(  # noqa: PLR0913, PLR0917 (each is a flag)
 ) -> None:
     """Say what would be refused, namespace by namespace, if it enforced now."""
     from cli.rollout.render import print_status  # noqa: PLC0415
-    from cli.rollout.status import Asked, read_status  # noqa: PLC0415
+    from cli.rollout.status import RolloutRequest, read_status  # noqa: PLC0415
     from cli.rollout.verdicts import exit_code  # noqa: PLC0415 (keeps --help quick)
 
-    asked = Asked(tuple(namespaces or ()), since, sweep_age)
+    asked = RolloutRequest(tuple(namespaces or ()), since, sweep_age)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
     found = asyncio.run(read_status(settings, asked))
     if output is Format.JSON:
@@ -137,10 +137,10 @@ def plan(  # noqa: PLR0913, PLR0917 (each is a flag)
     """Give an order, and what to type: the ready namespaces first, of them the small ones."""
     from cli.rollout.plan import plan_of  # noqa: PLC0415 (keeps --help quick)
     from cli.rollout.render import print_plan  # noqa: PLC0415
-    from cli.rollout.status import Asked, read_status  # noqa: PLC0415
+    from cli.rollout.status import RolloutRequest, read_status  # noqa: PLC0415
     from cli.rollout.verdicts import exit_code  # noqa: PLC0415
 
-    asked = Asked(tuple(namespaces or ()), since, sweep_age)
+    asked = RolloutRequest(tuple(namespaces or ()), since, sweep_age)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
     found = asyncio.run(read_status(settings, asked))
     made = plan_of(found)
@@ -172,11 +172,11 @@ def set_mode(  # noqa: PLR0913, PLR0917 (each is a flag)
 ) -> None:
     """Put namespaces into a mode; to enforce, only where nothing would be refused."""
     from cli.rollout.render import print_answer  # noqa: PLC0415
-    from cli.rollout.set import Wish, exit_code, set_modes  # noqa: PLC0415 (keeps --help quick)
-    from cli.rollout.status import Asked  # noqa: PLC0415
+    from cli.rollout.set import SetOptions, exit_code, set_modes  # noqa: PLC0415 (keeps --help quick)
+    from cli.rollout.status import RolloutRequest  # noqa: PLC0415
 
-    asked = Asked(tuple(namespaces), since, sweep_age)
-    wish = Wish(mode, announced, lower=lower, force=force, dry_run=dry_run)
+    asked = RolloutRequest(tuple(namespaces), since, sweep_age)
+    wish = SetOptions(mode, announced, lower=lower, force=force, dry_run=dry_run)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
     answer = asyncio.run(set_modes(settings, asked, wish))
     if output is Format.JSON:

@@ -1,8 +1,4 @@
-"""Reads what `sallyport rollout` stands on: the last sweep, what was asked for, what is missing.
-
-What is missing is said, and is no readiness: a sweep that is old or not wholly in the ledger, a
-ledger that is younger than the period, Pods of which nobody recorded a decision.
-"""
+"""The evidence of `sallyport rollout`: the last sweep, what was asked for, what is missing."""
 
 import datetime as dt
 from collections import defaultdict

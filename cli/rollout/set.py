@@ -10,8 +10,8 @@ import msgspec
 
 from app.settings.root import Settings
 from cli import exits
-from cli.rollout.cluster import Ground, read_ground
-from cli.rollout.status import Asked, open_cluster_objects, read_status
+from cli.rollout.cluster import RolloutCluster, read_rollout_cluster
+from cli.rollout.status import RolloutRequest, open_cluster_objects, read_status
 from cli.rollout.verdicts import Standing, Verdict
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
@@ -57,7 +57,7 @@ class Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 @dataclass(frozen=True)
-class Wish:
+class SetOptions:
     """What a person asked for."""
 
     mode: Mode
@@ -68,7 +68,7 @@ class Wish:
     dry_run: bool = False
 
 
-async def set_modes(settings: Settings, asked: Asked, wish: Wish) -> Answer:
+async def set_modes(settings: Settings, asked: RolloutRequest, wish: SetOptions) -> Answer:
     """Put the namespaces into the mode: all of them, or none where one is not ready.
 
     Raises:
@@ -78,7 +78,7 @@ async def set_modes(settings: Settings, asked: Asked, wish: Wish) -> Answer:
     """
     _demand_sense(wish)
     async with open_cluster_objects(settings) as objects:
-        ground = await read_ground(objects, settings)
+        ground = await read_rollout_cluster(objects, settings)
         chosen = ground.chosen(asked.namespaces)
         _demand_allowed(ground, chosen, wish)
         known = await _known(settings, asked, ground, chosen, wish)
@@ -104,7 +104,7 @@ def exit_code(answer: Answer) -> int:
     return exits.REFUSED if kept else exits.ADMITTED
 
 
-def _demand_sense(wish: Wish) -> None:
+def _demand_sense(wish: SetOptions) -> None:
     if wish.announced and wish.mode is not Mode.WARN:
         raise SettingsError(
             "--from: says in warnings from when it is to enforce: give it with --mode warn, and "
@@ -117,7 +117,7 @@ def _demand_sense(wish: Wish) -> None:
         )
 
 
-def _demand_allowed(ground: Ground, chosen: Sequence[Namespace], wish: Wish) -> None:
+def _demand_allowed(ground: RolloutCluster, chosen: Sequence[Namespace], wish: SetOptions) -> None:
     least = ground.modes.least
     if stricter_mode(wish.mode, least) is not wish.mode:
         raise SettingsError(
@@ -137,13 +137,17 @@ def _demand_allowed(ground: Ground, chosen: Sequence[Namespace], wish: Wish) -> 
 
 
 async def _known(
-    settings: Settings, asked: Asked, ground: Ground, chosen: Sequence[Namespace], wish: Wish
+    settings: Settings,
+    asked: RolloutRequest,
+    ground: RolloutCluster,
+    chosen: Sequence[Namespace],
+    wish: SetOptions,
 ) -> dict[str, Standing]:
     """Give what is known of those that are to enforce and do not yet."""
     new = [each.name for each in chosen if ground.modes.of(each) is not Mode.ENFORCE]
     if wish.mode is not Mode.ENFORCE or not new or wish.force:
         return {}
-    only = Asked(tuple(new), asked.since, asked.sweep_age)
+    only = RolloutRequest(tuple(new), asked.since, asked.sweep_age)
     status = await read_status(settings, only)
     return {each.namespace: each for each in status.namespaces}
 
@@ -173,7 +177,7 @@ def _held(namespace: Namespace, before: Mode, standing: Standing | None) -> Set:
     )
 
 
-async def _put(objects: Objects, namespace: Namespace, before: Mode, wish: Wish) -> Set:
+async def _put(objects: Objects, namespace: Namespace, before: Mode, wish: SetOptions) -> Set:
     announced = wish.announced if wish.mode is Mode.WARN else ""
     said = Set(
         namespace=namespace.name,

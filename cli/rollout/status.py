@@ -10,7 +10,7 @@ from typing import Final
 
 from app.ledger import open_ledger
 from app.settings.root import Settings
-from cli.rollout.cluster import Ground, read_ground, some_pods
+from cli.rollout.cluster import RolloutCluster, read_rollout_cluster, some_pods
 from cli.rollout.evidence import Evidence, EvidenceReader, Period
 from cli.rollout.verdicts import Standing, Status, SweptLast, standing_of, workloads_of
 from cli.shared.decision_queries import read_since
@@ -28,7 +28,7 @@ _NAMED: Final = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class RolloutRequest:
     """What a person asked for."""
 
     namespaces: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Asked:
     sweep_age: str = "3h"
 
 
-class Teller:
+class StatusProgress:
     """Says on standard error how far it has come, a line each few seconds."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ async def open_cluster_objects(settings: Settings) -> AsyncIterator[Objects]:
         yield objects
 
 
-async def read_status(settings: Settings, asked: Asked) -> Status:
+async def read_status(settings: Settings, asked: RolloutRequest) -> Status:
     """Read what is known of each namespace.
 
     Raises:
@@ -76,9 +76,9 @@ async def read_status(settings: Settings, asked: Asked) -> Status:
     """
     period = _period(asked)
     async with open_cluster_objects(settings) as objects, open_ledger(settings) as store:
-        ground = await read_ground(objects, settings)
+        ground = await read_rollout_cluster(objects, settings)
         chosen = ground.chosen(sorted(asked.namespaces))
-        teller = Teller()
+        teller = StatusProgress()
         reader = EvidenceReader(store, ground.cluster, period, teller)
         evidence = await reader.read(frozenset(each.name for each in chosen))
         standings = []
@@ -100,7 +100,7 @@ async def read_status(settings: Settings, asked: Asked) -> Status:
 class _Look:
     objects: Objects
     reader: EvidenceReader
-    ground: Ground
+    ground: RolloutCluster
     evidence: Evidence
     period: Period
 
@@ -145,7 +145,7 @@ def _moment(unix_ms: int) -> dt.datetime:
     return dt.datetime.fromtimestamp(unix_ms / 1000, dt.UTC)
 
 
-def _period(asked: Asked) -> Period:
+def _period(asked: RolloutRequest) -> Period:
     now_ms = int(time.time() * 1000)
     since_ms = read_since(asked.since, now_ms)
     return Period(since_ms, now_ms, now_ms - read_since(asked.sweep_age, now_ms, "--sweep-age"))

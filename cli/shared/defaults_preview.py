@@ -33,7 +33,9 @@ def fills_of(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> li
     needs = {need.privilege for need in decision.evidence.needs}
     left = {each for each in needs if not profile.covers(each)}
     excused = frozenset(left) if decision.evidence.exceptions else frozenset[str]()
-    return fills(profile.defaults, manifest.group, manifest.kind, manifest.value, excused)
+    return fills_of_request(
+        profile.defaults, manifest.group, manifest.kind, manifest.value, excused
+    )
 
 
 def fills_asked(
@@ -44,11 +46,11 @@ def fills_asked(
         return []
     value = msgspec.json.decode(request.object)
     kind = request.kind
-    filled = fills(profiles.by_name[profile].defaults, kind.group, kind.kind, value)
+    filled = fills_of_request(profiles.by_name[profile].defaults, kind.group, kind.kind, value)
     return [Fill(f"{prefix}.{each.path}" if prefix else each.path, each.value) for each in filled]
 
 
-def fills(
+def fills_of_request(
     defaults: Defaults | None,
     group: str,
     kind: str,

@@ -39,7 +39,7 @@ def public_of(settings: Settings) -> PublicKey:
     return PublicKey(id=key_id(key), pem=pem, raw=_raw(key))
 
 
-def given_keys(paths: Iterable[Path]) -> list[Ed25519PublicKey]:
+def read_trusted_keys(paths: Iterable[Path]) -> list[Ed25519PublicKey]:
     """Read public keys in PEM.
 
     Raises:
@@ -49,12 +49,12 @@ def given_keys(paths: Iterable[Path]) -> list[Ed25519PublicKey]:
     return [pem_key(path.read_bytes(), str(path)) for path in paths]
 
 
-def told_keys(settings: Settings, paths: Iterable[Path]) -> list[str]:
+def trusted_keys_of(settings: Settings, paths: Iterable[Path]) -> list[str]:
     """Give the keys that an export or a proof says it is signed with, raw in base64.
 
     Without paths it is the ledger's own, where it can be read here.
     """
-    given = list(map(_raw, given_keys(paths)))
+    given = list(map(_raw, read_trusted_keys(paths)))
     if given:
         return given
     try:

@@ -1,4 +1,4 @@
-"""`sallyport ledger verify`: an export, a ledger or a proof, against anchors and keys."""
+"""Verifies an export, a ledger or a proof against anchors and keys."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
 from cli.shared.decision_queries import read_since
-from cli.shared.ledger_keys import given_keys, told_keys
+from cli.shared.ledger_keys import read_trusted_keys, trusted_keys_of
 from cli.shared.progress import Progress
 from core.base.errors import InvalidObjectError, SettingsError
 
@@ -32,7 +32,7 @@ _HOURS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class VerifyOptions:
     """What was asked for."""
 
     anchors: tuple[Path, ...] = ()
@@ -68,7 +68,7 @@ class CheckedProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Whether an anchor was asked."""
 
 
-def verify(export: Path | None, settings: Settings | None, wish: Wish) -> Verdict:
+def verify(export: Path | None, settings: Settings | None, wish: VerifyOptions) -> Verdict:
     """Verify an export, or without one the ledger of the settings.
 
     Raises:
@@ -87,7 +87,7 @@ def verify(export: Path | None, settings: Settings | None, wish: Wish) -> Verdic
         return verdict_of(asyncio.run(_verify_ledger(settings, wish, trust, progress)))
 
 
-def check_proof(path: Path, wish: Wish) -> CheckedProof:
+def check_proof(path: Path, wish: VerifyOptions) -> CheckedProof:
     """Check a proof.
 
     Raises:
@@ -121,20 +121,20 @@ def exit_code(*, sound: bool) -> int:
 
 
 async def _verify_ledger(
-    settings: Settings, wish: Wish, trust: Trust, progress: Progress
+    settings: Settings, wish: VerifyOptions, trust: Trust, progress: Progress
 ) -> Verifier:
     now_ms = int(time.time() * 1000)
     ledger = VerifiableLedger(ledger_url(settings))
     try:
         await ledger.open(make=False)
-        told = told_keys(settings, wish.keys)
+        told = trusted_keys_of(settings, wish.keys)
         opening = await make_opening(ledger, told, *wish.times(now_ms), now_ms)
         return await verify_ledger(ledger, opening, trust, progress.tell)
     finally:
         await ledger.close()
 
 
-def _trust(wish: Wish, stack: ExitStack) -> Trust:
+def _trust(wish: VerifyOptions, stack: ExitStack) -> Trust:
     """Open anchors, and read keys.
 
     Raises:
@@ -148,7 +148,7 @@ def _trust(wish: Wish, stack: ExitStack) -> Trust:
     readings = [AnchorReading(str(path), _lines(path, stack)) for path in wish.anchors]
     noted = [NotedHeads(list(map(_noted, wish.heads)))] if wish.heads else []
     now_ms = int(time.time() * 1000)
-    return Trust([*readings, *noted], given_keys(wish.keys), wish.terms(now_ms))
+    return Trust([*readings, *noted], read_trusted_keys(wish.keys), wish.terms(now_ms))
 
 
 def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What the reviewed files say of one another: roles that are bound, definitions of kinds."""
+"""What reviewed manifests say of one another: roles that are bound, definitions of kinds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from admission.judge import Judge
 from admission.objects.reader import NAMESPACED_KINDS
 from admission.objects.workloads import MISSHAPEN
 from cli.shared.results import Result, Unjudged
-from cli.shared.subjects import Terms
+from cli.shared.subjects import ReviewTerms
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision
 from core.kubernetes import crds
@@ -54,7 +54,7 @@ pkg/controlplane/instance.go): what of them carries Pods is in the table of kind
 
 
 @dataclass(frozen=True)
-class Files:
+class ManifestFacts:
     """What files say that the judging of other objects in them depends on."""
 
     roles: FileRoles
@@ -118,7 +118,9 @@ class Files:
         return notes
 
 
-def read_files(items: Iterable[Manifest | Result], judge: Judge, terms: Terms) -> Files:
+def read_manifest_facts(
+    items: Iterable[Manifest | Result], judge: Judge, terms: ReviewTerms
+) -> ManifestFacts:
     """Read what the objects say of one another; what cannot be read is told where it is judged."""
     manifests = [item for item in items if isinstance(item, Manifest)]
     cluster = judge.gatherer.cluster
@@ -140,7 +142,7 @@ def read_files(items: Iterable[Manifest | Result], judge: Judge, terms: Terms) -
     there = {_kind(manifest) for manifest in manifests} & kinds.keys()
     carrying = {kind: kinds[kind] for kind in there if may_carry(*kind) and kinds[kind].paths()}
     roles = FileRoles(manifests, terms.namespace, known)
-    return Files(roles, kinds, carrying, judge.gatherer.engine.reads.kinds)
+    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds)
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

@@ -1,8 +1,17 @@
-"""Progress of what goes along a whole log: a line each few seconds, on standard error."""
+"""Progress of what takes long: lines on standard error."""
 
 import sys
 import time
 from typing import Final
+
+_PROGRESS_EVERY: Final = 500
+
+
+def tell_progress(count: int, done: str) -> None:
+    """Say on standard error how many objects are done, once in a while."""
+    if count % _PROGRESS_EVERY == 0:
+        sys.stderr.write(f"{count} objects {done}\n")
+
 
 _EVERY_S: Final = 5.0
 

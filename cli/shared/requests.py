@@ -6,9 +6,9 @@ import msgspec
 
 from admission.objects.reader import JUDGED_KINDS
 from cli.output import as_unicode
-from cli.shared.manifest_facts import Files
+from cli.shared.manifest_facts import ManifestFacts
 from cli.shared.results import Reviewed, Unjudged
-from cli.shared.subjects import Terms, account_of_pod
+from cli.shared.subjects import ReviewTerms, account_of_pod
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject
@@ -19,7 +19,9 @@ _POD = ("", "Pod")
 _NAMESPACE = ("", "Namespace")
 
 
-def prepare(manifest: Manifest, terms: Terms, files: Files) -> tuple[Reviewed, Request | Unjudged]:
+def prepare(
+    manifest: Manifest, terms: ReviewTerms, files: ManifestFacts
+) -> tuple[Reviewed, Request | Unjudged]:
     """Give the object's element, and the request that would create it, or why none is judged."""
     element = _describe(manifest, terms, files)
     subject = _subject(manifest, element, terms, files)
@@ -42,7 +44,7 @@ def prepare(manifest: Manifest, terms: Terms, files: Files) -> tuple[Reviewed, R
     )
 
 
-def _describe(manifest: Manifest, terms: Terms, files: Files) -> Reviewed:
+def _describe(manifest: Manifest, terms: ReviewTerms, files: ManifestFacts) -> Reviewed:
     metadata = manifest.value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     namespaced = files.lies_in_a_namespace(manifest)
@@ -60,7 +62,7 @@ def _text(metadata: dict[str, Any], field: str) -> str:
 
 
 def _subject(
-    manifest: Manifest, element: Reviewed, terms: Terms, files: Files
+    manifest: Manifest, element: Reviewed, terms: ReviewTerms, files: ManifestFacts
 ) -> Subject | Unjudged:
     """Give whose right counts, or why the object is not judged.
 

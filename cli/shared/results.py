@@ -124,7 +124,7 @@ def findings_of(decision: Decision) -> list[Finding]:
     return [Finding(rule, Action.DENY, decision.field, decision.reason, remedy)]
 
 
-def worded(fill: Fill) -> str:
+def describe_fill(fill: Fill) -> str:
     """Give a field that would be filled in, as a line for people."""
     return f"  {fill.path}: {msgspec.json.encode(fill.value).decode()}"
 

@@ -9,7 +9,7 @@ from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
 
 
 @dataclass(frozen=True)
-class Terms:
+class ReviewTerms:
     """By what, and for whom, manifests are judged."""
 
     profile: str | None = None
@@ -22,7 +22,7 @@ class Terms:
 
 def make_terms(
     profile: str | None, user: str | None, groups: tuple[str, ...], namespace: str
-) -> Terms:
+) -> ReviewTerms:
     """Make the terms of the flags' values.
 
     Raises:
@@ -33,8 +33,8 @@ def make_terms(
     if user is None:
         if groups:
             raise SettingsError("--as-group: says nothing without --as")
-        return Terms(profile, None, namespace)
-    return Terms(profile, _person(user, groups), namespace)
+        return ReviewTerms(profile, None, namespace)
+    return ReviewTerms(profile, _person(user, groups), namespace)
 
 
 def _person(user: str, groups: tuple[str, ...]) -> Subject:

@@ -12,7 +12,7 @@ from core.base import names
 from core.decision.namespaces import Mode
 
 
-class Standing(enum.StrEnum):
+class StepOutcome(enum.StrEnum):
     """How a promise stands."""
 
     HOLDS = "holds"
@@ -24,7 +24,7 @@ class Step(msgspec.Struct, frozen=True, rename="camel"):
     """One promise that was tried."""
 
     name: str
-    standing: Standing
+    standing: StepOutcome
     found: str
     remedy: str
     """Empty where there is nothing to do."""
@@ -59,16 +59,18 @@ def judged_workload(status: int, answer: Mapping[str, Any]) -> Step:
     text = str(answer.get("message", ""))
     if status == 0:
         if names.REQUESTER_ANNOTATION in answer["metadata"].get("annotations", {}):
-            return Step(name, Standing.HOLDS, "a workload was judged, and who asks was noted", "")
+            return Step(
+                name, StepOutcome.HOLDS, "a workload was judged, and who asks was noted", ""
+            )
         return Step(
             name,
-            Standing.BROKEN,
+            StepOutcome.BROKEN,
             "a workload was admitted, and nobody noted who asks: the gate was not asked",
             "name a namespace that is not left out (webhooks.excludedNamespaces), and see that "
             "the webhooks are registered",
         )
     if _DENIED.search(text):
-        return Step(name, Standing.HOLDS, "a workload was judged, and refused", "")
+        return Step(name, StepOutcome.HOLDS, "a workload was judged, and refused", "")
     return _other(name, status, text)
 
 
@@ -78,20 +80,20 @@ def refused_pod(status: int, answer: Mapping[str, Any], mode: Mode) -> Step:
     text = str(answer.get("message", ""))
     if status == 0 and mode is not Mode.ENFORCE:
         found = f"a Pod that nobody may run was admitted: in mode {mode.value} nothing is refused"
-        return Step(name, Standing.HOLDS, found, "")
+        return Step(name, StepOutcome.HOLDS, found, "")
     if status == 0:
         return Step(
             name,
-            Standing.BROKEN,
+            StepOutcome.BROKEN,
             "a Pod that nobody may run was admitted",
             "look at the steps above; where they hold, is a BreakGlass open, or the namespace "
             "left out?",
         )
     if _DENIED.search(text):
-        return Step(name, Standing.HOLDS, "a Pod that nobody may run was refused", "")
+        return Step(name, StepOutcome.HOLDS, "a Pod that nobody may run was refused", "")
     if _BACK_STOP.search(text):
         found = "a Pod that nobody may run was refused by the back-stop, before the gate was asked"
-        return Step(name, Standing.HOLDS, found, "")
+        return Step(name, StepOutcome.HOLDS, found, "")
     return _other(name, status, text)
 
 
@@ -101,16 +103,16 @@ def refused_marks(status: int, answer: Mapping[str, Any], *, may_exempt: bool) -
     text = str(answer.get("message", ""))
     if status == 0 and may_exempt:
         found = "you may change the marks of the namespace, so the guard was not tried on you"
-        return Step(name, Standing.HOLDS, found, "")
+        return Step(name, StepOutcome.HOLDS, found, "")
     if status == 0:
         return Step(
             name,
-            Standing.BROKEN,
+            StepOutcome.BROKEN,
             "whoever has no right to it changed the marks of the namespace",
             "install the chart whole: namespace-guard.sallyport.dev is missing",
         )
     if _BACK_STOP.search(text) or _DENIED.search(text):
-        return Step(name, Standing.HOLDS, "changing the marks of the namespace was refused", "")
+        return Step(name, StepOutcome.HOLDS, "changing the marks of the namespace was refused", "")
     return _other(name, status, text)
 
 
@@ -120,10 +122,10 @@ def _other(name: str, status: int, text: str) -> Step:
         remedy = next(
             (what for sign, what in _REASONS if sign in text), "the gate's log may say more"
         )
-        return Step(name, Standing.BROKEN, f"the gate was not reached: {text}", remedy)
+        return Step(name, StepOutcome.BROKEN, f"the gate was not reached: {text}", remedy)
     if status == HTTPStatus.FORBIDDEN and "cannot" in text:
-        return Step(name, Standing.UNKNOWN, text, _NO_RIGHT)
+        return Step(name, StepOutcome.UNKNOWN, text, _NO_RIGHT)
     if status == HTTPStatus.FORBIDDEN:
         remedy = "name a namespace where only Sallyport refuses"
-        return Step(name, Standing.UNKNOWN, f"somebody else refused it: {text}", remedy)
-    return Step(name, Standing.UNKNOWN, text, "")
+        return Step(name, StepOutcome.UNKNOWN, f"somebody else refused it: {text}", remedy)
+    return Step(name, StepOutcome.UNKNOWN, text, "")

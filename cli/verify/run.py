@@ -1,4 +1,7 @@
-"""`sallyport verify`: asks a cluster, by dry runs, whether what arrives is judged."""
+"""`sallyport verify`: asks a cluster, by dry runs, whether what arrives is judged.
+
+Nothing is written, and no image is pulled.
+"""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,14 +16,75 @@ from app.wiring import modes_of
 from cli import exits
 from cli.shared.modes import read_modes
 from cli.text import safe_line
-from cli.verify.answers import Standing, Step, judged_workload, refused_marks, refused_pod
-from cli.verify.verify_objects import MARKS, deployment, pod
+from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.resources.namespaces import parse_namespace
+
+_IMAGE: Final = "sallyport.invalid/verify"
+"""A name that no registry has (RFC 6761)."""
+_LABELS: Final = {"app": "sallyport-verify"}
+
+MARKS: Final = {"metadata": {"labels": {names.MODE_LABEL: "verify"}}}
+"""A mark that no namespace has: setting it takes the right to exempt, whatever is there now."""
+
+
+def deployment(namespace: str) -> dict[str, Any]:
+    """Give one that needs nothing: whoever may run anything may run it."""
+    container = {
+        "name": "verify",
+        "image": _IMAGE,
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "resources": {
+            "requests": {"cpu": "10m", "memory": "16Mi"},
+            "limits": {"cpu": "10m", "memory": "16Mi"},
+        },
+    }
+    spec = {
+        "automountServiceAccountToken": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [container],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "sallyport-verify", "namespace": namespace},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": _LABELS},
+            "template": {"metadata": {"labels": _LABELS}, "spec": spec},
+        },
+    }
+
+
+def pod(namespace: str) -> dict[str, Any]:
+    """Give one that nobody may run: it asks its runtime for the node's network (rules/runtime)."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "sallyport-verify",
+            "namespace": namespace,
+            "annotations": {"dev.gvisor.flag.network": "host"},
+        },
+        "spec": {
+            "containers": [
+                {"name": "verify", "image": _IMAGE, "securityContext": {"privileged": True}}
+            ]
+        },
+    }
+
 
 FORMAT: Final = 1
 
@@ -29,7 +93,11 @@ _TIMEOUT_S: Final = 35.0
 _REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 _KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 _DRY: Final = {"dryRun": "All"}
-_COLOURS: Final = {Standing.HOLDS: "green", Standing.BROKEN: "red", Standing.UNKNOWN: "magenta"}
+_COLOURS: Final = {
+    StepOutcome.HOLDS: "green",
+    StepOutcome.BROKEN: "red",
+    StepOutcome.UNKNOWN: "magenta",
+}
 
 
 class Verified(msgspec.Struct, frozen=True, rename="camel"):
@@ -95,13 +163,13 @@ async def _registered(connection: Connection) -> Step:
                     "when a gate is ready, run `helm upgrade` with the values of the installation "
                     "and webhooks.enabled=true"
                 )
-                return Step(name, Standing.BROKEN, f"there is no {kind} sallyport", remedy)
-            return Step(name, Standing.UNKNOWN, str(error), "")
+                return Step(name, StepOutcome.BROKEN, f"there is no {kind} sallyport", remedy)
+            return Step(name, StepOutcome.UNKNOWN, str(error), "")
         for webhook in msgspec.json.decode(body)["webhooks"]:
             trouble = _trouble(kind, webhook)
             if trouble:
-                return Step(name, Standing.BROKEN, *trouble)
-    return Step(name, Standing.HOLDS, "the webhooks are registered, fail closed, with a CA", "")
+                return Step(name, StepOutcome.BROKEN, *trouble)
+    return Step(name, StepOutcome.HOLDS, "the webhooks are registered, fail closed, with a CA", "")
 
 
 def _trouble(kind: str, webhook: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -179,9 +247,9 @@ async def _may_exempt(connection: Connection, namespace: str) -> bool:
 def exit_code(verified: Verified) -> int:
     """Give the exit code: whether something is broken, or else not known."""
     found = {step.standing for step in verified.steps}
-    if Standing.BROKEN in found:
+    if StepOutcome.BROKEN in found:
         return exits.REFUSED
-    return exits.NOT_JUDGED if Standing.UNKNOWN in found else exits.ADMITTED
+    return exits.NOT_JUDGED if StepOutcome.UNKNOWN in found else exits.ADMITTED
 
 
 def print_verified(verified: Verified, console: Console) -> None:

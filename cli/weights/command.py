@@ -110,10 +110,10 @@ def ingest(
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Attribute, judge and store what logs say; what is known already is not stored again."""
-    from cli.weights.ingest import lines_of, take_in  # noqa: PLC0415 (keeps --help quick)
+    from cli.weights.ingest import ingest_logs, lines_of  # noqa: PLC0415 (keeps --help quick)
 
     settings = read_flags(config, cluster_id=cluster_id, ledger=ledger)
-    taken = asyncio.run(take_in(settings, sources))
+    taken = asyncio.run(ingest_logs(settings, sources))
     if output is Format.JSON:
         print_json(taken)
     else:

@@ -10,8 +10,7 @@ from typing import Final
 import msgspec
 
 from app.ledger import ledger_url
-from app.processes.auditor.weight_logs import ingest_of
-from app.processes.auditor.weight_sources import cluster_of, named_sources
+from app.processes.auditor.weight_logs import cluster_of, ingest_of, named_sources
 from app.settings.root import Settings
 from audit.access.ingest.pipeline import Ingest, slow_garbage_collection
 from audit.access.model.batch import RecordBatch
@@ -22,7 +21,7 @@ _EVERY_S: Final = 5.0
 """Between two lines of progress."""
 
 
-class TakenIn(msgspec.Struct, frozen=True, rename="camel"):
+class IngestSummary(msgspec.Struct, frozen=True, rename="camel"):
     """What became of it all."""
 
     read: int
@@ -47,7 +46,7 @@ class TakenIn(msgspec.Struct, frozen=True, rename="camel"):
     seconds: float
 
 
-async def take_in(settings: Settings, names: Sequence[str]) -> TakenIn:
+async def ingest_logs(settings: Settings, names: Sequence[str]) -> IngestSummary:
     """Take in what is named, all of it.
 
     Raises:
@@ -69,7 +68,7 @@ async def take_in(settings: Settings, names: Sequence[str]) -> TakenIn:
     return _taken(ingest, time.monotonic() - began)
 
 
-def lines_of(taken: TakenIn) -> Iterator[str]:
+def lines_of(taken: IngestSummary) -> Iterator[str]:
     """Say what became of it, for a person."""
     rate = int(taken.read / taken.seconds) if taken.seconds else 0
     yield f"{taken.read:,} records read in {taken.seconds:.1f} s, {rate:,} a second"
@@ -105,7 +104,7 @@ async def _telling(
             sys.stderr.flush()
 
 
-def _taken(ingest: Ingest, seconds: float) -> TakenIn:
+def _taken(ingest: Ingest, seconds: float) -> IngestSummary:
     outcomes: Counter[str] = Counter()
     findings: Counter[str] = Counter()
     for (_, outcome), count in ingest.counts.records.items():
@@ -113,7 +112,7 @@ def _taken(ingest: Ingest, seconds: float) -> TakenIn:
     for (detection, _), count in ingest.counts.findings.items():
         findings[detection] += count
     read = sum(outcomes[word] for word in ("stored", "known", "refused", "skipped"))
-    return TakenIn(
+    return IngestSummary(
         read=read,
         stored=outcomes["stored"],
         known=outcomes["known"],

@@ -51,7 +51,7 @@ class User(msgspec.Struct, frozen=True):
     """Each step, with the binding that gives the right to it."""
 
 
-class Answer(msgspec.Struct, frozen=True, rename="camel"):
+class UsersOfProfile(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
     profile: str
@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True, rename="camel"):
     not_seen: list[str]
 
 
-async def list_users(settings: Settings, profile: str, namespace: str | None) -> Answer:
+async def list_users(settings: Settings, profile: str, namespace: str | None) -> UsersOfProfile:
     """List everyone who can use the profile, in a namespace or in some.
 
     Raises:
@@ -79,7 +79,7 @@ async def list_users(settings: Settings, profile: str, namespace: str | None) ->
         warnings = []
         if settings.cluster is None:
             warnings = await compare_with_cluster(cluster, rbac, reached, profile, namespace)
-    return Answer(profile, namespace, list(map(_user, reached)), warnings, list(NOT_SEEN))
+    return UsersOfProfile(profile, namespace, list(map(_user, reached)), warnings, list(NOT_SEEN))
 
 
 async def _read(settings: Settings) -> RbacSnapshot:
@@ -156,7 +156,7 @@ def _everyone(direct: Iterable[ProfileUser], place: str) -> bool:
     return any(r.holder in everyone and r.namespace in {EVERYWHERE, place} for r in direct)
 
 
-def print_users(answer: Answer, console: Console) -> None:
+def print_users(answer: UsersOfProfile, console: Console) -> None:
     """Print a table, then what is to be known of it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("WHO", "IN", "HOW", "WHY"):

@@ -13,22 +13,22 @@ from audit.access.reads_protocol import ReadsPage
 from audit.ledger.log.verdict import Verdict
 from audit.ledger.server.acts_protocol import ActsPage
 from audit.reports.model import Report
-from cli.approve.run import Answer as Approved
+from cli.approve.run import ApprovalResult as Approved
 from cli.certs.run import Status as CertificatesStatus
 from cli.egress.release import Released
-from cli.egress.suggest import Answer as SuggestedEgress
+from cli.egress.suggest import SuggestedAllowlists as SuggestedEgress
 from cli.egress.verify import Verified as VerifiedEgress
 from cli.policy.cases import JudgedCase
-from cli.profile.check import Checked
+from cli.profile.check import CheckedWorkload
 from cli.profile.diff import Difference as ProfileDifference
 from cli.profile.suggest import Suggestion
-from cli.report.run import Made
+from cli.report.run import WrittenReport
 from cli.shared.ledger_keys import PublicKey
 from cli.shared.ledger_verification import CheckedProof
 from cli.verify.run import Verified
 from cli.weights.access import Accesses
-from cli.weights.ingest import TakenIn
-from cli.who_can.run import Answer as WhoCanUse
+from cli.weights.ingest import IngestSummary
+from cli.who_can.run import UsersOfProfile as WhoCanUse
 from core.decision.decision import Decision
 from core.sandbox.capacity import Capacity
 from docs.make_schemas import SCHEMAS
@@ -51,7 +51,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     Capacity,
     FindingCases,
     CertificatesStatus,
-    Checked,
+    CheckedWorkload,
     CheckedProof,
     Decision,
     EgressPlan,
@@ -60,7 +60,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     FlowsAnswer,
     ImportReport,
     JudgedCase,
-    Made,
+    WrittenReport,
     EgressGraph,
     ProfileDifference,
     PublicKey,
@@ -72,7 +72,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     SuggestedEntry,
     SuggestedEgress,
     Suggestion,
-    TakenIn,
+    IngestSummary,
     Verdict,
     Verified,
     VerifiedEgress,

@@ -1,4 +1,4 @@
-"""`sallyport auditor`: keeps what the gates of a cluster record."""
+"""The process `sallyport auditor`: keeps what the gates of a cluster record."""
 
 import asyncio
 import sys

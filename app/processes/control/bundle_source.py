@@ -1,4 +1,4 @@
-"""The registry from which `control` takes policy bundles, as the settings name it."""
+"""The registry from which `sallyport control` takes policy bundles, as the settings name it."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from app.bundle_check import check
+from app.bundle_check import check_bundle
 from app.bundle_registry import SETTINGS, read_registry
 from app.settings.messages import name_setting
 from app.settings.root import Settings
@@ -20,7 +20,7 @@ from policies.clients.oci_registry import Reference, Registry, fetch, parse_refe
 from policies.trial.process import ProcessTrial
 
 
-def make_taking(
+def make_bundle_source(
     settings: Settings, objects: Objects, metrics: CollectorRegistry
 ) -> RegistryImport | None:
     """Give what takes bundles from the registry of the settings; None where they name none.
@@ -44,7 +44,7 @@ def make_taking(
     )
 
 
-def saying(
+def announce_with_source(
     own: Callable[[], GateAnnouncement], taking: RegistryImport | None
 ) -> Callable[[], GateAnnouncement]:
     """Give what `control` announces, with what it makes of the registry."""
@@ -69,7 +69,7 @@ def _image(settings: Settings, named: Reference) -> Image:
     async def checked(packed: bytes, path: str) -> PublishedBundle:
         trial = ProcessTrial(limits_of(settings.evaluation))  # One that was stopped tries no more.
         try:
-            found = await asyncio.to_thread(check, packed, path, settings, trial)
+            found = await asyncio.to_thread(check_bundle, packed, path, settings, trial)
         except asyncio.CancelledError:
             trial.stop()
             raise

@@ -1,4 +1,4 @@
-"""Puts together the loops of egress, for `sallyport control`."""
+"""Builds the loops of egress for `sallyport control`."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

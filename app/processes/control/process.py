@@ -1,4 +1,4 @@
-"""`sallyport control`: the loops that look after a cluster, run by whichever replica leads."""
+"""The process `sallyport control`: loops that look after a cluster, run by the leading replica."""
 
 import asyncio
 import platform
@@ -13,13 +13,13 @@ import uvloop
 from structlog.typing import FilteringBoundLogger
 
 from admission.bundles.watch import BundleWatch
-from app.bundles import begin
-from app.processes.control.bundle_source import make_taking, saying
+from app.bundles import load_initial_bundle
+from app.processes.control.bundle_source import announce_with_source, make_bundle_source
 from app.processes.control.egress import make_egress
 from app.processes.control.record import ClusterRecord
-from app.processes.control.risk import RiskControl, Surroundings, open_risk
+from app.processes.control.risk import ControlContext, RiskControl, open_risk
 from app.processes.control.weights import WeightsControl, open_weights
-from app.recorder import Recording, cluster_id, known, open_auditor, open_recording
+from app.recorder import Recording, cluster_id, open_auditor, open_recording, wait_for_cluster_id
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from app.wiring import make_judge, modes_of, open_live, runtimes_of
@@ -107,7 +107,7 @@ class _Control:
 
     async def work(self) -> None:
         """Wait for the cluster's id, then take part in the election until cancelled."""
-        cluster = await known(cluster_id(self.settings, self.cluster))
+        cluster = await wait_for_cluster_id(cluster_id(self.settings, self.cluster))
         self.runner = Runner(self._election(), self._loops(cluster), self.metrics)
         work = [asyncio.create_task(self.runner.run())]
         if self.risk is not None:
@@ -187,7 +187,7 @@ class _Control:
         ).loop
 
     def _bundles(self) -> Loop:
-        standing = saying(self.following.standing, self.taking)
+        standing = announce_with_source(self.following.standing, self.taking)
         registry = self.metrics.registry
         return BundleActivation(self.objects, self.settings.namespace, standing, registry).loop
 
@@ -246,7 +246,7 @@ async def _serve(settings: Settings) -> int:
     logger = get_logger()
     write_line = writer.msg if settings.record.lines else None
     metrics = LoopMetrics(process_registry(version("sallyport")))
-    beginning = begin(settings)
+    beginning = load_initial_bundle(settings)
     try:
         async with AsyncExitStack() as stack:
             cluster = await stack.enter_async_context(open_live(settings))
@@ -271,7 +271,7 @@ async def _serve(settings: Settings) -> int:
             reviews = AccessReviews(connection, LiveSettings())
             egress = make_egress(settings, objects, world, cluster, reviews.ask, metrics.registry)
             channel = auditor.channel if isinstance(auditor, AuditorClient) else None
-            around = Surroundings(settings, objects, cluster, metrics.registry, logger, channel)
+            around = ControlContext(settings, objects, cluster, metrics.registry, logger, channel)
             risk = await stack.enter_async_context(open_risk(around))
             record = ClusterRecord(
                 settings,
@@ -282,7 +282,7 @@ async def _serve(settings: Settings) -> int:
                 metrics.registry,
             )
             weights = await stack.enter_async_context(open_weights(around))
-            taking = make_taking(settings, objects, metrics.registry)
+            taking = make_bundle_source(settings, objects, metrics.registry)
             parts = (objects, egress, recording, metrics, risk, record, weights, taking)
             control = _Control(settings, logger, cluster, following, *parts)
             readiness = Readiness({"loops": control.missing, "policies": following.ended})

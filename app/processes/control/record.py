@@ -1,4 +1,4 @@
-"""Puts together what `sallyport control` records of the cluster, besides decisions."""
+"""Builds what `sallyport control` records of the cluster: lives of Pods, changes of objects."""
 
 import hashlib
 import time

@@ -1,4 +1,4 @@
-"""Puts together what `sallyport control` learns of risk, and what it does about it."""
+"""Builds what `sallyport control` learns of risk, and what it does about it."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ _SWEEPS: Final = 3.0
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ControlContext:
     """What the process has besides."""
 
     settings: Settings
@@ -61,7 +61,7 @@ class Surroundings:
 class RiskControl:
     """All that has to do with risk, where it decides."""
 
-    around: Surroundings
+    around: ControlContext
     store: RiskStore
     in_use: ApplicationsInUse
     own: list[Loop]
@@ -129,7 +129,7 @@ class RiskControl:
 
 
 @asynccontextmanager
-async def open_risk(around: Surroundings) -> AsyncIterator[RiskControl | None]:
+async def open_risk(around: ControlContext) -> AsyncIterator[RiskControl | None]:
     """Give what has to do with risk; None where it decides nothing.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Puts together what `control` does for the weights: who can open them, how grants end."""
+"""Builds what `sallyport control` does for the weights: who can open them, how grants end."""
 
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from admission.approvals.approvals import ask_approved
 from app.entra_clients import federated_token
-from app.processes.control.risk import Surroundings
-from app.settings.azure_roles import demand_sign_in
+from app.processes.control.risk import ControlContext
+from app.settings.azure_roles import require_azure_sign_in
 from app.wiring import terms_of
 from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
@@ -31,7 +31,7 @@ from kube.cluster.live import LiveCluster
 class WeightsControl:
     """All that has to do with the weights, but for what is recorded of Pods."""
 
-    around: Surroundings
+    around: ControlContext
     manager: ResourceManager | None
     """Azure Resource Manager, where it is asked."""
 
@@ -91,7 +91,7 @@ def _record_nothing(_: ObjectChange) -> None:
 
 
 @asynccontextmanager
-async def open_weights(around: Surroundings) -> AsyncIterator[WeightsControl]:
+async def open_weights(around: ControlContext) -> AsyncIterator[WeightsControl]:
     """Give what has to do with the weights.
 
     Raises:
@@ -101,7 +101,7 @@ async def open_weights(around: Surroundings) -> AsyncIterator[WeightsControl]:
     if not section.enabled:
         yield WeightsControl(around, None)
         return
-    demand_sign_in(section, identity)
+    require_azure_sign_in(section, identity)
     sign_in = SignIn(
         (section.tenant or identity.tenant).lower(),
         (section.client_id or identity.client_id).lower(),

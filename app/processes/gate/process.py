@@ -1,32 +1,35 @@
-"""The webhooks, as long as the process lives: `sallyport gate`, and what `run` starts."""
+"""The process `sallyport gate`: the webhooks, and a shadow bundle where the settings name one."""
 
 import gc
 import sys
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 
 import uvloop
+from prometheus_client import CollectorRegistry
 
+from admission.bundles.shadow import ActiveBundle, Shadow
 from admission.bundles.watch import BundleWatch
 from admission.judge import Judge
-from app.bundles import begin
+from app.bundles import load_initial_bundle
 from app.egress_intents import default_deny_of
 from app.processes.gate.huge_pages import use_huge_pages
-from app.processes.gate.shadow import open_shadow
 from app.recorder import Recording, open_auditor, open_recording
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from app.wiring import make_judge, open_cluster
+from app.wiring import load_embedded, make_judge, open_cluster
 from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import PairFiles
 from core.base.errors import NotSyncedError, SettingsError
 from core.cluster import Cluster
+from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
+from policies.engine.interface import Engine
 from webhooks.app import AdmissionApp, AppSettings
-from webhooks.bundle_metrics import BundleCollector
+from webhooks.bundle_metrics import BundleCollector, ShadowCollector
 from webhooks.health import build_status_app
 from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, MetricSources, RiskCollector
@@ -34,11 +37,42 @@ from webhooks.readiness import Readiness
 from webhooks.server import Addresses, ServedApp, ServerSettings, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
+
+@contextmanager
+def open_shadow(
+    settings: Settings,
+    cluster: Cluster,
+    in_force: Callable[[], ActiveBundle],
+    registry: CollectorRegistry,
+) -> Iterator[Shadow | None]:
+    """Give the shadow, started, and show it to Prometheus.
+
+    A candidate that cannot be loaded keeps no gate from starting: it is logged and shown.
+    """
+    path = settings.shadow.bundle
+    if path is None:
+        yield None
+        return
+
+    def load() -> tuple[Bundle, Engine]:
+        bundle = read_bundle(path)
+        return bundle, load_embedded(bundle, settings.evaluation, shadow.observe)
+
+    budget, points = settings.shadow.budget, settings.sandbox.points
+    shadow = Shadow(load, cluster.profiles, in_force, budget, points)
+    registry.register(ShadowCollector(shadow))
+    shadow.start()
+    try:
+        yield shadow
+    finally:
+        shadow.stop()
+
+
 OpenDestination = Callable[[Settings], AbstractAsyncContextManager[Destination | None]]
 
 
 @dataclass(frozen=True)
-class Where:
+class GateSetup:
     """What differs between a gate in a cluster and one on a laptop."""
 
     pair: PairFiles
@@ -60,16 +94,16 @@ def serve_gate(settings: Settings) -> None:
         raise SettingsError(f"{names}: nobody shows a certificate without a CA; give both")
     pair = PairFiles(ca=listen.cert, certificate=listen.cert, key=listen.key)
     log = LogSettings(form=settings.log_format)
-    where = Where(pair, log, listen.drain_seconds)
-    sys.exit(uvloop.run(serve_until_told(settings, where)))
+    where = GateSetup(pair, log, listen.drain_seconds)
+    sys.exit(uvloop.run(serve_until_signal(settings, where)))
 
 
-async def serve_until_told(settings: Settings, where: Where) -> int:
+async def serve_until_signal(settings: Settings, where: GateSetup) -> int:
     """Serve until a signal comes; give the exit code."""
     writer = configure_logs(where.log)
     logger = get_logger()
     metrics = Metrics(version("sallyport"))
-    beginning = begin(settings, metrics.observe_evaluation, announces=True)
+    beginning = load_initial_bundle(settings, metrics.observe_evaluation, announces=True)
     tls = TlsSettings(where.pair.certificate, where.pair.key, settings.listen.client_ca)
     pair = PairWatcher(tls, logger)
     write_line = writer.msg if settings.record.lines else None
@@ -184,7 +218,7 @@ def _app_settings(settings: Settings) -> AppSettings:
     )
 
 
-def _server_settings(settings: Settings, where: Where) -> ServerSettings:
+def _server_settings(settings: Settings, where: GateSetup) -> ServerSettings:
     return ServerSettings(
         host=settings.listen.host,
         port=settings.listen.port,

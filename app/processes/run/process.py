@@ -1,4 +1,4 @@
-"""`sallyport run`: everything in one process on this machine."""
+"""The process `sallyport run`: gate and ledger in one process on this machine."""
 
 import datetime as dt
 import os
@@ -13,10 +13,10 @@ from typing import Final
 import uvloop
 
 from app.processes.auditor.ledger import open_kept_ledger
-from app.processes.gate.process import Where, serve_until_told
-from app.processes.run.sample import bringing_sample, needs_sample
+from app.processes.gate.process import GateSetup, serve_until_signal
+from app.processes.run.sample import needs_sample, open_sample_import
 from app.settings.root import Settings
-from app.settings.settings_anchors import AnchorPlace
+from app.settings.sections import AnchorPlace
 from app.state_folder import state_folder
 from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import make_pair
@@ -44,11 +44,11 @@ class LocalGate:
     """Whether the ledger has, or gets now, a made-up month to report of."""
 
 
-Show = Callable[[LocalGate], Callable[[Addresses], None]]
+MakeShowcase = Callable[[LocalGate], Callable[[Addresses], None]]
 """Gives what shows a gate to people, once it listens."""
 
 
-def serve_here(settings: Settings, show: Show, *, examples: bool) -> None:
+def serve_locally(settings: Settings, show: MakeShowcase, *, examples: bool) -> None:
     """Serve on this machine, with a folder for a cluster and a certificate made here.
 
     Raises:
@@ -70,8 +70,8 @@ def serve_here(settings: Settings, show: Show, *, examples: bool) -> None:
     sample = state if examples and settings.ledger.url is None else None
     gate = LocalGate(reviews, pair.ca, log, _next_file(), with_sample=sample is not None)
     opened = partial(_open_store, sample=sample if sample and needs_sample(sample) else None)
-    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, show(gate), opened)
-    sys.exit(uvloop.run(serve_until_told(settings, where)))
+    where = GateSetup(pair, LogSettings(descriptor=descriptor), 0.0, show(gate), opened)
+    sys.exit(uvloop.run(serve_until_signal(settings, where)))
 
 
 @asynccontextmanager
@@ -83,7 +83,7 @@ async def _open_store(settings: Settings, sample: Path | None) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(open_kept_ledger(settings, get_logger()))
         if sample is not None:
-            await stack.enter_async_context(bringing_sample(sample, get_logger()))
+            await stack.enter_async_context(open_sample_import(sample, get_logger()))
         yield ledger
 
 

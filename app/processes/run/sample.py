@@ -29,7 +29,7 @@ def needs_sample(state: Path) -> bool:
 
 
 @asynccontextmanager
-async def bringing_sample(state: Path, logger: FilteringBoundLogger) -> AsyncIterator[None]:
+async def open_sample_import(state: Path, logger: FilteringBoundLogger) -> AsyncIterator[None]:
     """Bring it beside whatever else is done; who ends before it is in goes on at the next start."""
     (state / MARK).touch()
     process = await asyncio.create_subprocess_exec(

@@ -38,7 +38,7 @@ _FOR_OPA: Final = "a bundle for an OPA server carries none"
 
 
 @dataclass
-class Carrying:
+class BundleCases:
     """Takes the cases of folders into a bundle, once each."""
 
     sites: Sequence[Path]

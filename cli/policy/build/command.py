@@ -79,7 +79,7 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     form: FormFlag = Format.TABLE,
 ) -> None:
     """Compile the built-in policies into a bundle, with rules and signals of your own."""
-    from cli.policy.build.bundle_cases import Carrying  # noqa: PLC0415
+    from cli.policy.build.bundle_cases import BundleCases  # noqa: PLC0415
     from cli.policy.built_at import UNTIMED, built_at  # noqa: PLC0415 (keeps --help quick)
     from cli.policy.types import made_bundle  # noqa: PLC0415
     from policies.authoring.workspace import Places  # noqa: PLC0415
@@ -92,7 +92,7 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     made = _output(output, sources)
     require_folders(own, "--site ")
     choices = choices_of(rules)
-    carrying, at = Carrying(own, choices), built_at(built, sources)
+    carrying, at = BundleCases(own, choices), built_at(built, sources)
     embedded = engine == "embedded"
     try:
         build(

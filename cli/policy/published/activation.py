@@ -1,4 +1,4 @@
-"""Publishes bundles and has them activated: what `sallyport policy activate` and `rollback` do."""
+"""`sallyport policy activate` and `rollback`: publishes a bundle, and waits until it is active."""
 
 import asyncio
 import sys
@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from app.bundle_check import Checked, check
+from app.bundle_check import CheckedBundle, check_bundle
 from app.settings.root import Settings
-from cli.policy.published.status import heard
+from cli.policy.published.status import read_announcements
 from cli.policy.types import Activation
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
@@ -18,7 +18,9 @@ from policies.bundle.archive import read_archive
 _LOOK_S: Final = 0.5
 
 
-async def want(store: BundleStore, settings: Settings, target: str, *, at_once: bool) -> BundleHead:
+async def request_activation(
+    store: BundleStore, settings: Settings, target: str, *, at_once: bool
+) -> BundleHead:
     """Have a file published and wanted, or a revision that is published; give the head.
 
     With `at_once` it is active without waiting for gates: each puts it in force once it has it.
@@ -45,7 +47,7 @@ async def want(store: BundleStore, settings: Settings, target: str, *, at_once: 
     return head
 
 
-async def want_previous(store: BundleStore, *, at_once: bool) -> BundleHead:
+async def request_rollback(store: BundleStore, *, at_once: bool) -> BundleHead:
     """Have wanted what was active before; give the head.
 
     Where another is wanted that is not active yet, what is active stays so: it is wanted again.
@@ -69,17 +71,17 @@ async def want_previous(store: BundleStore, *, at_once: bool) -> BundleHead:
     return head
 
 
-def _read(path: Path, settings: Settings) -> Checked | None:
+def _read(path: Path, settings: Settings) -> CheckedBundle | None:
     """Check a bundle as a gate does, which refuses some at load; None where there is no file."""
     if not path.is_file():
         return None
-    checked = check(read_archive(path), str(path), settings)
+    checked = check_bundle(read_archive(path), str(path), settings)
     if checked.foreign:
-        sys.stderr.write(f"{told_foreign(len(checked.foreign))}\n")
+        sys.stderr.write(f"{describe_foreign(len(checked.foreign))}\n")
     return checked
 
 
-def told_foreign(files: int) -> str:
+def describe_foreign(files: int) -> str:
     """Word that a bundle was built by another release."""
     return (
         f"it has other built-in policies than this release ({files} files): build it again with "
@@ -98,9 +100,9 @@ async def change(
     """
     try:
         if target is None:
-            head = await want_previous(store, at_once=at_once)
+            head = await request_rollback(store, at_once=at_once)
         else:
-            head = await want(store, settings, target, at_once=at_once)
+            head = await request_activation(store, settings, target, at_once=at_once)
     except BundleRefusedError as error:
         return Activation(
             namespace=settings.namespace, wanted="", before="", active=False, refused=str(error)
@@ -140,7 +142,7 @@ async def wait_until_active(store: BundleStore, head: BundleHead, seconds: float
             raise BundleRefusedError(f"somebody wants {now.wanted} meanwhile")
         if now.active == head.wanted:
             return
-        gates, _ = await heard(store)
+        gates, _ = await read_announcements(store)
         current = {name: each for name, each in gates.items() if each.turn == head.turn}
         for name, each in current.items():
             if why := each.refused.get(head.wanted):

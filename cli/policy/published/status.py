@@ -1,4 +1,4 @@
-"""Says how published bundles stand: what `sallyport policy status` does."""
+"""`sallyport policy status`: which published bundles are wanted, active and refused."""
 
 import math
 from collections.abc import AsyncIterator
@@ -106,7 +106,7 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
         InvalidObjectError: the head cannot be read.
     """
     head = (await store.read()).head
-    there, gone = await heard(store)
+    there, gone = await read_announcements(store)
     control = there.pop(CONTROL, None)
     return Standing(
         namespace=namespace,
@@ -133,7 +133,7 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
     )
 
 
-async def heard(store: BundleStore) -> tuple[dict[str, GateAnnouncement], list[str]]:
+async def read_announcements(store: BundleStore) -> tuple[dict[str, GateAnnouncement], list[str]]:
     """Give what gates and control say that are there, and name gates that are gone.
 
     By kube-apiserver's clock, and each gate's own.

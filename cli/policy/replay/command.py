@@ -82,10 +82,10 @@ def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
 ) -> None:
     """Judge what was asked for with another bundle, and show in what they differ."""
     from cli.policy.replay.render import print_replayed  # noqa: PLC0415
-    from cli.policy.replay.run import Asked, exit_code, replay  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.replay.run import ReplayRequest, exit_code, replay  # noqa: PLC0415 (keeps --help quick)
 
     settings = read_flags(config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig)
-    asked = Asked(bundle, base, since, until, namespace, jobs)
+    asked = ReplayRequest(bundle, base, since, until, namespace, jobs)
     if html is not None and not html.parent.is_dir():
         raise SettingsError(f"--html {html}: there is no folder {html.parent}")
     if html is not None and html.is_dir():

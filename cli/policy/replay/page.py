@@ -1,5 +1,10 @@
-"""`sallyport policy replay --html`: what would change as one file of HTML, without scripts."""
+"""`sallyport policy replay --html`: what would change as one file of HTML, without scripts.
 
+Pictures are SVG. Everything is escaped.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -7,12 +12,105 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
+from audit.reports.display_text import fit_words
 from audit.reports.page_templates import environment, style, style_hash
-from audit.reports.pictures.svg import BLUE, RED
-from cli.policy.replay.counts import Changed, Replayed
-from cli.policy.replay.pictures import MOST_BARS, bars, columns, named
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from cli.policy.replay.counts import Changed, Count, Replayed
 from cli.policy.replay.render import HEADS
 from core.base.errors import SettingsError
+from core.base.times import milliseconds_of
+
+MOST_BARS: Final = 10
+
+_WIDTH: Final = 310
+_ROW: Final = 26
+_NUMBER: Final = 52
+"""Kept free on the right for a bar's number."""
+_LONGEST: Final = 46
+
+_WIDE: Final = 960
+_HIGH: Final = 110
+_TOP: Final = 14
+_FOOT: Final = 18
+_MOST_TICKS: Final = 8
+_HOUR_MS: Final = 3_600_000
+_DAY_MS: Final = 24 * _HOUR_MS
+_STEPS: Final = tuple(
+    _HOUR_MS * hours for hours in (1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 672, 1344, 4032)
+)
+"""Between two ticks of the axis."""
+
+
+def bars(counts: Sequence[Count], what: str, colour: str) -> str:
+    """Draw how many reviews each has, the first ten; nothing where there is none."""
+    listed = counts[:MOST_BARS]
+    if not listed:
+        return ""
+    most = max(each.reviews for each in listed)
+    inside = []
+    for row, each in enumerate(listed):
+        top, name = row * _ROW, display_name(each)
+        length = max((_WIDTH - _NUMBER) * each.reviews / most, 2)
+        place = {"x": 0, "y": top + 13, "width": f"{length:.1f}", "height": 8, "fill": colour}
+        inside.append(text(fit_words(name, _LONGEST), 0, top + 9))
+        inside.append(with_title("rect", f"{name}: {each.reviews:,}", **place, rx=1))
+        inside.append(text(f"{each.reviews:,}", length + 6, top + 21, font_weight="bold"))
+    first = ", ".join(f"{display_name(each)} {each.reviews:,}" for each in listed[:3])
+    return draw_picture(_WIDTH, len(listed) * _ROW, f"Reviews by {what}: {first}", *inside)
+
+
+def display_name(count: Count) -> str:
+    """Give what people read for what has no name."""
+    return {"": "(no namespace)", "…": "all others"}.get(count.name, count.name)
+
+
+def columns(times: Sequence[Count], since: str, until: str, colour: str) -> str:
+    """Draw how many reviews there were in each hour, or on each day, between two times."""
+    if not times:
+        return ""
+    step = _DAY_MS if len(times[0].name) == len("2026-11-22") else _HOUR_MS
+    begin = milliseconds_of(since) // step * step
+    end = max(milliseconds_of(until), begin + step)
+    most = max(each.reviews for each in times)
+    scale = _WIDE / (end - begin + step)
+    bottom = _TOP + _HIGH
+    inside = [
+        element("line", x1=0, x2=_WIDE, y1=bottom, y2=bottom, stroke=GREY, stroke_width=0.6),
+        text(f"{most:,}", 0, 10, font_size=9),
+    ]
+    for each in times:
+        height = max(_HIGH * each.reviews / most, 1)
+        place = {"x": f"{(_ms(each.name) - begin) * scale:.1f}", "y": f"{bottom - height:.1f}"}
+        span = {"width": f"{max(step * scale - 0.8, 1):.1f}", "height": f"{height:.1f}"}
+        words = f"{_shown(each.name)} UTC: {each.reviews:,}"
+        inside.append(with_title("rect", words, **place, **span, fill=colour))
+    inside += _axis(begin, end, scale, bottom)
+    unit = "day" if step == _DAY_MS else "hour"
+    label = f"Reviews by {unit}, at most {most:,}, from {since[:16]} to {until[:16]} UTC"
+    return draw_picture(_WIDE, bottom + _FOOT, label, *inside)
+
+
+def _axis(begin: int, end: int, scale: float, bottom: float) -> list[str]:
+    step = next((each for each in _STEPS if (end - begin) / each <= _MOST_TICKS), _STEPS[-1])
+    parts = []
+    for at in range(-(-begin // step) * step, end, step):
+        x = (at - begin) * scale
+        time = dt.datetime.fromtimestamp(at / 1000, dt.UTC)
+        words = f"{time:%m-%d %H:%M}" if step < _DAY_MS else f"{time:%Y-%m-%d}"
+        parts.append(element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=bottom, y2=bottom + 4,
+                             stroke=GREY, stroke_width=0.8))  # fmt: skip
+        if x < _WIDE - 60:
+            parts.append(text(words, x, bottom + 15, font_size=9))
+    return parts
+
+
+def _ms(name: str) -> int:
+    return milliseconds_of(f"{name}:00Z" if "T" in name else f"{name}T00:00Z")
+
+
+def _shown(name: str) -> str:
+    return f"{name.replace('T', ' ')}:00" if "T" in name else name
+
 
 _GREEN: Final = "#2f855a"
 _AMBER: Final = "#b7791f"
@@ -32,7 +130,7 @@ def page(found: Replayed) -> str:
         pictures={each.effect.value: _pictures(each, found) for each in found.changes},
         lists=_LISTS,
         most=MOST_BARS,
-        named=named,
+        named=display_name,
         left=sum(each.reviews for each in found.left if each.failure),
         style=style(),
         style_hash=style_hash(),

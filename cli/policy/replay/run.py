@@ -22,17 +22,15 @@ from admission.replay.outcomes import (
     UnknownReason,
     replay_decision,
 )
-from app.embedded import load_embedded
 from app.ledger import open_ledger
 from app.settings.root import Settings
-from app.wiring import CLUSTER_WAIT_S, open_cluster, require_answers
+from app.wiring import CLUSTER_WAIT_S, load_embedded, open_cluster, require_answers
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
 from cli.policy.replay.base import Base, open_base
 from cli.policy.replay.counts import FORMAT, Of, Replayed, Tallies
-from cli.policy.replay.verdict import verdict_of
-from cli.policy.replay.workers import Bundles, Recorded, ask_both, decode_said, open_pool
+from cli.policy.replay.workers import Bundles, RecordedInput, ask_both, decode_said, open_pool
 from cli.shared.decision_queries import read_since
 from core.base.errors import SettingsError
 from core.base.times import milli_text
@@ -42,6 +40,36 @@ from core.profiles.container_profiles import ProfileSet
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle.format import read_bundle
 from policies.site.fields import kind_name
+
+
+def verdict_of(found: Replayed) -> str:
+    """Give the line."""
+    seen = f"{found.compared:,} of {found.reviews:,} reviews compared"
+    refused, failed = found.of(BundleEffect.NEWLY_REFUSED), found.of(BundleEffect.FAILED)
+    others = [
+        f"{found.of(effect):,} {word}"
+        for effect, word in (
+            (BundleEffect.NEWLY_ADMITTED, "newly admitted"),
+            (BundleEffect.NEWLY_WARNED, "newly warned of"),
+            (BundleEffect.NEWLY_SANDBOXED, "newly sandboxed"),
+        )
+        if found.of(effect)
+    ]
+    rest = f"; {', '.join(others)}" if others else ""
+    if failed:
+        return f"Do not promote it: its policies fail on {failed:,} ({seen}{rest})."
+    if refused:
+        return f"Do not promote it yet: {refused:,} would newly be refused ({seen}{rest})."
+    if not found.compared:
+        return f"Nothing can be said: {seen}."
+    if not found.whole:
+        left = sum(each.reviews for each in found.left if each.failure) + found.not_reproduced
+        return (
+            f"Nothing would newly be refused of what was seen ({seen}{rest}), but {left:,} answers "
+            "are missing: see above before you promote it."
+        )
+    return f"Promote it: nothing would newly be refused ({seen}{rest})."
+
 
 _PAGE: Final = 2000
 _CHUNK: Final = 50
@@ -59,7 +87,7 @@ _OLDER: Final = "recorded by an earlier release, which did not keep all that the
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReplayRequest:
     """What a person asked for."""
 
     candidate: Path
@@ -72,7 +100,7 @@ class Asked:
     """Processes; 0 for one a core."""
 
 
-async def replay(settings: Settings, asked: Asked) -> Replayed:
+async def replay(settings: Settings, asked: ReplayRequest) -> Replayed:
     """Judge what was recorded with both bundles, and say in what they differ.
 
     Raises:
@@ -101,7 +129,7 @@ def _revision(path: Path, settings: Settings) -> str:
 
 async def _replayed(
     settings: Settings,
-    asked: Asked,
+    asked: ReplayRequest,
     base: Base,
     revisions: tuple[str, str],
     times: tuple[int, int],
@@ -224,7 +252,9 @@ class _Run:
         }
         keys = [key for key in new if key not in lost]
         recorded = [
-            Recorded(key[3], key[4], *(contents.get((new[key], each), b"") for each in key[:3]))
+            RecordedInput(
+                key[3], key[4], *(contents.get((new[key], each), b"") for each in key[:3])
+            )
             for key in keys
         ]
         self._known |= dict.fromkeys(new)

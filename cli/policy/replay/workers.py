@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from admission.replay.evaluation import BundleAnswer, BundleAsker, find_group_names, read_inputs
-from app.embedded import load_embedded
 from app.settings.sections import Evaluation
+from app.wiring import load_embedded
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 
@@ -20,7 +20,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _DECODER: Final = msgspec.msgpack.Decoder(BundleAnswer)
 
 
-class Recorded(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class RecordedInput(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What policies were shown of a request, as the ledger has it; empty: it has nothing."""
 
     kind: str
@@ -51,7 +51,7 @@ class _Process:
     """Of groups, as the record has them."""
 
 
-def begin(bundles: Bundles) -> None:
+def load_bundles(bundles: Bundles) -> None:
     """Load both bundles into this process.
 
     Raises:
@@ -67,12 +67,12 @@ def begin(bundles: Bundles) -> None:
     )
 
 
-def ask_both(recorded: Sequence[Recorded]) -> list[tuple[bytes, bytes]]:
+def ask_both(recorded: Sequence[RecordedInput]) -> list[tuple[bytes, bytes]]:
     """Give for each what the base says and what the candidate does, encoded."""
     return asyncio.run(_ask(recorded))
 
 
-async def _ask(recorded: Sequence[Recorded]) -> list[tuple[bytes, bytes]]:
+async def _ask(recorded: Sequence[RecordedInput]) -> list[tuple[bytes, bytes]]:
     base, candidate = _Process.askers
     answers = []
     for each in recorded:
@@ -99,6 +99,6 @@ def open_pool(bundles: Bundles, jobs: int) -> Executor:
     Each is a fresh interpreter: what runs in threads here does not survive a fork.
     """
     if jobs == 1:
-        return ThreadPoolExecutor(1, "replay", begin, (bundles,))
+        return ThreadPoolExecutor(1, "replay", load_bundles, (bundles,))
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, context, initializer=begin, initargs=(bundles,))
+    return ProcessPoolExecutor(jobs, context, initializer=load_bundles, initargs=(bundles,))

@@ -1,4 +1,4 @@
-"""Asks a gate for its metrics, as a person's command does: once, directly, within bounds."""
+"""Reads the metrics of a gate, as a person's command does: once, directly, within bounds."""
 
 import http.client
 import urllib.request

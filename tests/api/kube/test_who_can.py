@@ -10,7 +10,7 @@ import pytest
 from app.settings.root import Settings, read_settings
 from cli.profile.check import check_profile
 from cli.profile.suggest import suggest_profile
-from cli.who_can.run import Answer, list_users
+from cli.who_can.run import UsersOfProfile, list_users
 from core.base.errors import ClusterError, NotSyncedError
 from identity.rights.holders import Holder, as_subject
 from identity.rights.who_can import who_can_use
@@ -118,7 +118,7 @@ async def test_direct_ones_are_those_whom_the_cluster_lets(
     assert 0 < sum(answers) < len(answers), "the questions are too alike"
 
 
-async def _answer(apiserver: ApiServer, name: str, namespace: str | None = None) -> Answer:
+async def _answer(apiserver: ApiServer, name: str, namespace: str | None = None) -> UsersOfProfile:
     return await list_users(settings_of(apiserver.kubeconfig()), name, namespace)
 
 

@@ -145,7 +145,7 @@ def test_each_decision_is_as_a_gate_with_the_candidate_makes_it(
 
     monkeypatch.setattr(Tallies, "compare", noting)
     settings = Settings(ledger=Ledger(url=was.ledger), cluster=tmp_path / "cluster")
-    found = asyncio.run(run.replay(settings, run.Asked(candidate, base, jobs=1)))
+    found = asyncio.run(run.replay(settings, run.ReplayRequest(candidate, base, jobs=1)))
     assert found.left == []
     beside, unlike, effects = 0, [], Counter[str]()
     for old, new, allowed in zip(was.ids, becomes.ids, becomes.allowed, strict=True):

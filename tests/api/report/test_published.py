@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.report.report_publish import publish
+from cli.report.openreports import publish
 from core.base.errors import ClusterError
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json

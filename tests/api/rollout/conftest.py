@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from cli.flags import read_flags
-from cli.rollout.status import Asked, read_status
+from cli.rollout.status import RolloutRequest, read_status
 from cli.rollout.verdicts import Standing, Status
 from tests.api.record.installation import Installation, installed
 from tests.harness import rbac
@@ -60,7 +60,7 @@ class Rollout:
         """Give what status says of half an hour, asked in this process."""
         kubeconfig = self._installed.apiserver.kubeconfig()
         settings = read_flags(None, kubeconfig=kubeconfig, ledger=self._installed.ledger)
-        return await read_status(settings, Asked(namespaces, "30m"))
+        return await read_status(settings, RolloutRequest(namespaces, "30m"))
 
     async def of(self, namespace: str) -> Standing:
         """Give what it says of one namespace."""

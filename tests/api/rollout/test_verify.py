@@ -4,7 +4,7 @@ import pytest
 
 from cli import exits
 from cli.flags import read_flags
-from cli.verify.answers import Standing
+from cli.verify.answers import StepOutcome
 from cli.verify.run import Verified, exit_code, verify
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
@@ -33,7 +33,7 @@ async def test_the_mode_is_the_installations(installation: Installation, admin: 
     """Nobody has to repeat what the chart was told: where nothing is refused, that is no fault."""
     found = await verified(installation, await made(admin, "unlabelled"))
     assert (found.mode, found.notes) == ("audit", [])
-    assert {step.standing for step in found.steps} == {Standing.HOLDS}
+    assert {step.standing for step in found.steps} == {StepOutcome.HOLDS}
     assert exit_code(found) == exits.ADMITTED
 
 
@@ -56,7 +56,7 @@ async def test_what_is_thought_to_enforce_and_does_not_is_broken(
         await verified(installation, namespace, own="elsewhere"),
     ):
         assert found.mode == "enforce"
-        assert [step.name for step in found.steps if step.standing is Standing.BROKEN] == [
+        assert [step.name for step in found.steps if step.standing is StepOutcome.BROKEN] == [
             "refused"
         ]
         assert exit_code(found) == exits.REFUSED
@@ -68,10 +68,10 @@ async def test_a_namespace_that_is_left_out_is_not_judged(installation: Installa
     """And that is told, with another to name."""
     found = await verified(installation, "kube-public")
     (judged,) = [step for step in found.steps if step.name == "judged"]
-    assert judged.standing is Standing.HOLDS
+    assert judged.standing is StepOutcome.HOLDS
     found = await verified(installation, "kube-node-lease")
     (judged,) = [step for step in found.steps if step.name == "judged"]
-    assert judged.standing is Standing.BROKEN
+    assert judged.standing is StepOutcome.BROKEN
     assert "excludedNamespaces" in judged.remedy
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from app.bundle_check import check
+from app.bundle_check import check_bundle
 from app.settings.root import Settings
 from core.base.errors import BundleRefusedError
 from core.policy_bundles import LONGEST_PROBLEM
@@ -80,7 +80,7 @@ def test_what_is_tried_out_says_no_more_either() -> None:
     path = "rego/site/a/\x1b[2J\n.rego"
     packed = pack(unpack(with_own(rules=[own]), "b") | {path: f"package {'y' * 200_000}".encode()})
     with pytest.raises(BundleRefusedError) as refused:
-        check(packed, "b", Settings())
+        check_bundle(packed, "b", Settings())
     assert "is Sallyport's own" in str(refused.value) or "package yyy" in str(refused.value)
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) <= LONGEST_PROBLEM

@@ -9,7 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from app.bundle_check import check
+from app.bundle_check import check_bundle
 from app.settings.root import Settings
 from cli.policy.build import bundle_cases
 from core.base.errors import BundleRefusedError
@@ -75,7 +75,7 @@ def test_a_rule_that_contradicts_its_own_case_is_refused_by_its_name(
     """Where the bundle is loaded, and before it is published: here a rule that finds nothing."""
     built(author, acme)
     good = read_bundle(acme / "b.tar.gz")
-    check((acme / "b.tar.gz").read_bytes(), "b", Settings())
+    check_bundle((acme / "b.tar.gz").read_bytes(), "b", Settings())
     (acme / "team.rego").write_text(RULE.replace("not input", "not 1 == 1\n\tnot input"))
     for case in (acme / "cases").iterdir():
         case.unlink()
@@ -84,7 +84,7 @@ def test_a_rule_that_contradicts_its_own_case_is_refused_by_its_name(
     bad = carrying(parse_bundle(packed, "b"), packed, good.cases)
     name = "acme/cases/refused.yaml: a Pod without its team is refused"
     with pytest.raises(BundleRefusedError, match=rf"own case '{name}' fails: denials \[\], not"):
-        check(bad, "b", Settings())
+        check_bundle(bad, "b", Settings())
 
 
 def test_a_case_that_does_not_hold_builds_nothing(author: Run, acme: Path) -> None:
@@ -143,7 +143,7 @@ def test_no_more_cases_are_carried_than_may_be(
     assert (said["cases"], [each["name"] for each in said["leftOut"]]) == (2, ["several"])
     monkeypatch.setattr(bundle_cases, "MOST_CASES", 4)
     assert built(author, acme)["cases"] == 4
-    check((acme / "b.tar.gz").read_bytes(), "b", Settings())
+    check_bundle((acme / "b.tar.gz").read_bytes(), "b", Settings())
     monkeypatch.setattr(bundle_cases, "MOST_CASES", 2)
     write(acme / "cases", {"several.yaml": several.replace("expect: deny", "expect: warn")})
     assert "the case 'several' is deny, and expects warn" in built(author, acme, code=2)
@@ -157,7 +157,7 @@ def test_a_rule_that_only_warns_first_keeps_its_cases(
     rules.write_text("rules: {labels/team: {action: warn}}\n")
     said = built(author, acme, "--rules", rules)
     assert (said["cases"], said["leftOut"]) == (2, [])
-    bundle = check((acme / "b.tar.gz").read_bytes(), "b", Settings()).bundle
+    bundle = check_bundle((acme / "b.tar.gz").read_bytes(), "b", Settings()).bundle
     assert bundle.rules["rules/labels/team"].action == "warn"
     assert author("test", acme, "--rules", rules).code == 0
     own = REFUSED + "rules: {labels/team: {action: warn}}\n"
@@ -193,10 +193,10 @@ def test_a_bundle_for_an_opa_server_is_checked_without_one(author: Run, acme: Pa
     assert (said["engine"], said["cases"]) == ("opa", 0)
     assert {each["why"] for each in said["leftOut"]} == {"a bundle for an OPA server carries none"}
     packed = (acme / "b.tar.gz").read_bytes()
-    assert check(packed, "b", Settings()).bundle.engine == "opa"
+    assert check_bundle(packed, "b", Settings()).bundle.engine == "opa"
     bundle = parse_bundle(packed, "b")
     with pytest.raises(BundleRefusedError, match=r"io\.jwt\.decode"):
-        check(carrying(bundle, packed, ()), "b", Settings())
+        check_bundle(carrying(bundle, packed, ()), "b", Settings())
 
 
 def test_a_bundle_for_an_opa_server_never_looks_outside(author: Run, acme: Path) -> None:
@@ -279,7 +279,7 @@ def test_signals_are_carried_too(author: Run, acme: Path) -> None:
     assert bundle.cases[0].signals == []
     changed = [msgspec.structs.replace(bundle.cases[0], signals=["sandbox/acme/x"])]
     with pytest.raises(BundleRefusedError, match=r"fails: signals \[\], not \['sandbox/acme/x'\]"):
-        check(carrying(bundle, (acme / "b.tar.gz").read_bytes(), changed), "b", Settings())
+        check_bundle(carrying(bundle, (acme / "b.tar.gz").read_bytes(), changed), "b", Settings())
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_the_examples_hold_what_their_cases_say(
     file = tmp_path / "b.tar.gz"
     done = author("build", "--site", examples / folder, "--output", file, *chosen)
     assert (done.code, f"{said[:7]} are in the bundle, 0 left out" in done.err) == (0, True)
-    bundle = check(file.read_bytes(), "b", Settings()).bundle
+    bundle = check_bundle(file.read_bytes(), "b", Settings()).bundle
     no_pods = [each for each in bundle.cases if each.kind != "Pod"]
     assert all(each.needs is None and each.context is not None for each in no_pods)
     assert bool(no_pods) is bool(rules)

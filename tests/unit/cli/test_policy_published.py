@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from app.settings.root import Settings
-from cli.policy.published.activation import change, wait_until_active, want_previous
+from cli.policy.published.activation import change, request_rollback, wait_until_active
 from cli.policy.published.command import print_standing
 from cli.policy.published.status import standing_of
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
@@ -59,7 +59,7 @@ async def test_rollback_while_another_waits_keeps_what_is_active(*, at_once: boo
     """The one that waits, because a gate refuses it, is what nobody wants any more."""
     head = BundleHead(turn=5, wanted=NEW, active=NOW, previous=OLD, bundles=BUNDLES)
     store = await published(head)
-    await want_previous(store, at_once=at_once)
+    await request_rollback(store, at_once=at_once)
     found = (await store.read()).head
     assert (found.wanted, found.active, found.previous, found.turn) == (NOW, NOW, OLD, 6)
     assert with_active(found, 0.0).active == NOW
@@ -70,10 +70,10 @@ async def test_rollback_goes_one_step_back_where_nothing_waits() -> None:
     store = await published(
         BundleHead(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES)
     )
-    await want_previous(store, at_once=False)
+    await request_rollback(store, at_once=False)
     assert (await store.read()).head.wanted == OLD
     with pytest.raises(SettingsError, match="no way back"):
-        await want_previous(await published(BundleHead()), at_once=False)
+        await request_rollback(await published(BundleHead()), at_once=False)
 
 
 def text_of(found: object) -> str:

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from app.embedded import ONLY_EMBEDDED
-from app.processes.gate.shadow import open_shadow
+from app.processes.gate.process import open_shadow
+from app.settings.bundles import Shadow
 from app.settings.root import Settings
-from app.settings.settings_shadow import Shadow
+from app.wiring import ONLY_EMBEDDED
 from core.decision.decision import Verdict
 from core.decision.document import DecisionDocument
 from policies import BUILT_IN_REGO

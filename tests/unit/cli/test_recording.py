@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app import recorder as module
-from app.recorder import Recording, cluster_id, known, open_recording
+from app.recorder import Recording, cluster_id, open_recording, wait_for_cluster_id
 from app.settings.root import Settings
 from core.base.errors import NotSyncedError
 from kube.cluster.folder import FolderCluster
@@ -113,5 +113,5 @@ async def test_the_clusters_id_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
         return "c1"
 
     monkeypatch.setattr(module, "_ASK_AGAIN_S", 0.01)
-    assert await known(identity) == "c1"
-    assert await known(cluster_id(settings(cluster_id="given"), CLUSTER)) == "given"
+    assert await wait_for_cluster_id(identity) == "c1"
+    assert await wait_for_cluster_id(cluster_id(settings(cluster_id="given"), CLUSTER)) == "given"

@@ -6,8 +6,7 @@ import pytest
 
 from admission.replay.outcomes import BundleEffect
 from cli.policy.replay.counts import Count, Left, Tallies
-from cli.policy.replay.page import page
-from cli.policy.replay.pictures import bars, columns
+from cli.policy.replay.page import bars, columns, page
 from core.base.ids import uuid7
 from core.base.times import milliseconds_of
 from tests.harness.pages import parsed, require_closed, require_readable

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from app.settings.identity import Identity
 from cli.output import make_console
-from cli.risk.show import Asked, Shown, make_shown, principal_named, print_shown
+from cli.risk.show import Shown, ShowRequest, make_shown, principal_named, print_shown
 from cli.risk.snapshot import freshness_of
 from cli.risk.status import Status, exit_code, make_status, print_status
-from cli.risk.table import Wanted, make_matrix, print_matrix
+from cli.risk.table import TableSelection, make_matrix, print_matrix
 from core.base.errors import SettingsError
 from core.cluster import SignIn
 from core.risk.model import (
@@ -100,7 +100,7 @@ def shown(subject: str, sign_in: SignIn | None = None, namespace_class: str = ""
     found = snapshot(table=TABLE)
     principal = principal_named(subject, found, sign_in)
     table = parse_table(TABLE, "t")
-    asked = Asked(subject, namespace_class)
+    asked = ShowRequest(subject, namespace_class)
     return make_shown(principal, asked, found, table, freshness_of(SECTION, found), NOW)
 
 
@@ -203,9 +203,9 @@ def test_what_names_no_identity_is_refused(subject: str) -> None:
 
 def test_a_namespaces_class_changes_the_answers() -> None:
     """A row of the site's for one class of namespaces decides there alone."""
-    table, wanted = parse_table(TABLE, "t"), Wanted(namespace_class="secret")
+    table, wanted = parse_table(TABLE, "t"), TableSelection(namespace_class="secret")
     here = make_matrix(table, "t", wanted)
-    elsewhere = make_matrix(table, "t", Wanted())
+    elsewhere = make_matrix(table, "t", TableSelection())
     changed = [
         (cell.standing, cell.operation, cell.effect)
         for cell, other in zip(here.cells, elsewhere.cells, strict=True)
@@ -218,7 +218,7 @@ def test_a_namespaces_class_changes_the_answers() -> None:
 def test_the_matrix_has_every_case(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
     """Each standing is a line, and the site's own rows are marked."""
     print_matrix(
-        make_matrix(parse_table(TABLE, "t"), "t", Wanted(namespace_class="secret")), console
+        make_matrix(parse_table(TABLE, "t"), "t", TableSelection(namespace_class="secret")), console
     )
     lines = capsys.readouterr().out.splitlines()
     for standing in Standing:
@@ -232,7 +232,7 @@ def test_no_word_of_the_matrix_is_cut_off_on_a_narrow_terminal(
 ) -> None:
     """80 columns hold all of the shipped table: the longest standing takes two lines."""
     narrow = Console(width=80, force_terminal=True, color_system=None, highlight=False)
-    print_matrix(make_matrix(SHIPPED, "shipped", Wanted()), narrow)
+    print_matrix(make_matrix(SHIPPED, "shipped", TableSelection()), narrow)
     grid = capsys.readouterr().out.split("\n\n")[1]
     assert "…" not in grid
     assert "confirmed-\n" in "\n".join(line.rstrip() for line in grid.splitlines())

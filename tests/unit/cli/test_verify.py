@@ -3,7 +3,7 @@
 import pytest
 
 from cli import exits
-from cli.verify.answers import Standing, judged_workload, refused_marks, refused_pod
+from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refused_pod
 from cli.verify.run import FORMAT, Verified, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
@@ -38,16 +38,16 @@ def test_a_gate_that_is_not_reached_is_told_with_the_way_out(why: str, says: str
         refused_pod(500, failed(why), Mode.ENFORCE),
         refused_marks(500, failed(why), may_exempt=False),
     ):
-        assert step.standing is Standing.BROKEN
+        assert step.standing is StepOutcome.BROKEN
         assert says in step.remedy
 
 
 def test_a_workload_that_nobody_noted_was_not_judged() -> None:
     """An admission alone proves nothing; a note or a denial does."""
-    assert judged_workload(0, NOTED).standing is Standing.HOLDS
-    assert judged_workload(403, {"message": DENIED}).standing is Standing.HOLDS
+    assert judged_workload(0, NOTED).standing is StepOutcome.HOLDS
+    assert judged_workload(403, {"message": DENIED}).standing is StepOutcome.HOLDS
     unnoted = judged_workload(0, {"metadata": {}})
-    assert unnoted.standing is Standing.BROKEN
+    assert unnoted.standing is StepOutcome.BROKEN
     assert "excludedNamespaces" in unnoted.remedy
 
 
@@ -56,9 +56,9 @@ def test_a_pod_that_nobody_may_run_is_refused_where_it_is_enforced(mode: Mode) -
     """Where it is not, its admission is no fault."""
     admitted = refused_pod(0, {}, mode)
     enforced = mode is Mode.ENFORCE
-    assert admitted.standing is (Standing.BROKEN if enforced else Standing.HOLDS)
+    assert admitted.standing is (StepOutcome.BROKEN if enforced else StepOutcome.HOLDS)
     for message in (DENIED, BACK_STOP):
-        assert refused_pod(403, {"message": message}, mode).standing is Standing.HOLDS
+        assert refused_pod(403, {"message": message}, mode).standing is StepOutcome.HOLDS
 
 
 @pytest.mark.parametrize("message", [NO_RIGHT, "violates PodSecurity", "quota exceeded"])
@@ -69,15 +69,17 @@ def test_what_others_refuse_proves_nothing(message: str) -> None:
         refused_pod(403, {"message": message}, Mode.ENFORCE),
         refused_marks(403, {"message": message}, may_exempt=False),
     ):
-        assert step.standing is Standing.UNKNOWN
+        assert step.standing is StepOutcome.UNKNOWN
         assert step.remedy
 
 
 def test_marks_may_be_changed_by_those_alone_who_may_exempt() -> None:
     """A dry run that is taken is a fault, unless the caller has the right."""
-    assert refused_marks(403, {"message": BACK_STOP}, may_exempt=False).standing is Standing.HOLDS
-    assert refused_marks(0, {}, may_exempt=True).standing is Standing.HOLDS
-    assert refused_marks(0, {}, may_exempt=False).standing is Standing.BROKEN
+    assert (
+        refused_marks(403, {"message": BACK_STOP}, may_exempt=False).standing is StepOutcome.HOLDS
+    )
+    assert refused_marks(0, {}, may_exempt=True).standing is StepOutcome.HOLDS
+    assert refused_marks(0, {}, may_exempt=False).standing is StepOutcome.BROKEN
 
 
 def test_exit_codes_say_the_worst() -> None:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from prometheus_client import CollectorRegistry
 
-from app.processes.control.bundle_source import make_taking
+from app.processes.control.bundle_source import make_bundle_source
 from app.settings.root import Settings
 from control.bundles.registry import RegistryImport
 from core.policy_bundles import BundleHead, PublishedBundle
@@ -63,7 +63,7 @@ class Scene:
     def anew(self) -> None:
         """Have another replica lead, which knows nothing."""
         self.metrics = CollectorRegistry()
-        made = make_taking(self.settings, self.cluster, self.metrics)  # type: ignore[arg-type]
+        made = make_bundle_source(self.settings, self.cluster, self.metrics)  # type: ignore[arg-type]
         assert made is not None
         self.taking = made
         self.taking.wall = lambda: self.now
@@ -104,6 +104,6 @@ async def scene_in(tmp_path: Path) -> AsyncIterator[Scene]:
     async with registry(Authority(tmp_path)) as served:
         known = settings(tmp_path, oci=served.tag("stable", FIRST))
         cluster, metrics = Cluster(), CollectorRegistry()
-        taking = make_taking(known, cluster, metrics)  # type: ignore[arg-type]
+        taking = make_bundle_source(known, cluster, metrics)  # type: ignore[arg-type]
         assert taking is not None
         yield Scene(served, cluster, known, taking, metrics)

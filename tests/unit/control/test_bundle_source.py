@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from app.processes.control.bundle_source import make_taking, saying
+from app.processes.control.bundle_source import announce_with_source, make_bundle_source
 from cli.policy.published.status import standing_of
 from core.base.errors import ClusterError, SettingsError
 from core.policy_bundles import (
@@ -114,7 +114,7 @@ async def test_a_bad_bundle_changes_nothing_and_is_told(scene: Scene, bad: bytes
     assert why in scene.taking.problem
     assert len(scene.served.asked) == asked + 1
     assert scene.metric("sallyport_bundle_source_problem") == 1
-    own = saying(lambda: GateAnnouncement(BASE, ""), scene.taking)()
+    own = announce_with_source(lambda: GateAnnouncement(BASE, ""), scene.taking)()
     await scene.store.make_place()
     await scene.store.announce(CONTROL, own)
     found = await standing_of(scene.store, NAMESPACE)
@@ -228,5 +228,5 @@ def test_unsigned_bundles_must_be_allowed(tmp_path: Path) -> None:
     known = settings(tmp_path, oci="r.example/a:b")
     without = known.model_copy(update={"bundles": known.bundles.model_copy(update={"keys": {}})})
     with pytest.raises(SettingsError, match=r"bundles\.source\.oci.*: give bundles\.keys"):
-        make_taking(without, Cluster(), CollectorRegistry())  # type: ignore[arg-type]
-    assert make_taking(settings(tmp_path), Cluster(), CollectorRegistry()) is None  # type: ignore[arg-type]
+        make_bundle_source(without, Cluster(), CollectorRegistry())  # type: ignore[arg-type]
+    assert make_bundle_source(settings(tmp_path), Cluster(), CollectorRegistry()) is None  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from app.processes.control.bundle_source import make_taking
+from app.processes.control.bundle_source import make_bundle_source
 from core.base.errors import (
     BundleRefusedError,
     ClusterError,
@@ -200,4 +200,4 @@ def test_a_wrong_setting_is_named_at_the_start(
     (tmp_path / "password").write_text(PASSWORD)
     known = settings(tmp_path, **{"oci": "r.example/a:b", "ca_file": None, **source})
     with pytest.raises(SettingsError, match=why):
-        make_taking(known, Cluster(), CollectorRegistry())  # type: ignore[arg-type]
+        make_bundle_source(known, Cluster(), CollectorRegistry())  # type: ignore[arg-type]

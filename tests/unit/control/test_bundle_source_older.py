@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from app.processes.control.bundle_source import saying
-from cli.policy.published.activation import want, want_previous
+from app.processes.control.bundle_source import announce_with_source
+from cli.policy.published.activation import request_activation, request_rollback
 from cli.policy.published.command import print_standing
 from cli.policy.published.status import standing_of
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
@@ -40,7 +40,7 @@ async def put_in_force(scene: Scene, tmp_path: Path, packed: bytes) -> BundleHea
     """Have somebody activate a file."""
     file = tmp_path / "activated.tar.gz"
     file.write_bytes(packed)
-    return await want(scene.store, scene.settings, str(file), at_once=True)
+    return await request_activation(scene.store, scene.settings, str(file), at_once=True)
 
 
 async def test_an_older_bundle_is_not_taken_and_told(scene: Scene) -> None:
@@ -109,7 +109,7 @@ async def test_who_activates_an_older_one_decides_what_is_older(
     await put_in_force(scene, tmp_path, OLD)
     head = await scene.look()
     assert (head.wanted, head.not_before) == (revision_of(BETWEEN), JUNE)
-    await want(scene.store, scene.settings, revision_of(OLD), at_once=True)
+    await request_activation(scene.store, scene.settings, revision_of(OLD), at_once=True)
     assert (await scene.store.read()).head.not_before == MAY
 
 
@@ -122,7 +122,7 @@ async def test_who_rolls_back_is_followed_by_the_tag_alone(scene: Scene) -> None
         await scene.look()
         read = await scene.store.read()
         await scene.store.write(read, with_active(read.head, NOW))
-    head = await want_previous(scene.store, at_once=True)
+    head = await request_rollback(scene.store, at_once=True)
     assert (head.wanted, head.not_before) == (revision_of(OLD), JULY)
     scene.served.tag("stable", BETWEEN)
     assert await scene.look() == head
@@ -151,7 +151,9 @@ async def test_what_is_in_force_may_be_wanted_again(scene: Scene) -> None:
 async def test_status_says_when_bundles_were_built(scene: Scene) -> None:
     """And what is no more taken."""
     await scene.store.make_place()
-    await scene.store.announce(CONTROL, saying(lambda: GateAnnouncement(BASE, ""), scene.taking)())
+    await scene.store.announce(
+        CONTROL, announce_with_source(lambda: GateAnnouncement(BASE, ""), scene.taking)()
+    )
     found = await standing_of(scene.store, NAMESPACE)
     assert [each.built for each in found.bundles] == ["2026-07-01T00:00:00Z"]
     assert found.not_before == "2026-07-01T00:00:00Z"

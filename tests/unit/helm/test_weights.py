@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from app.entra_clients import sign_in_of
-from app.processes.auditor.weight_sources import cluster_of
-from app.settings.azure_roles import demand_sign_in
+from app.processes.auditor.weight_logs import cluster_of
+from app.settings.azure_roles import require_azure_sign_in
 from app.settings.root import Settings
-from app.settings.weights import demand_whole
+from app.settings.weights import require_whole
 from identity.clients.tokens import CredentialKind
 from tests.harness.client import Json
 from tests.harness.helm import Helm, Values, named, pod_templates
@@ -101,7 +101,7 @@ def test_the_auditor_can_begin_to_read(helm: Helm, tmp_path: Path, switch: str) 
     section = settings_of(helm.objects(SWITCHES[switch]), "auditor", tmp_path)
     assert section.weights.follows
     assert cluster_of(section) == "prod"
-    demand_whole(section.weights)
+    require_whole(section.weights)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_control_can_ask_who_opens_the_stores(
     """As the application that is named for it, with one token for both."""
     objects = helm.objects(values)
     settings = settings_of(objects, "control", tmp_path)
-    demand_sign_in(settings.weights.azure, settings.identity)
+    require_azure_sign_in(settings.weights.azure, settings.identity)
     assert (settings.weights.azure.tenant, settings.weights.azure.client_id) == (GUID, reader)
     assert has_token(objects, "control")
     assert client_of(objects, "control") == account

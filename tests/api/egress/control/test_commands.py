@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from app.settings.root import Settings, read_settings
-from cli.egress.explain import answer
+from cli.egress.explain import explain_connection
 from cli.egress.graph import make_picture
 from cli.egress.plan import make_plan
 from cli.egress.render import render
@@ -86,9 +86,9 @@ async def test_explain_and_graph_read_a_cluster(
     made = pod(field.name, "train-0", **egress_labels("default", None))
     await running(client, made, "10.244.1.10")
     settings = _settings(apiserver)
-    found = await answer(settings, (field.name, "train-0"), "192.0.2.7:443")
+    found = await explain_connection(settings, (field.name, "train-0"), "192.0.2.7:443")
     assert (found.verdict, found.by[0].allowlist) == ("open", "lab")
-    closed = await answer(settings, (field.name, "train-0"), "192.0.2.7:80")
+    closed = await explain_connection(settings, (field.name, "train-0"), "192.0.2.7:80")
     assert (closed.verdict, closed.near[0].what) == ("closed", "lab spec.to[0]")
     picture = await make_picture(settings, field.name)
     assert [each.text for each in picture.nodes if each.kind == "network"] == ["192.0.2.0/24"]

@@ -8,7 +8,7 @@ import yaml
 from app.settings.root import Settings
 from cli.review.run import review
 from cli.shared.results import Result
-from cli.shared.subjects import Terms
+from cli.shared.subjects import ReviewTerms
 from core.decision.decision import Verdict
 from core.people.subject import Subject
 from tests.api.people.rights.asking import (
@@ -46,7 +46,7 @@ def _written(path: Path, *items: Json) -> Path:
 async def reviewed(settings: Settings, name: str, file: Path) -> Result:
     """Give what review says of the last object in a file, which this person submits."""
     someone = Subject(address(name), groups=[MAKERS, "system:authenticated"])
-    report = await review(settings, [str(file)], Terms(subject=someone))
+    report = await review(settings, [str(file)], ReviewTerms(subject=someone))
     return report.results[-1]
 
 

@@ -19,8 +19,8 @@ from audit.reports.forms.ocsf import VERSION, render_ocsf
 from audit.reports.forms.oscal import render_oscal
 from audit.reports.forms.tables import guard_cell, render_tables
 from audit.reports.model import Report
+from cli.report.forms import sarif
 from cli.report.openreports import openreports
-from cli.report.report_sarif import sarif
 from tests.harness.openreports import crds
 from tests.harness.sarif import sarif_schema
 from tests.unit.audit.reports.records import HUMAN, READER

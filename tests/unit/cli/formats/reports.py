@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from cli.output import as_unicode
 from cli.review.report import Located, Report
-from cli.review.yaml_positions import Place
+from cli.review.yaml_positions import Position
 from cli.shared.results import Result, Reviewed
 from core.decision.decision import Action, Finding, Verdict
 from policies.bundle.format import Rule
@@ -69,6 +69,6 @@ def report(*results: Result) -> Report:
     return Report(results, {RULE.id: RULE})
 
 
-def located(found: Result, path: str | None = "a.yaml", place: Place | None = None) -> Located:
+def located(found: Result, path: str | None = "a.yaml", place: Position | None = None) -> Located:
     """Give a result whose findings all stand at one place."""
     return Located(found, path, [place for _ in found.element.findings])

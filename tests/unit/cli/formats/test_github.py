@@ -7,7 +7,7 @@ from hypothesis import given
 from cli.output import as_unicode
 from cli.review.github import github_commands
 from cli.review.report import Located, Report
-from cli.review.yaml_positions import Place
+from cli.review.yaml_positions import Position
 from cli.shared.results import Reviewed
 from cli.text import safe_text
 from core.decision.decision import Action, Finding, Verdict
@@ -37,7 +37,7 @@ def _unescape(text: str) -> str:
 
 def test_whole_command() -> None:
     """File, line and column, so that it stands beside the line of the pull request."""
-    (line,) = commands(located(result(finding()), "deploy/a.yaml", Place(7, 3)))
+    (line,) = commands(located(result(finding()), "deploy/a.yaml", Position(7, 3)))
     assert line == (
         "::error file=deploy/a.yaml,line=7,col=3,title=Pod train/x%3A privileges/host/network::"
         "spec.hostNetwork: shares the network of the node%0AFix: Remove it."
@@ -79,7 +79,7 @@ def test_hostile_text_is_one_command() -> None:
 def test_any_text_comes_back_as_it_was(name: str, path: str, message: str, file: str) -> None:
     """One command for a finding, whose parts the runner reads as they were written."""
     found = Finding("r", Action.DENY, path, message, "f")
-    (line,) = commands(located(result(found, name=name), file, Place(1, 2)))
+    (line,) = commands(located(result(found, name=name), file, Position(1, 2)))
     command, properties, said = parse(line)
     assert command == "error"
     assert properties["file"] == safe_text(as_unicode(file))

@@ -10,7 +10,7 @@ from jsonschema import Draft4Validator
 
 from cli.review.report import Located, Report
 from cli.review.sarif import FINGERPRINT, sarif_log
-from cli.review.yaml_positions import Place
+from cli.review.yaml_positions import Position
 from cli.shared.results import Reviewed
 from cli.text import safe_text
 from core.decision.decision import Action, Finding, Verdict
@@ -53,7 +53,7 @@ def prints(*each: Located) -> list[str]:
 
 def test_whole_result(schema: Draft4Validator) -> None:
     """Rule, level, message, file, line and column, and what the finding is known by."""
-    made = log(located(result(finding()), "deploy/a b.yaml", Place(7, 3)))
+    made = log(located(result(finding()), "deploy/a b.yaml", Position(7, 3)))
     schema.validate(made)
     found = only(made)
     assert found.pop("partialFingerprints").keys() == {FINGERPRINT}
@@ -168,7 +168,9 @@ def test_fingerprint_stays_when_lines_and_indices_move() -> None:
     path = "spec.containers[{}].ports[0].hostPort"
     before = result(finding(path.format(0), container="main"))
     after = result(finding(path.format(3), container="main", message="reworded"))
-    assert prints(located(before, place=Place(3, 1))) == prints(located(after, place=Place(9, 9)))
+    assert prints(located(before, place=Position(3, 1))) == prints(
+        located(after, place=Position(9, 9))
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.processes.auditor.anchoring import open_anchors
-from app.processes.auditor.ledger import open_kept_ledger
+from app.processes.auditor.ledger import open_anchors, open_kept_ledger
 from app.processes.run import process
 from app.settings.root import read_settings
 from audit.clients.anchor_blob import BlobAnchor

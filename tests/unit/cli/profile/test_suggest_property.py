@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from admission.judge import Judge
 from app.settings.root import read_settings
 from app.wiring import make_engine, make_judge
-from cli.profile.pods import Found, found_of
-from cli.profile.profile_yaml import profile_yaml
-from cli.profile.suggest import Suggestion, suggest_for
+from cli.profile.pods import FoundPod, find_pods_of
+from cli.profile.suggest import Suggestion, profile_yaml, suggest_for
 from core.profiles.container_profiles import Profile, build_profile_set, parse_profile
 from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES
@@ -25,25 +24,25 @@ from tests.harness.public_manifests import public_manifests
 
 COUNT = 400
 
-Case = tuple[Found, frozenset[str]]
+Case = tuple[FoundPod, frozenset[str]]
 """An object, and the privileges that it needs."""
 
 
 async def _examined(judge: Judge, values: Sequence[dict[str, Any]]) -> list[Case]:
     cases: list[Case] = []
     for value in values:
-        for found in found_of(value):
-            if isinstance(found, Found):
+        for found in find_pods_of(value):
+            if isinstance(found, FoundPod):
                 made = await suggest_for(judge, _each([found]), "p", "test", generalise=False)
                 cases.append((found, frozenset(line.privilege for line in made.lines)))
     return cases
 
 
-async def _suggested(judge: Judge, found: Iterable[Found], *, generalise: bool) -> Suggestion:
+async def _suggested(judge: Judge, found: Iterable[FoundPod], *, generalise: bool) -> Suggestion:
     return await suggest_for(judge, _each(found), "p", "test", generalise=generalise)
 
 
-async def _each(found: Iterable[Found]) -> AsyncIterator[Found]:
+async def _each(found: Iterable[FoundPod]) -> AsyncIterator[FoundPod]:
     for one in found:
         yield one
 
@@ -109,7 +108,7 @@ def _software() -> dict[str, list[dict[str, Any]]]:
 SOFTWARE = {
     name: values
     for name, values in _software().items()
-    if any(isinstance(found, Found) for value in values for found in found_of(value))
+    if any(isinstance(found, FoundPod) for value in values for found in find_pods_of(value))
 }
 
 

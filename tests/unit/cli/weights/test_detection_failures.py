@@ -2,13 +2,13 @@
 
 from structlog.testing import capture_logs
 
-from app.processes.auditor.detection_failures import telling_failures
+from app.processes.auditor.weight_logs import make_failure_logger
 
 
 def test_each_place_where_a_detection_fails_is_told_once_without_its_words() -> None:
     """A detection fails on every event when it does; an exception quotes what a caller chose."""
     with capture_logs() as lines:
-        tell = telling_failures()
+        tell = make_failure_logger()
         for name in ("copy-out", "copy-out", "log-gap"):
             try:
                 raise KeyError("sig=planted")  # noqa: TRY301  As a detection would.

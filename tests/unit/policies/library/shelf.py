@@ -14,7 +14,7 @@ from app.settings.root import Settings
 from cli.review.run import judge_each
 from cli.shared.judge import open_judge
 from cli.shared.results import Reviewed
-from cli.shared.subjects import Terms
+from cli.shared.subjects import ReviewTerms
 from kube.manifests.reader import Manifest
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import build
@@ -99,7 +99,7 @@ class Reviewer:
     def review(self, *objects: Any) -> list[Reviewed]:
         """Give what is said of each object."""
         manifests = [Manifest("made", f"made#{n}", each) for n, each in enumerate(objects, 1)]
-        judging = judge_each(self._opened, manifests, Terms(PROFILE))
+        judging = judge_each(self._opened, manifests, ReviewTerms(PROFILE))
         return [result.element for result in self._runner.run(judging)]
 
     def close(self) -> None:
