@@ -13,7 +13,7 @@ REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 # Tests start hundreds of processes: let the first of them keep what it compiles for the others.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-weights bench-everything bench-ledger bench-one-client proof docs image image-lock lock tools clean
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-weights bench-everything bench-ledger bench-one-client proof docs docs-site image image-lock lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -92,6 +92,10 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python docs/make_risk_table.py
 	$(BIN)/python docs/make_builtins.py
 	$(BIN)/python docs/make_detections.py
+	$(BIN)/python docs/make_adr_index.py
+
+docs-site: setup ## Build the documentation site in dist/site
+	@$(BIN)/python docs/make_site.py
 
 image: setup ## Make the container image and its bill of materials in dist/
 	@$(BIN)/python -m deploy.image

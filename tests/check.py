@@ -121,6 +121,8 @@ CHECKS: dict[str, Callable[[], str]] = {
     "risk table": tool("python", "docs/make_risk_table.py", "--check"),
     "built-ins": tool("python", "docs/make_builtins.py", "--check"),
     "detections": tool("python", "docs/make_detections.py", "--check"),
+    "decisions": tool("python", "docs/make_adr_index.py", "--check"),
+    "docs": tool("python", "docs/make_site.py", "--check"),
 }
 """Types come first: nothing takes as long, and it keeps one processor busy."""
 
