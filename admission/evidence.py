@@ -47,7 +47,7 @@ from sandbox.risk_score import NO_RISK, RiskScore
 
 
 def request_from_record(document: DecisionDocument, subject: Subject) -> Request:
-    """Give the request again, without its object, as if `subject` had made it.
+    """Return the request again, without its object, as if `subject` had made it.
 
     Raises:
         LedgerError: it is not about a Pod, or the record does not hold all that the Pod needs.
@@ -75,7 +75,7 @@ def request_from_record(document: DecisionDocument, subject: Subject) -> Request
 def facts_from_record(
     document: DecisionDocument, subject: Subject, facts: Facts, privileges: Mapping[str, int]
 ) -> PodFacts:
-    """Give what was recorded of a Pod, with `subject` in its requester's place."""
+    """Return what was recorded of a Pod, with `subject` in its requester's place."""
     named = document.named
     return PodFacts(
         needs=tuple(document.needs),
@@ -89,7 +89,7 @@ def facts_from_record(
 
 
 def weight_from_record(document: DecisionDocument, mode: SandboxMode) -> RiskScore:
-    """Give what counted when it was decided; it counts the same whoever asks.
+    """Return what counted when it was decided; it counts the same whoever asks.
 
     Raises:
         LedgerError: nobody asked for a sandbox then, so nothing was weighed, and now the risk
@@ -106,7 +106,7 @@ def weight_from_record(document: DecisionDocument, mode: SandboxMode) -> RiskSco
 
 
 def _subjects(document: DecisionDocument, subject: Subject) -> list[Subject]:
-    """Give whose rights count: service accounts as recorded, anyone else is the requester."""
+    """Return whose rights count: service accounts as recorded, anyone else is the requester."""
     accounts = [label for label in document.subjects if label.startswith(SERVICE_ACCOUNT_PREFIX)]
     kept = [
         service_account_subject(*label.removeprefix(SERVICE_ACCOUNT_PREFIX).split(":", 1))
@@ -156,17 +156,17 @@ def add_object_inputs(
 
 
 def projection_of(seen: PolicyInputFacts) -> bytes:
-    """Give what is recorded of the projections."""
+    """Return what is recorded of the projections."""
     return join_json(seen.projections)
 
 
 def context_of(seen: PolicyInputFacts) -> bytes:
-    """Give what is recorded of the contexts."""
+    """Return what is recorded of the contexts."""
     return join_json(seen.contexts)
 
 
 def fields_of(seen: PolicyInputFacts) -> bytes:
-    """Give what is recorded of the fields; empty where no rule reads any."""
+    """Return what is recorded of the fields; empty where no rule reads any."""
     if not seen.declared:
         return b""
     declared = [b"%b:%b" % (_ENCODER.encode(kind), each) for kind, each in seen.declared.items()]
@@ -176,7 +176,7 @@ def fields_of(seen: PolicyInputFacts) -> bytes:
 
 
 def join_json(several: Sequence[bytes]) -> bytes:
-    """Give JSON of several as a list, of one as it is, of none as nothing."""
+    """Return JSON of several as a list, of one as it is, of none as nothing."""
     return several[0] if len(several) == 1 else b"[%b]" % b",".join(several) if several else b""
 
 
@@ -184,7 +184,7 @@ _REMEDY = "Try again in a minute; if it stays, tell your cluster's operators the
 
 
 def refuse_unrecorded(request: Request, decision: Decision, error: NotRecordedError) -> Decision:
-    """Give the decision to answer with: what would be admitted is refused, unless a rule says so.
+    """Return the decision to answer with: what would be admitted is refused, unless a rule says so.
 
     A refusal stays what it is.
     """
@@ -216,7 +216,7 @@ _UNRULED: Final = SiteRuleFacts()
 
 
 def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evidence:
-    """Give what the record keeps; `chosen` is the profile that the object is admitted under."""
+    """Return what the record keeps; `chosen` is the profile that the object is admitted under."""
     pod, risk = facts.pod, facts.risk or _NOBODYS
     ceiling = facts.namespace.ceiling if facts.namespace else None
     kept = tuple(sorted(ceiling)) if ceiling is not None else None
@@ -276,7 +276,10 @@ def _traced(origin: OriginFacts) -> TraceOutcome:
 
 
 def _tried(pod: PodFacts, chosen: str | None) -> tuple[ProfileAttempt, ...]:
-    """Give the profiles in the order of choice: up to the chosen one, else the closest as well."""
+    """Return the profiles in the order of choice.
+
+    Up to the chosen one, else the closest as well.
+    """
     if pod.named is not None:
         one = pod.candidates.only(pod.named.name).first()
         return tuple(_each([one] if one else [], pod))

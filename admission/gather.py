@@ -89,14 +89,14 @@ class Gatherer:
         return kind_of(subject, self.controllers.kinds, self.pipelines)
 
     def judges(self, request: Request) -> bool:
-        """Say whether the privileges of the request's object are judged."""
+        """Return whether the privileges of the request's object are judged."""
         if is_entry(request):
             return True
         read = request.operation in _JUDGED and self._reader.judges(request)
         return read or (request.namespace != "" and self._ruling.judges(request))
 
     async def namespace_of(self, request: Request) -> Namespace | None:
-        """Give the namespace whose mode governs a request; None where no mode does.
+        """Return the namespace whose mode governs a request; None where no mode does.
 
         Raises:
             NotSyncedError: the namespace is unknown.
@@ -108,7 +108,7 @@ class Gatherer:
         return await self.cluster.namespace(request.namespace)
 
     async def gather(self, request: Request, namespace: Namespace | None, mode: Mode) -> Facts:
-        """Give the facts of a request.
+        """Return the facts of a request.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.
@@ -271,7 +271,7 @@ class Gatherer:
         return await self._breaker.facts_of(request, facts)
 
     async def regather(self, document: DecisionDocument, request: Request, modes: Modes) -> Facts:
-        """Give the facts of now about what a recorded decision says its Pod needs.
+        """Return the facts of now about what a recorded decision says its Pod needs.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.

@@ -87,7 +87,7 @@ class GuardedObjects:
     ground: IntentSettings = GROUND
 
     def judges(self, request: Request) -> bool:
-        """Say whether the request's object is one of them."""
+        """Return whether the request's object is one of them."""
         if request.kind.group != names.GROUP:
             return False
         if request.kind.kind == stores.KIND:
@@ -97,7 +97,7 @@ class GuardedObjects:
         return written and (widens or request.kind.kind in _KINDS)
 
     async def gather(self, request: Request, facts: Facts) -> GuardFacts:
-        """Give what must be recorded, what is, and what speaks against the request.
+        """Return what must be recorded, what is, and what speaks against the request.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.
@@ -121,7 +121,7 @@ class GuardedObjects:
     def _apart(
         self, kind: str
     ) -> BreakGlassGuard | WideningGuard | NarrowingGuard | AllowlistGuard | None:
-        """Give who knows a kind that has rules of its own."""
+        """Return who knows a kind that has rules of its own."""
         if kind == break_glass.KIND:
             return BreakGlassGuard(self.cluster, self.terms, self.clock)
         if kind == approvals.PROFILE:
@@ -157,7 +157,7 @@ class GuardedObjects:
         return GuardFacts(recorded, found, findings)
 
     async def _may_use(self, request: Request, exception: PolicyException, facts: Facts) -> bool:
-        """Say whether the requester may use one profile that covers all that is excused."""
+        """Return whether the requester may use one profile that covers all that is excused."""
         namespace = await self.cluster.namespace(request.namespace)
         privileges = dict.fromkeys(sorted(exception.privileges), 1)
         tried = candidates(facts.profiles, namespace, privileges)

@@ -50,7 +50,7 @@ _PROFILES: Final = _HELD | {NAMED_RULE, MANY_RULE, MORE_RULE}
 
 
 def refuses_while_mutating(request: Request, decision: Decision) -> bool:
-    """Say whether no profile lets a Pod have what the back-stop holds, and that is refused.
+    """Return whether no profile lets a Pod have what the back-stop holds, and that is refused.
 
     Everything else waits for the final state: another webhook may still put it right.
     """
@@ -83,7 +83,7 @@ class _Place:
     namespace: Namespace | None = None
 
     def when_unjudged(self, request: Request, gatherer: Gatherer) -> Mode:
-        """Give the mode of a request that cannot be judged: what is held is refused."""
+        """Return the mode of a request that cannot be judged: what is held is refused."""
         if self.mode is Mode.ENFORCE or not gatherer.labelling.holds(request, self.namespace):
             return self.mode
         return Mode.ENFORCE
@@ -225,7 +225,7 @@ class Judge:
         )
 
     def _when_unrecorded(self, facts: Facts) -> WhenUnrecorded:
-        """Give the rule: what is not judged, or not enforced, is never refused for it."""
+        """Return the rule: what is not judged, or not enforced, is never refused for it."""
         if facts.left_alone or facts.mode is not Mode.ENFORCE:
             return WhenUnrecorded.ADMIT
         if facts.namespace is None:
@@ -284,7 +284,10 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
 
 
 def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _Place) -> list[str]:
-    """Give what its author is warned of: a refusal that is not enforced, or privileges to come."""
+    """Return what its author is warned of.
+
+    A refusal that is not enforced, or privileges to come.
+    """
     if place.mode is Mode.AUDIT:
         return []
     if refusing:
@@ -296,6 +299,6 @@ def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _
 def _recorded(
     request: Request, facts: Facts, profile: str | None, *, refused: bool
 ) -> dict[str, str]:
-    """Give the annotations that the mutating webhook sets."""
+    """Return the annotations that the mutating webhook sets."""
     guarded = facts.guard.recorded if facts.guard else {}
     return {**guarded, **notes_to_record(request, facts, profile, refused=refused)}

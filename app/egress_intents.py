@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 def intent_settings_of(section: Egress, own: str) -> IntentSettings:
-    """Give what intents are judged by when they are written; `own` is Sallyport's namespace.
+    """Return what intents are judged by when they are written; `own` is Sallyport's namespace.
 
     Raises:
         SettingsError: a network of the cluster is none.
@@ -42,7 +42,7 @@ def intent_settings_of(section: Egress, own: str) -> IntentSettings:
 
 
 def default_deny_of(section: Egress) -> DefaultDeny:
-    """Give the policy that closes a namespace, as it is rendered for every one.
+    """Return the policy that closes a namespace, as it is rendered for every one.
 
     Raises:
         SettingsError: a network of the cluster is none.

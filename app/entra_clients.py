@@ -21,13 +21,13 @@ TOKEN_FILE: Final = "AZURE_FEDERATED_TOKEN_FILE"  # noqa: S105  A variable's nam
 
 
 def federated_token(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Give the token's file that the environment names, if it does."""
+    """Return the token's file that the environment names, if it does."""
     named = environment.get(TOKEN_FILE)
     return Path(named) if named else None
 
 
 def poll_settings_of(section: Identity, environment_token: Path | None) -> PollSettings:
-    """Give as whom, where and how often Graph is asked.
+    """Return as whom, where and how often Graph is asked.
 
     Raises:
         SettingsError: something is missing, or contradicts something else.
@@ -44,7 +44,7 @@ def poll_settings_of(section: Identity, environment_token: Path | None) -> PollS
 
 
 def sign_in_of(section: Identity, environment_token: Path | None) -> SignIn:
-    """Give as whom, and where, one signs in.
+    """Return as whom, and where, one signs in.
 
     Raises:
         SettingsError: something is missing, or contradicts something else.
@@ -61,7 +61,7 @@ def sign_in_of(section: Identity, environment_token: Path | None) -> SignIn:
 
 
 def event_hub_of(section: Identity) -> EventHubSettings | None:
-    """Give which event hubs are read; None where there are none.
+    """Return which event hubs are read; None where there are none.
 
     Raises:
         SettingsError: a part is missing, or must not be.
@@ -81,7 +81,7 @@ def event_hub_of(section: Identity) -> EventHubSettings | None:
 
 
 def security_events_of(section: Identity) -> SecurityEventSettings | None:
-    """Give whose security events are taken; None where there is no transmitter.
+    """Return whose security events are taken; None where there is no transmitter.
 
     Raises:
         SettingsError: a part is missing.

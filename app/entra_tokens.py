@@ -13,7 +13,7 @@ GetToken = Callable[[str], Awaitable[str]]
 def token_for(
     what: str, raised: type[SallyportError], settings: Settings, stack: AsyncExitStack
 ) -> GetToken:
-    """Give what signs in as the settings say, and raises `raised` where it cannot.
+    """Return what signs in as the settings say, and raises `raised` where it cannot.
 
     `stack` closes what it holds.
 

@@ -10,14 +10,14 @@ from audit.ledger.store.store import Store
 
 
 def ledger_url(settings: Settings) -> str:
-    """Give the URL of the ledger: the setting's, else of the one that `sallyport run` keeps."""
+    """Return the URL of the ledger: the setting's, else of the one that `sallyport run` keeps."""
     if settings.ledger.url is not None:
         return settings.ledger.url.get_secret_value()
     return f"sqlite:///{state_folder() / 'ledger.db'}"
 
 
 def signing_key(settings: Settings) -> Path:
-    """Give where the key lies that signs the ledger's heads."""
+    """Return where the key lies that signs the ledger's heads."""
     return settings.ledger.signing_key or state_folder() / "ledger.key"
 
 

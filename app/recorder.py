@@ -39,7 +39,7 @@ class Recording:
     """None until the cluster's id is known, and where nothing is shipped."""
 
     def shipping(self) -> ShipperStatus:
-        """Give how shipping goes."""
+        """Return how shipping goes."""
         return self.shipper.status if self.shipper else ShipperStatus()
 
     def show(self, registry: CollectorRegistry) -> None:
@@ -49,7 +49,7 @@ class Recording:
 
 
 def cluster_id(settings: Settings, cluster: Cluster) -> Callable[[], str]:
-    """Give what names the cluster; until its namespaces are loaded, it raises NotSyncedError."""
+    """Return what names the cluster; until its namespaces are loaded, it raises NotSyncedError."""
     return (lambda: settings.cluster_id) if settings.cluster_id else cluster.identity
 
 
@@ -64,7 +64,7 @@ async def wait_for_cluster_id(cluster: Callable[[], str]) -> str:
 
 @asynccontextmanager
 async def open_auditor(settings: Settings) -> AsyncIterator[Destination | None]:
-    """Give the auditor that the settings name, if they do.
+    """Yield the auditor that the settings name, if they do.
 
     Raises:
         SettingsError: they name it by halves.

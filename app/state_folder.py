@@ -7,7 +7,7 @@ from core.base.errors import SettingsError
 
 
 def state_folder() -> Path:
-    """Give the folder of certificate, key, log, spool and ledger (XDG Base Directory 0.8).
+    """Return the folder of certificate, key, log, spool and ledger (XDG Base Directory 0.8).
 
     Raises:
         SettingsError: nothing says where this user's home is.

@@ -71,12 +71,12 @@ def load_engine(
 
 
 def limits_of(evaluation: Evaluation) -> Limits:
-    """Give what one evaluation may take."""
+    """Return what one evaluation may take."""
     return Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
 
 
 def server_of(section: Opa) -> OpaServer:
-    """Give the OPA server that the settings name.
+    """Return the OPA server that the settings name.
 
     Raises:
         SettingsError: they name none.
@@ -96,7 +96,7 @@ def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
 
 
 def terms_of(settings: Settings, cluster: Cluster) -> ApprovalTerms:
-    """Give whose approvals never count or do not count now, and what needs them."""
+    """Return whose approvals never count or do not count now, and what needs them."""
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
     return ApprovalTerms(
         SHARED_ACCOUNTS | shared,
@@ -130,17 +130,17 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
 
 
 def modes_of(settings: Settings) -> Modes:
-    """Give which mode holds where."""
+    """Return which mode holds where."""
     return settings.rollout.modes(settings.default_mode)
 
 
 def _freshness(section: Identity) -> Freshness:
-    """Give how old what is known of risk may be."""
+    """Return how old what is known of risk may be."""
     return Freshness(section.max_age, section.revoked_for, section.tenant)
 
 
 def runtimes_of(sandbox: Sandbox) -> tuple[str, ...]:
-    """Give the site's RuntimeClasses, in the order of choice."""
+    """Return the site's RuntimeClasses, in the order of choice."""
     return tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
 
 
@@ -181,7 +181,7 @@ async def require_answers(kubeconfig: Path) -> None:
 async def open_cluster(
     settings: Settings, wait_s: float | None = None, default_deny: DefaultDeny | None = None
 ) -> AsyncIterator[Cluster]:
-    """Give the cluster that the settings name, started; stop it at the end.
+    """Yield the cluster that the settings name, started; stop it at the end.
 
     With `wait_s`, what must be loaded first is waited for so many seconds. With `default_deny`, it
     is watched which namespaces have that policy.
@@ -202,7 +202,7 @@ async def open_cluster(
 async def open_live(
     settings: Settings, default_deny: DefaultDeny | None = None
 ) -> AsyncIterator[LiveCluster]:
-    """Give the real cluster that the settings name, started; stop it at the end.
+    """Yield the real cluster that the settings name, started; stop it at the end.
 
     Raises:
         SettingsError: the credentials are missing or broken, or risk decides and no tenant is

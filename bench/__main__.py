@@ -31,7 +31,7 @@ _CHURN: Final = Pods(distinct=6000)
 
 
 def _memory(rig: Rig, reviews: int) -> dict[str, float]:
-    """Give a gate's resident memory at rest, and after half and all of so many reviews."""
+    """Return a gate's resident memory at rest, and after half and all of so many reviews."""
     server = rig.gate("memory")
     gate = Contender("memory", server, validate_order(rig, server, pods=_CHURN))
     at_rest, half, sent = server.rss_mib(), 0.0, 0.0

@@ -46,7 +46,7 @@ class Added:
     """Of docs/evidence."""
 
     def measure(self, case: Case, pairs: int, seconds: float) -> list[float]:
-        """Give for each pair what was added, in µs."""
+        """Return for each pair what was added, in µs."""
         without = (sys.executable, "-m", self.without)
         with case.rig() as servers:
             gates = {

@@ -33,7 +33,7 @@ _END: Final = "\n\t}\n"
 
 
 def rules() -> list[str]:
-    """Give the built-in privilege rules about Pods, `family/rule`, as the entry point lists them.
+    """Return the built-in privilege rules about Pods, `family/rule`, as the entry point lists them.
 
     Those about other objects are not evaluated for a Pod, and stay as they are.
     """

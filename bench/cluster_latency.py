@@ -57,7 +57,7 @@ class Measured:
         self.failed += other.failed
 
     def quantile(self, namespace: str, percent: int) -> float:
-        """Give a percentile in ms."""
+        """Return a percentile in ms."""
         return statistics.quantiles(self.times[namespace], n=100, method="inclusive")[percent - 1]
 
 

@@ -56,7 +56,7 @@ class Contender:
         }
 
     def median(self, name: str) -> float:
-        """Give the median of a measure over the rounds."""
+        """Return the median of a measure over the rounds."""
         return statistics.median(entry[name] for entry in self.rounds)
 
 

@@ -61,7 +61,7 @@ def validate_order(
     connections: int = 16,
     expect: dict[str, str] = ALLOWED,
 ) -> Order:
-    """Give the order of a load on `/validate`."""
+    """Return the order of a load on `/validate`."""
     url = f"https://127.0.0.1:{server.port}/validate?timeout=10s"
     return Order(url, str(rig.pair.ca), 0, expect, connections, pods=pods)
 

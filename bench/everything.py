@@ -50,7 +50,7 @@ _HOW: Final = (
 
 @contextmanager
 def _with_everything() -> Iterator[tuple[Rig, Mapping[str, str]]]:
-    """Give a rig whose cluster has it all, and the settings of its gates."""
+    """Yield a rig whose cluster has it all, and the settings of its gates."""
     with rig() as servers:
         ask_by_risk(servers.cluster)
         guard_weights(servers.cluster)

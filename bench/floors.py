@@ -42,7 +42,7 @@ _UNCACHED: Final = "uncached"
 
 
 def floors(measures: Measures, memory: Mapping[str, float]) -> list[Floor]:
-    """Give the floors of issue "Profiles in depth" (docs/performance.md says what each means)."""
+    """Return the floors of issue "Profiles in depth" (docs/performance.md says what each means)."""
     ours, gang, go = measures[UNCACHED_GATE], measures[GANG_GATE], measures.get(GO_CHECK)
     ratio = go["cpu_ms"] / ours["cpu_ms"] if go else None
     growth = memory["after_mib"] - memory["half_mib"]
@@ -57,5 +57,5 @@ def floors(measures: Measures, memory: Mapping[str, float]) -> list[Floor]:
 
 
 def report(all_floors: Iterable[Floor]) -> list[str]:
-    """Give a line for each."""
+    """Return a line for each."""
     return [floor.line() for floor in all_floors]

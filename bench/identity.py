@@ -37,7 +37,7 @@ _GENERATION: Final = "a"
 
 @contextmanager
 def _knowing() -> Iterator[Rig]:
-    """Give a rig whose cluster knows who is at risk."""
+    """Yield a rig whose cluster knows who is at risk."""
     with rig() as servers:
         know_who_is_at_risk(servers.cluster)
         yield servers

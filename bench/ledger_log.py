@@ -25,7 +25,7 @@ EACH = 4000
 
 
 async def run_round(url: str, batches: Sequence[Sequence[Access]]) -> tuple[float, float]:
-    """Give records a second by the clock on the wall, and by this process's own time."""
+    """Return records a second by the clock on the wall, and by this process's own time."""
     async with Store(url, clock) as store:
         began, worked = time.perf_counter(), time.process_time()
         for batch in batches:

@@ -92,7 +92,7 @@ async def _timed(client: Asking, sort: Sort, review: bytes) -> float:
 
 
 async def _again(client: Asking, sort: Sort, reviews: Sequence[bytes]) -> list[float]:
-    """Give the median of each review, while all answers about rights are remembered.
+    """Return the median of each review, while all answers about rights are remembered.
 
     All are asked in turn, again and again: what else the machine does in a moment meets many
     reviews once, and not one review each time.
@@ -134,7 +134,7 @@ def _access_reviews(status: int) -> float:
 
 
 def access_reviews(metrics: str) -> float:
-    """Give how many access reviews a gate has put to the cluster."""
+    """Return how many access reviews a gate has put to the cluster."""
     asked = (line for line in metrics.splitlines() if line.startswith(_METRIC))
     return sum(float(line.rsplit(" ", 1)[1]) for line in asked)
 

@@ -58,7 +58,7 @@ async def _register(client: Client, url: str, ca_pem: bytes) -> Json:
 
 
 async def _round(client: Client, url: str | None, ca_pem: bytes, count: int) -> list[float]:
-    """Give the ms of each creation while this webhook, or none, is registered."""
+    """Return the ms of each creation while this webhook, or none, is registered."""
     item = await _register(client, url, ca_pem) if url else None
     await asyncio.sleep(_SETTLE_S)  # kube-apiserver follows registrations with a delay.
     times = [await _create(client, number) for number in range(_WARM + count)]

@@ -20,7 +20,7 @@ def put(page: Path, name: str, lines: Iterable[str]) -> None:
 
 
 def replaced(text: str, name: str, lines: Iterable[str]) -> str:
-    """Give the text with `lines` between `<!-- NAME begins -->` and `<!-- NAME ends -->`.
+    """Return the text with `lines` between `<!-- NAME begins -->` and `<!-- NAME ends -->`.
 
     Raises:
         ValueError: it has not exactly one such pair, in this order.

@@ -67,7 +67,7 @@ class _Scale:
     top: float
 
     def at(self, point: Point) -> Point:
-        """Give the place of a point on the page."""
+        """Return the place of a point on the page."""
         x, y = point
         span = math.log(self.last / self.first) or 1.0
         wide, high = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
@@ -75,7 +75,7 @@ class _Scale:
 
 
 def _nice(value: float) -> float:
-    """Give the next 1, 2 or 5 times a power of ten; 1 for nothing, or next to it."""
+    """Return the next 1, 2 or 5 times a power of ten; 1 for nothing, or next to it."""
     if value < sys.float_info.min:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

@@ -15,7 +15,10 @@ SHARING: Final = 30
 
 
 def team_profile(number: int) -> Json:
-    """Give the profile of one team: what everybody may have, its own folder and port, and more."""
+    """Return the profile of one team.
+
+    What everybody may have, its own folder and port, and more.
+    """
     privileges = [
         f"volume/hostPath:ro/teams/{number}/**",
         f"host/port/{10_000 + number}",
@@ -37,12 +40,12 @@ def team_profile(number: int) -> Json:
 
 
 def name(number: int) -> str:
-    """Give the name of a team's profile."""
+    """Return the name of a team's profile."""
     return f"team-{number:03d}"
 
 
 def team_objects(count: int) -> Iterator[Json]:
-    """Give the profiles of so many teams, and for each the right of its group."""
+    """Yield the profiles of so many teams, and for each the right of its group."""
     for number in range(count):
         yield team_profile(number)
         yield from grant(f"use-{name(number)}", use_of(name(number)), group(name(number)))

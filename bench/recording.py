@@ -43,7 +43,7 @@ def _start(stack: ExitStack, folder: Path, base: Path | None) -> tuple[Contender
 
 
 def _measure(pairs: int, seconds: float, base: Path | None) -> list[dict[str, float]]:
-    """Give for each pair the CPU of a review, in ms, without and with a record."""
+    """Return for each pair the CPU of a review, in ms, without and with a record."""
     os.environ["SALLYPORT_LISTEN__DRAIN_SECONDS"] = "0"
     with tempfile.TemporaryDirectory(prefix="sallyport-bench-") as folder, ExitStack() as stack:
         both = _start(stack, Path(folder), base)

@@ -50,11 +50,11 @@ class Pods(msgspec.Struct, frozen=True):
         return len(json.dumps(pod, separators=(",", ":"))) / 1000
 
     def is_compliant(self, number: int) -> bool:
-        """Say whether the Pod of this number complies."""
+        """Return whether the Pod of this number complies."""
         return self.mix == "gang" or number % 2 == 0
 
     def review(self, number: int) -> bytes:
-        """Give the review of the Pod of this number."""
+        """Return the review of the Pod of this number."""
         if self.mix == "gang":
             return _review(_member(self, number), number, _JOB_CONTROLLER)
         pod = _pod(self, number)
@@ -72,7 +72,7 @@ GANG: Final = Pods("gang")
 
 
 def make_pod(number: int, namespace: str) -> dict[str, Any]:
-    """Give a Pod as its author sends it: nothing that the API fills in."""
+    """Return a Pod as its author sends it: nothing that the API fills in."""
     pod = _pod(USUAL, number)
     metadata = {key: pod["metadata"][key] for key in ("name", "labels", "annotations")}
     spec = {**pod["spec"], "serviceAccountName": "default"}
@@ -108,7 +108,7 @@ def _review(pod: dict[str, Any], number: int, user: dict[str, Any]) -> bytes:
 
 
 def _member(pods: Pods, number: int) -> dict[str, Any]:
-    """Give a Pod of an Indexed Job: what differs is what differs between real ones.
+    """Return a Pod of an Indexed Job: what differs is what differs between real ones.
 
     tests/api/gangs has recorded what kube-controller-manager makes; a rank in a variable is
     what the training operator adds (tests/gangs/pytorchjob).
@@ -142,7 +142,7 @@ def _member(pods: Pods, number: int) -> dict[str, Any]:
 
 
 def _letters(number: int) -> str:
-    """Give five letters for a number, as names end that the API makes."""
+    """Return five letters for a number, as names end that the API makes."""
     letters = string.ascii_lowercase
     return "".join(letters[number // len(letters) ** place % len(letters)] for place in range(5))
 

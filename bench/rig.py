@@ -72,7 +72,7 @@ class Rig:
 
 @contextmanager
 def rig() -> Iterator[Rig]:
-    """Give a rig; all that it started has ended afterwards."""
+    """Yield a rig; all that it started has ended afterwards."""
     with TemporaryDirectory(prefix="sallyport-bench-") as scratch, ExitStack() as stack:
         folder = Path(scratch)
         pair = make_pair(folder, ["127.0.0.1"], dt.timedelta(days=1))

@@ -47,17 +47,17 @@ class Measured:
     p99: float
 
     def __str__(self) -> str:
-        """Give both, as the evidence has them."""
+        """Return both, as the evidence has them."""
         return f"{self.median:.2f} µs, p99 {self.p99:.2f} µs"
 
 
 def resident_mib() -> float:
-    """Give this process's resident memory."""
+    """Return this process's resident memory."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / _MIB
 
 
 def peak_mib() -> float:
-    """Give the highest resident memory since `_forget_peak`."""
+    """Return the highest resident memory since `_forget_peak`."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
@@ -91,7 +91,7 @@ def _nothing(_: object) -> None:
 
 
 async def _longest_stall_ms(work: Callable[[], Any]) -> float:
-    """Give how long the event loop was kept from anything else while it did this.
+    """Return how long the event loop was kept from anything else while it did this.
 
     Counted in CPU time of the process, its threads included: what others take of the machine is
     none of it, and 10 ms of a thread that runs beside the loop would be seen as well.
@@ -203,7 +203,7 @@ def lookups(snapshot: RiskSnapshot, keys: list[bytes]) -> dict[str, Measured]:
 
 
 def lines(people: int, found: Mapping[str, Any]) -> list[str]:
-    """Give the result for a person."""
+    """Return the result for a person."""
     lookup: Mapping[str, Measured] = found["lookups"]
     worst = max(each.median for each in lookup.values())
     swap = max(found["swap_mib"], found["swap_traced_mib"])

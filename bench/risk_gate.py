@@ -52,7 +52,7 @@ class Stored(Connection):
         self.bodies[name] = msgspec.json.encode(body)
 
     async def get(self, path: str, *_: Any, **__: Any) -> bytes:
-        """Give one, a moment later."""
+        """Return one, a moment later."""
         await asyncio.sleep(0.001)
         body = self.bodies.get(path.rpartition("/")[2])
         if body is None:
@@ -61,7 +61,7 @@ class Stored(Connection):
 
     @property
     def sizes(self) -> list[int]:
-        """Give the sizes of the Secrets as JSON."""
+        """Return the sizes of the Secrets as JSON."""
         return [len(each) for each in self.bodies.values()]
 
 

@@ -28,7 +28,7 @@ handler: runsc
 
 @contextmanager
 def _asking() -> Iterator[Rig]:
-    """Give a rig whose cluster asks for a sandbox by risk."""
+    """Yield a rig whose cluster asks for a sandbox by risk."""
     with rig() as servers:
         ask_by_risk(servers.cluster)
         yield servers

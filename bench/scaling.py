@@ -68,7 +68,7 @@ class Scaling:
         return row
 
     def rules(self) -> Iterator[Row]:
-        """Give the cost by the number of privilege rules."""
+        """Yield the cost by the number of privilege rules."""
         for count in RULES:
             bundle = build_bundle(count, self.rig.folder / f"bundle-{count}")
             own = {"SALLYPORT_BUNDLE": str(bundle)}
@@ -77,14 +77,14 @@ class Scaling:
                 yield self.row(series, count, server, pods)
 
     def sizes(self) -> Iterator[Row]:
-        """Give the cost by the Pod's size in KB, without its managedFields."""
+        """Yield the cost by the Pod's size in KB, without its managedFields."""
         server = self.rig.gate("sizes", UNCACHED)
         for series, shapes in _SHAPES:
             for pods in shapes:
                 yield self.row(series, pods.kilobytes, server, pods)
 
     def profiles(self) -> Iterator[Row]:
-        """Give the cost by the number of profiles, on top of those that are shipped."""
+        """Yield the cost by the number of profiles, on top of those that are shipped."""
         for count in PROFILES:
             where = ("--cluster", write_cluster(count, self.rig.folder / f"cluster-{count}"))
             for series, pods, environment in _both():
@@ -92,7 +92,7 @@ class Scaling:
                 yield self.row(series, count, server, pods)
 
     def connections(self) -> Iterator[Row]:
-        """Give the throughput by the number of connections."""
+        """Yield the throughput by the number of connections."""
         for series, pods, environment in _both():
             server = self.rig.gate(f"connections-{pods.mix}", environment)
             for count in CONNECTIONS:
@@ -123,7 +123,7 @@ def _table(x: str, rows: Sequence[Row]) -> list[str]:
 
 
 def stage_table(columns: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Give the stages as a table: µs, and the share of the column's whole."""
+    """Return the stages as a table: µs, and the share of the column's whole."""
     names = dict.fromkeys(name for column in columns.values() for name in column)
     wholes = {name: sum(column.values()) for name, column in columns.items()}
     lines = [
@@ -142,7 +142,10 @@ def _cell(value: float | None, whole: float) -> str:
 
 
 def _stages(running: Rig) -> list[str]:
-    """Give the stage table with what HTTP, TLS and the event loop take: the null handler's CPU."""
+    """Return the stage table with what HTTP, TLS and the event loop take.
+
+    The null handler's CPU.
+    """
     columns = {name: dict(column) for name, column in stage_columns().items()}
     contender = null(running)
     contender.measure(1)

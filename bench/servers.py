@@ -33,18 +33,18 @@ class Server:
     port: int
 
     def cpu_seconds(self) -> float:
-        """Give the CPU time that the process has used, all its threads."""
+        """Return the CPU time that the process has used, all its threads."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def rss_mib(self) -> float:
-        """Give the resident memory of the process."""
+        """Return the resident memory of the process."""
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def free_port() -> int:
-    """Give a TCP port of loopback that is free now."""
+    """Return a TCP port of loopback that is free now."""
     return free_ports(1)[0]
 
 
@@ -118,17 +118,17 @@ def sallyport_command(
     where: Sequence[str | Path],
     program: Sequence[str | Path] = (PROGRAM,),
 ) -> list[str | Path]:
-    """Give the command of the real gate; `where` is its flag for a folder or a kubeconfig."""
+    """Return the command of the real gate; `where` is its flag for a folder or a kubeconfig."""
     return [*program, "gate", *where, *("--cert", cert, "--key", key, "--port", str(port))]
 
 
 def null_command(cert: Path, key: Path, port: int) -> list[str | Path]:
-    """Give the command of the null handler."""
+    """Return the command of the null handler."""
     return [sys.executable, "-m", "bench.null_gate", cert, key, str(port), str(free_port())]
 
 
 def opa_command(opa: Path, rego: Path, cert: Path, key: Path, port: int) -> list[str | Path]:
-    """Give the command of OPA's own server with the same policies."""
+    """Return the command of OPA's own server with the same policies."""
     return [
         opa,
         *("run", "--server", "--addr", f"https://127.0.0.1:{port}"),
@@ -140,7 +140,7 @@ def opa_command(opa: Path, rego: Path, cert: Path, key: Path, port: int) -> list
 def go_check_command(
     program: Path, flags: Sequence[str | Path], cert: Path, key: Path, port: int
 ) -> list[str | Path]:
-    """Give the command of Kubernetes' own webhook; `flags` are its configuration and cluster."""
+    """Return the command of Kubernetes' own webhook; `flags` are its configuration and cluster."""
     return [
         program,
         *flags,

@@ -80,7 +80,7 @@ class Bench:
         return Case(body, request, facts, decision)
 
     def stages(self, case: Case, profiles: ProfileSet | None = None) -> Iterator[tuple[str, Stage]]:
-        """Give the stages in their order; each does again what it did for the case."""
+        """Yield the stages in their order; each does again what it did for the case."""
         request, facts, decision = case.request, case.facts, case.decision
         known = facts.pod
         if known is None:
@@ -138,7 +138,7 @@ class Bench:
 
 
 def time_stages() -> dict[str, float]:
-    """Give the median µs of each stage of the mix that is sent: half admitted, half refused."""
+    """Return the median µs of each stage of the mix that is sent: half admitted, half refused."""
     columns = stage_columns()
     names = dict.fromkeys(name for column in columns.values() for name in column)
     return {
@@ -148,7 +148,7 @@ def time_stages() -> dict[str, float]:
 
 
 def stage_columns() -> Mapping[str, Mapping[str, float]]:
-    """Give the median µs of each stage: of an admitted Pod, a refused one, a gang's."""
+    """Return the median µs of each stage: of an admitted Pod, a refused one, a gang's."""
     with opened() as bench:
         cases = {
             "admitted": bench.case(USUAL, 0),
@@ -165,7 +165,7 @@ def stage_columns() -> Mapping[str, Mapping[str, float]]:
 
 @contextmanager
 def opened() -> Iterator[Bench]:
-    """Give the parts of a gate, in this process, with a spool of its own."""
+    """Yield the parts of a gate, in this process, with a spool of its own."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="sallyport-bench-")))
         log = stack.enter_context((folder / "log").open("ab"))
@@ -194,7 +194,7 @@ def _finish(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def _medians(stages: Iterable[tuple[str, Stage]]) -> dict[str, float]:
-    """Give the median µs of each stage: the CPU of this thread, whoever else is busy.
+    """Return the median µs of each stage: the CPU of this thread, whoever else is busy.
 
     In a running loop, since a stage may ask it for the time.
     """

@@ -57,7 +57,7 @@ class Reviews:
     teams: int
 
     def make(self, sort: Sort, subject: int) -> bytes:
-        """Give the review of one subject's Pod; its team is its number modulo the teams."""
+        """Return the review of one subject's Pod; its team is its number modulo the teams."""
         review = json.loads(USUAL.review(0))
         team = self.team(sort, subject)
         request = review["request"]
@@ -67,6 +67,6 @@ class Reviews:
         return json.dumps(review, separators=(",", ":")).encode()
 
     def team(self, sort: Sort, subject: int) -> int:
-        """Give the team of a subject: for a shared privilege, one that has it."""
+        """Return the team of a subject: for a shared privilege, one that has it."""
         team = subject % self.teams
         return team // SHARING * SHARING if sort.change is _shared_capability else team

@@ -66,13 +66,13 @@ async def take_in(url: str, logs: str) -> dict[str, Any]:
 
 
 def _cpu_s() -> float:
-    """Give the processor time of this process and of those that it started and that ended."""
+    """Return the processor time of this process and of those that it started and that ended."""
     both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in both)
 
 
 def measure(name: str, urls: Sequence[str], logs: Path, records: int) -> dict[str, Any]:
-    """Give the medians of rounds, and print them."""
+    """Return the medians of rounds, and print them."""
     rounds = []
     for url in urls:
         asyncio.run(prepare(url))

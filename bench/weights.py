@@ -36,7 +36,7 @@ _Object = dict[str, Any]
 
 @contextmanager
 def _guarding() -> Iterator[Rig]:
-    """Give a rig whose Pods mount weights, under a grant."""
+    """Yield a rig whose Pods mount weights, under a grant."""
     with rig() as servers:
         guard_weights(servers.cluster)
         yield servers

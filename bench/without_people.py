@@ -20,7 +20,7 @@ from identity.subject_kind import SubjectKind
 
 
 async def _same_facts(_self: object, _request: object, *arguments: Any) -> Facts:
-    """Give the facts back, whatever stands beside them."""
+    """Return the facts back, whatever stands beside them."""
     return next(each for each in arguments if isinstance(each, Facts))
 
 

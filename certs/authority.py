@@ -73,7 +73,7 @@ class Validity:
 
 
 def validity(now: dt.datetime, lifetime: dt.timedelta) -> Validity:
-    """Give the validity of what is made `now`; it begins SKEW ago."""
+    """Return the validity of what is made `now`; it begins SKEW ago."""
     return Validity(now - SKEW, now + lifetime)
 
 
@@ -138,12 +138,12 @@ def read_certificates(pem: bytes) -> Sequence[x509.Certificate]:
 
 
 def write_certificate(certificate: x509.Certificate) -> bytes:
-    """Give a certificate as PEM."""
+    """Return a certificate as PEM."""
     return certificate.public_bytes(_PEM)
 
 
 def is_pair(pair: KeyPair) -> bool:
-    """Say whether both can be read and belong together."""
+    """Return whether both can be read and belong together."""
     try:
         return read_certificate(pair.certificate).public_key() == _read_key(pair.key).public_key()
     except _BROKEN:
@@ -151,12 +151,12 @@ def is_pair(pair: KeyPair) -> bool:
 
 
 def is_issued_by(leaf: x509.Certificate, authorities: Iterable[x509.Certificate]) -> bool:
-    """Say whether one of the CAs signed it. Nothing is said about times."""
+    """Return whether one of the CAs signed it. Nothing is said about times."""
     return any(_signed(leaf, ca) for ca in authorities)
 
 
 def is_for(leaf: x509.Certificate, names: LeafNames) -> bool:
-    """Say whether it names at least these, and is for their purpose."""
+    """Return whether it names at least these, and is for their purpose."""
     try:
         extensions = leaf.extensions
         covered = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -167,12 +167,12 @@ def is_for(leaf: x509.Certificate, names: LeafNames) -> bool:
 
 
 def is_valid(certificate: x509.Certificate, now: dt.datetime) -> bool:
-    """Say whether `now` lies within its validity."""
+    """Return whether `now` lies within its validity."""
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
 def _read_whole(block: bytes) -> x509.Certificate | None:
-    """Give a certificate of which each part can be read, which happens at its first use."""
+    """Return a certificate of which each part can be read, which happens at its first use."""
     try:
         one = x509.load_pem_x509_certificate(block)
         one.public_key()

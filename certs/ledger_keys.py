@@ -52,14 +52,14 @@ class LedgerKeys:
 
 
 def key_id(raw: bytes) -> str:
-    """Give the id of a public key: SHA-256 of its 32 bytes, in hex."""
+    """Return the id of a public key: SHA-256 of its 32 bytes, in hex."""
     return hashlib.sha256(raw).hexdigest()
 
 
 def plan_ledger_keys(
     found: LedgerKeys | None, now: dt.datetime, settings: LedgerKeySettings
 ) -> LedgerKeys:
-    """Give the keys that are to be there; nothing but the keys made depends on chance.
+    """Return the keys that are to be there; nothing but the keys made depends on chance.
 
     What is broken is replaced, and what can still be read of it is kept: public keys always.
     """
@@ -125,7 +125,7 @@ def _public(pem: bytes, since: dt.datetime) -> PublicKey:
 
 
 def _raw(pem: bytes | None) -> bytes | None:
-    """Give the public part of a private key; None where it cannot be read."""
+    """Return the public part of a private key; None where it cannot be read."""
     try:
         key = serialization.load_pem_private_key(pem or b"", password=None)
     except (ValueError, TypeError):

@@ -100,7 +100,7 @@ def plan_rotation(
     now: dt.datetime,
     settings: RotationSettings,
 ) -> RotationState:
-    """Give what is to be there; nothing but the keys that are made depends on chance.
+    """Return what is to be there; nothing but the keys that are made depends on chance.
 
     Write it in this order: authorities, leaves, bundles. A stop in between is harmless.
     """
@@ -149,7 +149,7 @@ def _salvage(places: list[set[x509.Certificate]], now: dt.datetime) -> list[Auth
 
 
 def _places(state: RotationState, wanted: Mapping[str, LeafNames]) -> list[set[x509.Certificate]]:
-    """Give the CAs that each place holds; a leaf that is missing holds none."""
+    """Return the CAs that each place holds; a leaf that is missing holds none."""
     leaves = (state.leaves.get(name) for name in wanted)
     bundles = [leaf.bundle if leaf else b"" for leaf in leaves]
     return [set(read_certificates(bundle)) for bundle in (*bundles, *state.bundles)]
@@ -174,7 +174,7 @@ def _mark(
 
 
 def _is_due(found: list[Authority], now: dt.datetime, settings: RotationSettings) -> bool:
-    """Say whether a new CA is needed: there is none that can sign, or the newest is old."""
+    """Return whether a new CA is needed: there is none that can sign, or the newest is old."""
     able = [each for each in found if _can_sign(each, now)]
     if not able:
         return True
@@ -221,7 +221,7 @@ def _choose(found: list[Authority], now: dt.datetime, settings: RotationSettings
 def signing_authority(
     authorities: Iterable[Authority], now: dt.datetime, settings: RotationSettings
 ) -> Authority | None:
-    """Give the one that signs; None where none can."""
+    """Return the one that signs; None where none can."""
     able = [each for each in authorities if _can_sign(each, now)]
     known = [each for each in able if _known_for(each, now) >= settings.distribution]
     return next(iter(known[-1:] or able), None)
@@ -234,7 +234,7 @@ def trusted_until(authority: Authority) -> dt.datetime:
 
 
 def _known_for(authority: Authority, now: dt.datetime) -> dt.timedelta:
-    """Give for how long every place has had it."""
+    """Return for how long every place has had it."""
     return now - authority.distributed if authority.distributed else dt.timedelta(-1)
 
 
@@ -257,7 +257,7 @@ def _renew(
 
 
 def _works(pair: KeyPair, names: LeafNames, trust: _Trust, now: dt.datetime) -> bool:
-    """Say whether everyone who trusts the bundle takes it."""
+    """Return whether everyone who trusts the bundle takes it."""
     if not is_pair(pair):
         return False
     certificate = read_certificate(pair.certificate)

@@ -108,7 +108,7 @@ class SeenCertificates:
     """Whether somebody else (cert-manager) makes them: then there is no record of CAs."""
 
     def kept(self) -> tuple[Authority, ...]:
-        """Give the CAs; of somebody else's, those that stand beside the leaves."""
+        """Return the CAs; of somebody else's, those that stand beside the leaves."""
         if not self.foreign:
             return self.authorities
         beside = (leaf.bundle for leaf in self.leaves.values() if leaf)
@@ -154,17 +154,17 @@ def inspect(
 
 
 def is_overdue(since: dt.datetime, until: dt.datetime, now: dt.datetime) -> bool:
-    """Say whether so little is left that it should have been replaced."""
+    """Return whether so little is left that it should have been replaced."""
     return until - now < (until - since) / _LATE
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """Give what tells a certificate from all others: SHA-256, hex."""
+    """Return what tells a certificate from all others: SHA-256, hex."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def common_name(name: x509.Name) -> str:
-    """Give the common name."""
+    """Return the common name."""
     return str(next((each.value for each in name if each.oid.dotted_string == "2.5.4.3"), "?"))
 
 

@@ -35,7 +35,7 @@ OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print
 
 
 def read_flags(config: Path | None, *, ledger: str | None = None, **flags: Any) -> "Settings":
-    """Give the settings of flags, environment and file; `ledger` is a LedgerFlag.
+    """Return the settings of flags, environment and file; `ledger` is a LedgerFlag.
 
     Raises:
         SettingsError: naming the setting that is wrong.

@@ -119,7 +119,7 @@ def _next(words: Iterator[str]) -> list[str]:
 
 
 def view_config(flags: Sequence[str]) -> bytes:
-    """Give kubectl's configuration of its current context, credentials and all, as JSON.
+    """Return kubectl's configuration of its current context, credentials and all, as JSON.
 
     Raises:
         SettingsError: there is no kubectl, or it has no such context.

@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None, name: str = "sallyport") -> NoRetur
 
 
 def _usage(error: Any) -> str:
-    """Give the message, and where help is. The message is empty where help was printed."""
+    """Return the message, and where help is. The message is empty where help was printed."""
     path = error.ctx.command_path if error.ctx else "sallyport"
     return f"{error.format_message() or 'name a command'}\nTry: {path} --help"
 

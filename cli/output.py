@@ -48,12 +48,12 @@ def display_file(file: str) -> str:
 
 
 def as_unicode(path: str) -> str:
-    """Give a path that JSON can hold: bytes of a name that are not UTF-8 become U+FFFD."""
+    """Return a path that JSON can hold: bytes of a name that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode(errors="replace")
 
 
 def make_console(width: int = 160) -> Console:
-    """Give where tables go; `width` is for those that go to a file or a pipe."""
+    """Return where tables go; `width` is for those that go to a file or a pipe."""
     shown = None if sys.stdout.isatty() else width
     return Console(highlight=False, soft_wrap=True, width=shown)
 

@@ -6,5 +6,5 @@ __all__ = ["safe_line", "safe_text"]
 
 
 def safe_text(text: str) -> str:
-    """Give lines without any control character but the line ends."""
+    """Return lines without any control character but the line ends."""
     return "\n".join(map(safe_line, text.split("\n")))

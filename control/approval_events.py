@@ -31,17 +31,17 @@ class ExceptionSource(Protocol):
     """The exceptions in memory."""
 
     def everywhere(self) -> Sequence[PolicyException]:
-        """Give all of them."""
+        """Return all of them."""
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one."""
+        """Return the approvals of one."""
 
 
 class BreakGlassSource(Protocol):
     """The BreakGlasses in memory."""
 
     def everywhere(self) -> Sequence[BreakGlass]:
-        """Give all of them."""
+        """Return all of them."""
 
 
 class ApprovalEvents:
@@ -89,7 +89,7 @@ class ApprovalEvents:
         await self._announcing.tell(leadership, due_events(found, sealed), now)
 
     def _end_of(self, exception: PolicyException) -> float:
-        """Give when it ends: also when one approval too many ends."""
+        """Return when it ends: also when one approval too many ends."""
         consents = self._excepted.consents(exception.meta.namespace, exception.meta.uid)
         of_it = [each.expires for each in consents if each.digest == exception.approvable.digest]
         approved = sorted(of_it, reverse=True)[PEOPLE_NEEDED - 1 : PEOPLE_NEEDED]
@@ -103,7 +103,7 @@ class ApprovalEvents:
 def due_events(
     excepted: Iterable[tuple[PolicyException, float]], sealed: Iterable[BreakGlass]
 ) -> Iterator[DueEvent]:
-    """Give all that is announced, whenever it is due."""
+    """Yield all that is announced, whenever it is due."""
     for exception, end in excepted:
         message = f"Ends at {time_text(end)}: what it excuses is refused from then on."
         yield DueEvent(exceptions.KIND, exception.meta, end - BEFORE_S, "EndsSoon", message)

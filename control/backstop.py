@@ -41,17 +41,17 @@ class ExceptionSource(Protocol):
     """The exceptions in memory."""
 
     def everywhere(self) -> Iterable[PolicyException]:
-        """Give all of them."""
+        """Return all of them."""
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one."""
+        """Return the approvals of one."""
 
 
 class BreakGlassSource(Protocol):
     """The BreakGlasses in memory."""
 
     def everywhere(self) -> Iterable[BreakGlass]:
-        """Give all of them."""
+        """Return all of them."""
 
 
 class BackstopMetrics:

@@ -26,7 +26,7 @@ _COMPONENT: Final = "sallyport-control"
 def event_body(
     metadata: Mapping[str, str], involved: Mapping[str, str], what: tuple[str, str, str], at: float
 ) -> dict[str, Any]:
-    """Give an Event that happened once.
+    """Return an Event that happened once.
 
     `involved` refers to the object, `what` is type, reason and message, `at` in Unix seconds.
     """
@@ -71,7 +71,7 @@ class DueEvent:
         return f"{self.meta.name[:180]}.{self.meta.uid[:36]}.{self.reason.lower()}"
 
     def is_due(self, now: float) -> bool:
-        """Say whether it is time to write its Event, and not too late."""
+        """Return whether it is time to write its Event, and not too late."""
         return self.at <= now < self.at + LATE_S
 
 
@@ -109,7 +109,7 @@ class EventWriter:
 
 
 def event_of(moment: DueEvent, place: str) -> dict[str, Any]:
-    """Give the Event (core v1) of a moment."""
+    """Return the Event (core v1) of a moment."""
     meta = moment.meta
     involved = {"apiVersion": names.API_VERSION, "kind": moment.kind, "name": meta.name}
     return event_body(

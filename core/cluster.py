@@ -34,28 +34,28 @@ class WeightSource(Protocol):
     """
 
     def stores(self) -> WeightStoreSet:
-        """Give all stores: one immutable revision, that is false where there are none.
+        """Return all stores: one immutable revision, that is false where there are none.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     def grants(self, namespace: str) -> tuple[AccessGrant, ...]:
-        """Give the grants of a namespace, by name, whether in force or not.
+        """Return the grants of a namespace, by name, whether in force or not.
 
         Raises:
             NotSyncedError: as `stores`.
         """
 
     def openings(self, namespace: str) -> tuple[WeightOpening, ...]:
-        """Give what allowlists of a namespace open to stores, as `control` says.
+        """Return what allowlists of a namespace open to stores, as `control` says.
 
         Raises:
             NotSyncedError: as `stores`.
         """
 
     async def read_grant(self, namespace: str, name: str) -> AccessGrant | None:
-        """Give one grant as it is now, from the cluster and not from memory.
+        """Return one grant as it is now, from the cluster and not from memory.
 
         Raises:
             NotSyncedError: the cluster did not say.
@@ -75,21 +75,21 @@ class ExceptionSource(Protocol):
     """The PolicyExceptions of a cluster, and their approvals. All but `read` is from memory."""
 
     def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
-        """Give the exceptions of a namespace, by name, whether in force or not.
+        """Return the exceptions of a namespace, by name, whether in force or not.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of an object of a namespace.
+        """Return the approvals of an object of a namespace.
 
         Raises:
             NotSyncedError: as `in_namespace`.
         """
 
     async def read(self, namespace: str, name: str) -> PolicyException | None:
-        """Give one exception as it is now, from the cluster and not from memory.
+        """Return one exception as it is now, from the cluster and not from memory.
 
         Raises:
             NotSyncedError: the cluster did not say.
@@ -100,21 +100,21 @@ class BreakGlassSource(Protocol):
     """The BreakGlasses of a cluster, and their approvals. All but `read` is from memory."""
 
     def activated_in(self, namespace: str) -> tuple[BreakGlass, ...]:
-        """Give those that were activated and name a namespace, whether in force still or not.
+        """Return those that were activated and name a namespace, whether in force still or not.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     def consents(self, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one.
+        """Return the approvals of one.
 
         Raises:
             NotSyncedError: as `activated_in`.
         """
 
     async def read(self, name: str) -> BreakGlass | None:
-        """Give one as it is now, from the cluster and not from memory.
+        """Return one as it is now, from the cluster and not from memory.
 
         Raises:
             NotSyncedError: the cluster did not say.
@@ -125,21 +125,21 @@ class IntentSource(Protocol):
     """What says where Pods may connect, as it is now: few reviews ask, and none of a Pod."""
 
     async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:
-        """Give the allowlists of a namespace, by name, whether in force or not.
+        """Return the allowlists of a namespace, by name, whether in force or not.
 
         Raises:
             NotSyncedError: the cluster did not say.
         """
 
     async def allowlist(self, namespace: str, name: str) -> EgressAllowlist | None:
-        """Give one allowlist.
+        """Return one allowlist.
 
         Raises:
             NotSyncedError: the cluster did not say.
         """
 
     async def destinations(self, name: str) -> EgressDestinations | None:
-        """Give one set of destinations.
+        """Return one set of destinations.
 
         Raises:
             NotSyncedError: the cluster did not say.
@@ -169,7 +169,7 @@ class Cluster(Protocol):
         """Name what has not been loaded, for a person; empty when reviews can be judged."""
 
     def identity(self) -> str:
-        """Give what tells this cluster from all others: the UID of its Namespace kube-system.
+        """Return what tells this cluster from all others: the UID of its Namespace kube-system.
 
         Raises:
             NotSyncedError: the namespaces have not been loaded.
@@ -179,21 +179,21 @@ class Cluster(Protocol):
         """Count access reviews: answered from memory (`hit`), asked (`miss`), failed (`error`)."""
 
     def profiles(self) -> ProfileSet:
-        """Give the profiles in force: one immutable snapshot.
+        """Return the profiles in force: one immutable snapshot.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     async def namespace(self, name: str) -> Namespace:
-        """Give a namespace; waits briefly for one that the watch has not brought yet.
+        """Return a namespace; waits briefly for one that the watch has not brought yet.
 
         Raises:
             NotSyncedError: it is unknown, or the watch has been down too long.
         """
 
     async def closed(self, namespace: str) -> bool:
-        """Say whether the policy is in place that closes a namespace on the way out.
+        """Return whether the policy is in place that closes a namespace on the way out.
 
         It waits briefly for one that the watch has not brought yet.
 
@@ -202,21 +202,21 @@ class Cluster(Protocol):
         """
 
     async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
-        """Give the JSON of the NetworkPolicies that Sallyport made in a namespace, as they are now.
+        """Return the JSON of the NetworkPolicies that Sallyport made in a namespace, as of now.
 
         Raises:
             NotSyncedError: the cluster did not say.
         """
 
     def volume(self, name: str) -> PersistentVolume | None:
-        """Give a PersistentVolume.
+        """Return a PersistentVolume.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes on a node that a claim, `namespace/name`, has or that are kept for it.
+        """Return the volumes on a node that a claim, `namespace/name`, has or that are kept for it.
 
         More than one may be kept for a claim; any of them may be what it is bound to.
 
@@ -228,14 +228,14 @@ class Cluster(Protocol):
         """
 
     def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of blobs that a claim, `namespace/name`, has or that are kept for it.
+        """Return the volumes of blobs that a claim, `namespace/name`, has or that are kept for it.
 
         Raises:
             NotSyncedError: as `volume`.
         """
 
     def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
-        """Give all volumes that claims of a namespace have, or that are kept for some.
+        """Return all volumes that claims of a namespace have, or that are kept for some.
 
         It looks at all of them.
 
@@ -244,20 +244,20 @@ class Cluster(Protocol):
         """
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
-        """Give a RuntimeClass; None where there is none of this name.
+        """Return a RuntimeClass; None where there is none of this name.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     def capacity(self, runtime_class: str) -> Capacity | None:
-        """Give what is known of the nodes of a RuntimeClass; None where nothing can be relied on.
+        """Return what is known of the nodes of a RuntimeClass; None where nothing can be relied on.
 
         Never an error: it is a reason to warn, and no more.
         """
 
     def risk(self) -> RiskSnapshot | None:
-        """Give the risk of all identities; None where nothing is decided by it.
+        """Return the risk of all identities; None where nothing is decided by it.
 
         Never an error: an empty one, or one that is too old, says so itself.
         """
@@ -272,7 +272,7 @@ class Cluster(Protocol):
         """
 
     def service_account_made(self, namespace: str, name: str) -> float | None:
-        """Give when a ServiceAccount was made, in Unix seconds; None where it is not known yet.
+        """Return when a ServiceAccount was made, in Unix seconds; None where it is not known yet.
 
         kube-apiserver refuses the Pods of one that does not exist: what is not known was made a
         moment ago.
@@ -282,7 +282,7 @@ class Cluster(Protocol):
         """
 
     def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
-        """Give whom a ServiceAccount signs in as; None where it is not known yet.
+        """Return whom a ServiceAccount signs in as; None where it is not known yet.
 
         Raises:
             NotSyncedError: as `service_account_made`.
@@ -291,7 +291,7 @@ class Cluster(Protocol):
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
     ) -> OwnerObject | None:
-        """Give an owner of an object of a namespace, by UID; None where it is not there.
+        """Return an owner of an object of a namespace, by UID; None where it is not there.
 
         It may be remembered for a few seconds; `fresh` asks the cluster.
 
@@ -300,7 +300,7 @@ class Cluster(Protocol):
         """
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Give a Pod as it is now; None where there is none.
+        """Return a Pod as it is now; None where there is none.
 
         Raises:
             PodUnknownError: the cluster did not say.
@@ -308,7 +308,7 @@ class Cluster(Protocol):
         """
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
-        """Give the rules of a Role or ClusterRole as it is now; None where there is none.
+        """Return the rules of a Role or ClusterRole as it is now; None where there is none.
 
         Raises:
             RoleUnknownError: the cluster did not say.
@@ -322,7 +322,7 @@ class Cluster(Protocol):
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
-        """Say whether RBAC (or any authorizer) lets `subject` do `verb` on a Sallyport resource.
+        """Return whether RBAC (or any authorizer) lets `subject` do `verb` on a Sallyport resource.
 
         `resource` is of the group `sallyport.dev`; `namespace` is empty for all of them.
 

@@ -91,7 +91,7 @@ class BundleHead(msgspec.Struct, frozen=True):
     the last that it took, or that somebody activated, was built; 0 where none has said so."""
 
     def of(self, revision: str) -> PublishedBundle | None:
-        """Give a published bundle by its revision."""
+        """Return a published bundle by its revision."""
         return next((each for each in self.bundles if each.revision == revision), None)
 
 

@@ -13,18 +13,18 @@ _FRAMES: Final = 5
 
 
 def traceback_places(error: BaseException) -> list[str]:
-    """Give where an exception was raised: a traceback without lines and without values."""
+    """Return where an exception was raised: a traceback without lines and without values."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     return [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
 
 
 def safe_line(text: str) -> str:
-    """Give one line without control characters; line ends are spelt out too."""
+    """Return one line without control characters; line ends are spelt out too."""
     return "".join(char if char.isprintable() else _spell(char) for char in text)
 
 
 def safe_excerpt(text: str) -> str:
-    """Give as much of a problem as is shown, in one safe line."""
+    """Return as much of a problem as is shown, in one safe line."""
     return safe_line(text[:LONGEST_PROBLEM])[:LONGEST_PROBLEM]
 
 

@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def text() -> str:
-    """Give the file."""
+    """Return the file."""
     remedies = {
         each.rule: read_metadata(_source(each.rule))["custom"]["remedy"] for each in COVERED
     }

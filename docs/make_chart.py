@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def _kinds() -> str:
-    """Give the fields that this release reads of each kind's spec, as YAML."""
+    """Return the fields that this release reads of each kind's spec, as YAML."""
     fields = {}
     for path in sorted((ROOT / "helm" / "sallyport-crds" / "templates").glob("*.yaml")):
         definition = yaml.safe_load(path.read_text())
@@ -101,7 +101,7 @@ def _values(
     definitions: dict[str, Any],
     prefix: str = "",
 ) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Give path, schema and default of each value that values.yaml has no section for."""
+    """Yield path, schema and default of each value that values.yaml has no section for."""
     for name, given in properties.items():
         if name == "global":
             continue

@@ -214,7 +214,7 @@ def main() -> int:
 
 
 def dashboard() -> dict[str, Any]:
-    """Give the dashboard, in the form that Grafana imports."""
+    """Return the dashboard, in the form that Grafana imports."""
     variable = {"name": "source", "label": "Prometheus", "type": "datasource"}
     return {
         "uid": "sallyport",

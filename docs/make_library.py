@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _pages() -> dict[str, str]:
-    """Give the text of each page by its path below docs/policies."""
+    """Return the text of each page by its path below docs/policies."""
     rules = {
         path.relative_to(LIBRARY).as_posix(): read_metadata(path / f"{path.name}.rego")
         for path in sorted(LIBRARY.glob("*/*"))

@@ -136,7 +136,7 @@ def _shadow() -> Shadow:
 
 
 def _registry() -> CollectorRegistry:
-    """Give a registry with the metrics of all processes."""
+    """Return a registry with the metrics of all processes."""
     metrics = Metrics("0")
     metrics.watch(MetricSources())
     spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
@@ -181,7 +181,7 @@ def _metrics() -> Iterator[str]:
 
 
 def page() -> str:
-    """Give the page's text."""
+    """Return the page's text."""
     return "".join(
         (
             _INTRO,

@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def made(page: str) -> str:
-    """Give the page with its tables made anew."""
+    """Return the page with its tables made anew."""
     blocks: Mapping[str, Callable[[], Iterable[str]]] = {
         "standings": _standings,
         "operations": _operations,
@@ -117,7 +117,7 @@ def _matrix() -> Iterable[str]:
 
 
 def _cell(standing: Standing, operation: OperationClass) -> str:
-    """Give the effect for who asks, and those of the others where they differ."""
+    """Return the effect for who asks, and those of the others where they differ."""
     asked = SHIPPED.find(standing, operation, "", Role.REQUESTER).effect
     words = [f"**{asked.value}**" if asked.severity else asked.value]
     for role in _COUNT_BESIDES.get(operation, ()):

@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _pages() -> dict[str, str]:
-    """Give the text of each page by its path below docs."""
+    """Return the text of each page by its path below docs."""
     rules = {
         folder.relative_to(REGO).as_posix(): read_metadata(folder / f"{folder.name}.rego")
         for area in AREAS
@@ -76,7 +76,7 @@ def _pages() -> dict[str, str]:
 
 
 def _place(rule: str) -> str:
-    """Give the page of a rule below docs/rules: its id without the area, save for signals."""
+    """Return the page of a rule below docs/rules: its id without the area, save for signals."""
     return f"{rule if rule.startswith(SIGNALS) else rule.partition('/')[2]}.md"
 
 
@@ -138,7 +138,7 @@ def _weight(rule: str, custom: dict[str, Any]) -> str:
 
 
 def _examples(custom: dict[str, Any]) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Give the heading and the file of each example."""
+    """Return the heading and the file of each example."""
     if "points" in custom:
         return ("Counts", "riskier.yaml"), ("Does not count", "ordinary.yaml")
     if "privileges" in custom:

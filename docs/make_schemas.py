@@ -149,7 +149,7 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
 
 
 def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
-    """Give the JSON Schema (2020-12) of a type."""
+    """Return the JSON Schema (2020-12) of a type."""
     (root,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -11,7 +11,7 @@ _HEAD = (
 def signals_page(
     signals: Mapping[str, Mapping[str, Any]], risky: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    """Give the page's text: all signals, and the privileges that count when they are excused."""
+    """Return the page's text: all signals, and the privileges that count when they are excused."""
     rows = "\n".join(
         f"| [{data['title']}](../rules/{rule}.md) | `{rule}` | {data['custom']['points']} | "
         f"{data['custom']['message']} |"

@@ -84,7 +84,7 @@ class ServiceTags:
         return f"{_WHAT} of cloud {self.cloud}, change {self.change_number}"
 
     def find(self, tag: str) -> ServiceTag:
-        """Give a tag.
+        """Return a tag.
 
         Raises:
             InvalidObjectError: there is none of that name; with those that come near.
@@ -97,7 +97,7 @@ class ServiceTags:
         raise InvalidObjectError(self.source, "", f"has no tag {tag!r}: {hint}")
 
     def networks(self, tag: str) -> tuple[Network, ...] | str:
-        """Give a tag's networks, collapsed; or why there are none, for a person.
+        """Return a tag's networks, collapsed; or why there are none, for a person.
 
         Worked out once for each tag. One prefix that is wrong closes its whole tag.
         """
@@ -149,7 +149,7 @@ def parse_service_tags(raw: bytes) -> ServiceTags:
 
 
 def _near(tag: str, tags: Iterable[str]) -> list[str]:
-    """Give names that somebody may have meant: of the services that come near, then of their tags.
+    """Return names that may have been meant: of the services that come near, then of their tags.
 
     Comparing with every name would take a tenth of a second, and anybody may ask for 64 of them.
     """

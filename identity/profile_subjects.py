@@ -55,22 +55,22 @@ class Controllers:
     """By user name."""
 
     def is_any(self, username: str) -> bool:
-        """Say whether this user is a configured controller, of whatever kind."""
+        """Return whether this user is a configured controller, of whatever kind."""
         return username in self.kinds
 
     def makes(self, username: str, kinds: Iterable[GroupKind]) -> bool:
-        """Say whether this user is the controller of one of these kinds."""
+        """Return whether this user is the controller of one of these kinds."""
         owned_by = self.kinds.get(username)
         return owned_by is not None and not owned_by.isdisjoint(kinds)
 
     def follows(self, owner: OwnerReference) -> bool:
-        """Say whether some controller is configured for the owner's kind."""
+        """Return whether some controller is configured for the owner's kind."""
         kind = kind_of_owner(owner)
         return any(kind in kinds for kinds in self.kinds.values())
 
 
 def parse_controllers(entries: Iterable[str]) -> Controllers:
-    """Give Kubernetes' controllers and those of the setting `controllers`.
+    """Return Kubernetes' controllers and those of the setting `controllers`.
 
     An entry is a user name, followed by `=` and kinds (`PyTorchJob.kubeflow.org`, `Job.batch`,
     comma-separated) unless the table of workloads says which kinds are this user's.
@@ -98,7 +98,7 @@ def _parse_kind(entry: str, text: str) -> GroupKind:
 
 
 def is_mirror(subject: Subject, pod: Pod) -> bool:
-    """Say whether a node shows a static Pod that it already runs.
+    """Return whether a node shows a static Pod that it already runs.
 
     NodeRestriction lets a node create mirror Pods of itself only; refusing the object would
     hide what runs, not stop it.
@@ -110,7 +110,7 @@ def is_mirror(subject: Subject, pod: Pod) -> bool:
 def subjects_of_pod(
     requester: Subject, pod: Pod, namespace: str, controllers: Controllers
 ) -> tuple[Subject, ...]:
-    """Give the subjects that must all have the `use` of the Pod's profile."""
+    """Return the subjects that must all have the `use` of the Pod's profile."""
     accounts = (pod_service_account(pod, namespace),)
     return subjects_of(requester, pod.metadata.owner_references or (), accounts, controllers)
 
@@ -122,7 +122,7 @@ def subjects_of(
     controllers: Controllers,
     own: GroupKind | None = None,
 ) -> tuple[Subject, ...]:
-    """Give the subjects that must all have the `use` of the profile of a Pod or a workload.
+    """Return the subjects that must all have the `use` of the profile of a Pod or a workload.
 
     - from the controller that is configured for its owner's kind, or for its own (`own`, where
       the object is there already): the service accounts of its Pods, never the controller;
@@ -138,13 +138,13 @@ def subjects_of(
 
 
 def pod_service_account(pod: Pod, namespace: str) -> Subject:
-    """Give the service account that the Pod runs as."""
+    """Return the service account that the Pod runs as."""
     name = pod.spec.service_account_name or pod.spec.service_account or "default"
     return service_account_subject(namespace, name)
 
 
 def _is_workload(owner: OwnerReference) -> bool:
-    """Say whether the owner may be a workload: all are, but for kinds known not to be.
+    """Return whether the owner may be a workload: all are, but for kinds known not to be.
 
     A custom resource that nobody listed may well stand for one, so the doubt counts against it.
     """

@@ -63,7 +63,7 @@ class NoteChange(msgspec.Struct, frozen=True, gc=False):
 
 
 def required_notes(change: NoteChange, profile: str | None, grants: str = "") -> dict[str, str]:
-    """Give the annotations that the mutating webhook has to set; `profile` is the chosen one.
+    """Return the annotations that the mutating webhook has to set; `profile` is the chosen one.
 
     `grants` is what is to be noted of AccessGrants; an empty value takes an annotation away.
 
@@ -90,7 +90,7 @@ def required_notes(change: NoteChange, profile: str | None, grants: str = "") ->
 def wrong_notes(
     change: NoteChange, profile: str | None, *, refused: bool = False, grants: str = ""
 ) -> tuple[Finding, ...]:
-    """Give what is wrong with the notes of the final state; `profile` is the one admitted under.
+    """Return what is wrong with the notes of the final state; `profile` is the one admitted under.
 
     It is None where none must be noted. Nothing is missed on what is `refused` for what it needs:
     the mutating webhook noted nothing on it for the same reason.

@@ -34,7 +34,7 @@ class SubjectKind(enum.Enum):
 def kind_of(
     subject: Subject, controllers: Collection[str] = (), pipelines: Collection[str] = ()
 ) -> SubjectKind:
-    """Give the kind of a subject; `controllers` and `pipelines` are user names.
+    """Return the kind of a subject; `controllers` and `pipelines` are user names.
 
     A user name counts only where kube-apiserver's own groups confirm it: a node is one of
     `system:nodes`, since an issuer's prefix may be chosen carelessly.

@@ -31,7 +31,7 @@ class RiskRule(Protocol):
         """What it says, with `{value}` for what it speaks of."""
 
     def risk_of(self, privilege: str) -> int:
-        """Give what a privilege of the rule adds where it is had by an exception only."""
+        """Return what a privilege of the rule adds where it is had by an exception only."""
 
 
 class RiskScore(msgspec.Struct, frozen=True, gc=False):

@@ -75,7 +75,7 @@ class RuntimeChoice(msgspec.Struct, frozen=True):
 
 
 def is_sandbox_required(mode: SandboxMode, *, asked: bool, score: int, threshold: int) -> bool:
-    """Say whether a Pod must run in a sandbox."""
+    """Return whether a Pod must run in a sandbox."""
     if asked or mode is SandboxMode.REQUIRED:
         return True
     return mode is SandboxMode.BY_RISK and score >= threshold
@@ -116,7 +116,7 @@ def _of_named(
 
 
 def _telling(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
-    """Give what the author can mend, of the first runtime that there is; else what is missing."""
+    """Return what the author can mend, of the first runtime that there is; else what is missing."""
     refusals = tuple(refusals)
     own = [each for each in refusals if each.trouble is Obstacle.INCOMPATIBLE]
     if not own:
@@ -141,7 +141,7 @@ def _against(
 
 
 def _gpu_runs(site: SandboxSettings, kind: Kind, feature: Feature, found: RuntimeClass) -> bool:
-    """Say whether the class sends Pods only to nodes whose driver gVisor's proxy knows.
+    """Return whether the class sends Pods only to nodes whose driver gVisor's proxy knows.
 
     The gate watches no Nodes: a selector is what holds a Pod to labelled ones.
     """
@@ -160,7 +160,7 @@ def sandbox_record(  # noqa: PLR0913  All that it is made of.
     asked: bool,
     excused: bool,
 ) -> SandboxDecision:
-    """Give what was decided, for the record."""
+    """Return what was decided, for the record."""
     return SandboxDecision(
         mode=mode,
         asked=asked,

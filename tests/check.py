@@ -60,12 +60,12 @@ Without the examples and the schema, which lie beside the rules and are no data 
 
 
 def tool(*command: str) -> Callable[[], str]:
-    """Give a check that runs a program of the environment; its output where it fails."""
+    """Return a check that runs a program of the environment; its output where it fails."""
     return lambda: complaint(BIN / command[0], command[1:], ROOT)
 
 
 def opa(*arguments: str) -> Callable[[], str]:
-    """Give a check that runs OPA in the folder of the Rego; its output where it fails."""
+    """Return a check that runs OPA in the folder of the Rego; its output where it fails."""
 
     def run() -> str:
         try:
@@ -128,7 +128,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 
 
 def timed(check: Callable[[], str]) -> tuple[str, float]:
-    """Give what a check has found, and the seconds that it took."""
+    """Return what a check has found, and the seconds that it took."""
     start = time.monotonic()
     return check(), time.monotonic() - start
 

@@ -116,7 +116,10 @@ class FolderScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has 
 
 
 def is_beside(worker: str, workers: int) -> bool:
-    """Say whether a worker takes what the others leave of the processors: the last one, from 3."""
+    """Return whether a worker takes what the others leave of the processors.
+
+    The last one, from 3.
+    """
     return workers >= FEWEST_WITH_ONE_BESIDE and worker == f"gw{workers - 1}"
 
 

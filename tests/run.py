@@ -39,7 +39,7 @@ def main(root: Path = _ROOT) -> int:
 
 
 def worth_trying(failed: list[str]) -> list[str]:
-    """Give the tests to try again: all that failed, if they are few and all have real servers."""
+    """Return the tests to try again: all that failed, if they are few and all have real servers."""
     if len(failed) > MOST or not all(each.startswith(_WITH_SERVERS) for each in failed):
         return []
     return failed

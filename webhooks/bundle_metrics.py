@@ -18,7 +18,7 @@ class ShadowCollector(Collector):
         self._shadow = shadow
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         shadow, counts = self._shadow, self._shadow.counts
         yield InfoMetricFamily(
             "sallyport_shadow",
@@ -78,7 +78,7 @@ class BundleCollector(Collector):
         self._counts = counts
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         said, counts = self._standing(), self._counts()
         info = GaugeMetricFamily(
             "sallyport_bundle_info",

@@ -16,7 +16,7 @@ _STRANGER: Final = (
 
 
 def is_unknown_client(certificate: Mapping[str, Any], allowed: frozenset[str]) -> bool:
-    """Say whether a certificate, as `ssl` decodes it, names none of them; all may where none is.
+    """Return whether a certificate, as `ssl` decodes it, names none of them; all may where none is.
 
     What counts is its common name and every alternative name.
     """

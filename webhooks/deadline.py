@@ -35,7 +35,7 @@ def parse_timeout(text: str) -> float:
 
 
 def budget_of(timeout: float) -> float:
-    """Give the seconds in which an answer must be ready for a caller who waits `timeout`.
+    """Return the seconds in which an answer must be ready for a caller who waits `timeout`.
 
     The margin is 10 %, at least 0.1 s, and never more than half of a very short timeout.
     """
@@ -44,6 +44,6 @@ def budget_of(timeout: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def budget_of_query(query: bytes) -> float:
-    """Give the budget that a URL's query string (`timeout=10s`) leaves, in seconds."""
+    """Return the budget that a URL's query string (`timeout=10s`) leaves, in seconds."""
     values = parse_qs(query[:1024].decode("latin-1")).get("timeout", [""])
     return budget_of(parse_timeout(values[0]))

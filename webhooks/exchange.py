@@ -113,7 +113,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
 
 
 def refuse(status: int, message: str, *headers: Header, closes: bool = True) -> Reply:
-    """Give a response that is no AdmissionReview, for a person."""
+    """Return a response that is no AdmissionReview, for a person."""
     return Reply(status, msgspec.json.encode({"error": message}), headers, closes)
 
 
@@ -227,7 +227,7 @@ class Exchange(RequestResponseCycle):
 
 @lru_cache(_TARGETS)
 def split_target(target: bytes) -> tuple[str, bytes]:
-    """Give path and query of a request's target.
+    """Return path and query of a request's target.
 
     Raises:
         httptools.HttpParserInvalidURLError: it is none.
@@ -238,7 +238,7 @@ def split_target(target: bytes) -> tuple[str, bytes]:
 
 
 def render_reply(reply: Reply, headers: Iterable[Header], *, closes: bool) -> bytes:
-    """Give a response's bytes, to be written at once: TLS makes one record of it."""
+    """Return a response's bytes, to be written at once: TLS makes one record of it."""
     parts = [STATUS_LINE[reply.status]]
     for name, value in (*headers, *reply.headers):
         parts += (name, b": ", value, b"\r\n")

@@ -8,7 +8,7 @@ from webhooks.readiness import Readiness
 
 
 def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> FastAPI:
-    """Give the application of the status listener."""
+    """Return the application of the status listener."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/livez")
@@ -18,7 +18,7 @@ def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> FastA
 
     @app.get("/readyz")
     async def readyz(verbose: str | None = None) -> Response:
-        """Say whether reviews can be judged, and what is missing if not."""
+        """Return whether reviews can be judged, and what is missing if not."""
         missing = readiness.missing()
         status = 503 if missing else 200
         if verbose is not None:
@@ -28,14 +28,14 @@ def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> FastA
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        """Give the metrics in Prometheus' text format; on a thread, off the reviews' loop."""
+        """Return the metrics in Prometheus' text format; on a thread, off the reviews' loop."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     return app
 
 
 def _describe(readiness: Readiness) -> str:
-    """Give a line for each check, as kube-apiserver's own `/readyz?verbose` does."""
+    """Return a line for each check, as kube-apiserver's own `/readyz?verbose` does."""
     lines = [
         f"[-]{name}: {'; '.join(found)}" if found else f"[+]{name} ok"
         for name, found in readiness.report().items()

@@ -157,7 +157,7 @@ def configure_logs(settings: LogSettings) -> LineWriter:
 
 
 def get_logger() -> FilteringBoundLogger:
-    """Give the logger to hand to those who log."""
+    """Return the logger to hand to those who log."""
     logger: FilteringBoundLogger = structlog.get_logger()
     return logger.bind()
 
@@ -277,7 +277,7 @@ def warn_of_break_glass(logger: FilteringBoundLogger, request: Request, decision
 
 
 def _now() -> str:
-    """Give the time as structlog's TimeStamper does."""
+    """Return the time as structlog's TimeStamper does."""
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     return f"{second_text(seconds)}.{nanoseconds // 1000:06d}Z"
 

@@ -43,7 +43,7 @@ class RiskCollector(Collector):
         self._clock = clock
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         snapshot = self._snapshot()
         if snapshot is None:
             return
@@ -239,7 +239,7 @@ class Metrics:
 
 
 def process_registry(version: str) -> CollectorRegistry:
-    """Give a registry that knows this process and its build."""
+    """Return a registry that knows this process and its build."""
     disable_created_metrics()  # type: ignore[no-untyped-call]  # They double the series and say little.
     registry = CollectorRegistry(auto_describe=False)
     ProcessCollector(registry=registry)

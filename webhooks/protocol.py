@@ -289,5 +289,5 @@ class AdmissionProtocol(HttpToolsProtocol):
 
 
 def _uris(certificate: Mapping[str, Any]) -> list[str]:
-    """Give the URIs among a verified certificate's alternative names (`ssl` gives it as a dict)."""
+    """Return the URIs among a verified certificate's alternative names (a dict of `ssl`)."""
     return [name for kind, name in certificate.get("subjectAltName", ()) if kind == "URI"]

@@ -14,11 +14,11 @@ class Readiness:
         self.draining = False
 
     def report(self) -> dict[str, list[str]]:
-        """Give for each check what it misses."""
+        """Return for each check what it misses."""
         report = {name: check() for name, check in self._checks.items()}
         report["shutdown"] = ["this process is shutting down"] if self.draining else []
         return report
 
     def missing(self) -> list[str]:
-        """Give everything that is missing, each with its check's name."""
+        """Return everything that is missing, each with its check's name."""
         return [f"{name}: {what}" for name, found in self.report().items() for what in found]

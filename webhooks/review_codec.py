@@ -288,7 +288,7 @@ Patches = list[Patch]
 
 
 def encode_answer(request: Request, decision: Decision, patches: Patches) -> bytes:
-    """Give the body that answers a review; an answer of `/validate` never has patches."""
+    """Return the body that answers a review; an answer of `/validate` never has patches."""
     response = _respond(request, decision)
     if patches:
         response.patch, response.patch_type = _ENCODER.encode(patches), "JSONPatch"
@@ -296,12 +296,12 @@ def encode_answer(request: Request, decision: Decision, patches: Patches) -> byt
 
 
 def no_patches(_request: Request, _decision: Decision) -> Patches:
-    """Give the patches of `/validate`."""
+    """Return the patches of `/validate`."""
     return []
 
 
 def mutation_patches(request: Request, decision: Decision) -> Patches:
-    """Give the patches of `/mutate`: annotations and what is filled in, as the decision says.
+    """Return the patches of `/mutate`: annotations and what is filled in, as the decision says.
 
     Raises:
         InvalidReviewError: the object's metadata has not the shape that Kubernetes gives it.
@@ -313,7 +313,7 @@ def mutation_patches(request: Request, decision: Decision) -> Patches:
 
 
 def encode_failure(request: Request, message: str) -> bytes:
-    """Give the refusal of a review that failed without a Decision."""
+    """Return the refusal of a review that failed without a Decision."""
     status = _Status(500, message, "InternalError")
     annotations = {"verdict": Verdict.ERROR.value}
     return _encode(
@@ -414,7 +414,7 @@ _ANNOTATED = msgspec.json.Decoder(_Annotated)
 
 
 def annotation_patches(request: Request, annotations: Mapping[str, str]) -> Patches:
-    """Give the JSONPatch (RFC 6902) that sets annotations, and takes away the empty ones.
+    """Return the JSONPatch (RFC 6902) that sets annotations, and takes away the empty ones.
 
     What is there already is not patched. Without an object, as on DELETE, there is nothing to
     patch (kube-apiserver answers a patch there with a 500).
@@ -434,7 +434,7 @@ def annotation_patches(request: Request, annotations: Mapping[str, str]) -> Patc
 
 
 def _path(key: str) -> str:
-    """Give the JSON pointer (RFC 6901) of an annotation."""
+    """Return the JSON pointer (RFC 6901) of an annotation."""
     return f"/metadata/annotations/{key.replace('~', '~0').replace('/', '~1')}"
 
 

@@ -69,7 +69,7 @@ def bind(host: str, port: int, setting: str) -> socket.socket:
 def make_config(
     app: Application, context: ssl.SSLContext | None, keep_alive_seconds: int
 ) -> uvicorn.Config:
-    """Give uvicorn's settings: everything that a webhook does not need is off."""
+    """Return uvicorn's settings: everything that a webhook does not need is off."""
     return uvicorn.Config(
         app,
         http=AdmissionProtocol,

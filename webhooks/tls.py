@@ -43,7 +43,7 @@ class Pair:
 
 
 def build_context(client_ca: Path | None = None) -> ssl.SSLContext:
-    """Give a server context without a certificate: TLS 1.2 or later, HTTP/1.1.
+    """Return a server context without a certificate: TLS 1.2 or later, HTTP/1.1.
 
     Sessions are not resumed: kube-apiserver does not, and a resumed session would not show
     its client certificate again.

@@ -24,7 +24,7 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
     *,
     endures: bool = False,
 ) -> Approved | NotApproved:
-    """Say whether an object is approved. Nobody is asked where the answer is no anyway.
+    """Return whether an object is approved. Nobody is asked where the answer is no anyway.
 
     `endures` is as in `core.people.two_person.approved`.
 

@@ -60,7 +60,7 @@ class BreakGlassGuard:
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
-        """Give what must be recorded, what is, and what speaks against the request.
+        """Return what must be recorded, what is, and what speaks against the request.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.
@@ -101,7 +101,7 @@ class BreakGlassGuard:
         return (guard_finding("break-glass/approved", _FIELD, message, remedy),)
 
     def _opened(self, request: Request, new: BreakGlass, who: Person) -> dict[str, str]:
-        """Give when and by whom: by the clock of the mutating pass, which this one must share."""
+        """Return when and by whom: by the clock of the mutating pass, which this one must share."""
         now = self.clock()
         text = f"{dt.datetime.fromtimestamp(int(now), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
         there = new.meta.annotation(names.ACTIVATED_AT_ANNOTATION)
@@ -116,12 +116,12 @@ class BreakGlassGuard:
 def annotations_of(
     annotations: Mapping[str, str] | None, wanted: tuple[str, ...]
 ) -> dict[str, str]:
-    """Give those annotations that are wanted; empty where there are none."""
+    """Return those annotations that are wanted; empty where there are none."""
     return {name: (annotations or {}).get(name, "") for name in wanted}
 
 
 def writers_of(old: Metadata | None, who: Person) -> Mapping[str, str]:
-    """Give author and editors after this request has written the `spec`."""
+    """Return author and editors after this request has written the `spec`."""
     if old is None:
         return {names.AUTHOR_ANNOTATION: write_person(who), names.EDITORS_ANNOTATION: ""}
     author = old.annotation(names.AUTHOR_ANNOTATION)
@@ -132,7 +132,7 @@ def writers_of(old: Metadata | None, who: Person) -> Mapping[str, str]:
 
 
 def guard_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
-    """Give what speaks against a request."""
+    """Return what speaks against a request."""
     return Finding(rule, Action.DENY, path, message, remedy)
 
 
@@ -192,7 +192,7 @@ class BreakGlassGatherer:
     clock: Callable[[], float]
 
     async def facts_of(self, request: Request, facts: Facts) -> Facts:
-        """Give the facts with what relaxes the request, where it would be refused without.
+        """Return the facts with what relaxes the request, where it would be refused without.
 
         All that is wrong with it must be relaxed: else it is refused as if nothing were.
 
@@ -222,7 +222,7 @@ class BreakGlassGatherer:
         return msgspec.structs.replace(facts, asides=(*facts.asides, *_asides(opened, used)))
 
     async def _wrong(self, request: Request, facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
-        """Give all that is wrong with a request: rules, and the privileges that each is about.
+        """Return all that is wrong with a request: rules, and the privileges that each is about.
 
         A refusal names what the closest profile lacks. Where the subjects may not use that one, all
         that is needed is wrong: it must be relaxed as well.
@@ -235,7 +235,7 @@ class BreakGlassGatherer:
         return wrong
 
     async def _has_rest(self, pod: PodFacts) -> bool:
-        """Say whether the subjects may use the profile that a refusal is counted from."""
+        """Return whether the subjects may use the profile that a refusal is counted from."""
         if pod.named is None:
             return any(pod.usable.get(each.name) for each in pod.candidates.nearest)
         answers = [
@@ -259,19 +259,19 @@ class BreakGlassGatherer:
 
 
 def relax_outcomes(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> list[Outcome]:
-    """Give the outcomes as warnings, with one more for each BreakGlass that made them so."""
+    """Return the outcomes as warnings, with one more for each BreakGlass that made them so."""
     loud = Outcome(tuple(_announced(one) for one in used))
     return [loud, *map(soften_outcome, outcomes)]
 
 
 def relaxation_warning(used: Iterable[BreakGlass], decision: str) -> list[str]:
-    """Give what the person who asked is warned of last."""
+    """Return what the person who asked is warned of last."""
     names_of = ", ".join(one.meta.name for one in used)
     return [f"Without BreakGlass {names_of} Sallyport would have refused this; decision {decision}"]
 
 
 def _relaxable(request: Request, facts: Facts) -> bool:
-    """Say whether it is of a sort that can be relaxed at all.
+    """Return whether it is of a sort that can be relaxed at all.
 
     Not rights and credentials, which outlive it; not what lies in no namespace; not what runs,
     which the sweep reports as it is.
@@ -313,7 +313,7 @@ def _announced(one: BreakGlass) -> Finding:
 
 
 def soften_outcome(outcome: Outcome) -> Outcome:
-    """Give an outcome as warnings, unless it holds whatever happens."""
+    """Return an outcome as warnings, unless it holds whatever happens."""
     if outcome.held:
         return outcome
     findings = tuple(

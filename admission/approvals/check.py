@@ -26,7 +26,7 @@ def check_guards(_: Request, facts: Facts) -> Outcome:
 
 
 def without_unrecorded(decision: Decision) -> Decision:
-    """Give a decision of the mutating pass without what that pass itself puts right."""
+    """Return a decision of the mutating pass without what that pass itself puts right."""
     left = [finding for finding in decision.findings if finding.rule != RECORDED_RULE]
     if len(left) == len(decision.findings):
         return decision

@@ -42,7 +42,7 @@ class ExceptionTarget:
     name: str
 
     def is_named(self, workload: WorkloadName) -> bool:
-        """Say whether an exception names it; what has no name yet is never named."""
+        """Return whether an exception names it; what has no name yet is never named."""
         group, _, version = workload.api_version.rpartition("/")
         named = (group, workload.kind, workload.name) == (self.group, self.kind, self.name)
         return named and self.version in {"", version}
@@ -68,7 +68,7 @@ class ExceptionLookup:
     clock: Callable[[], float]
 
     def standing(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
-        """Give the exceptions that may matter: none where the object is admitted as it is.
+        """Return the exceptions that may matter: none where the object is admitted as it is.
 
         Raises:
             NotSyncedError: as `known`.
@@ -77,7 +77,7 @@ class ExceptionLookup:
         return found if found and _refused(request, facts) else ()
 
     def known(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
-        """Give the exceptions of the request's namespace; none where a person asks about a profile.
+        """Return the exceptions of the request's namespace; none where one asks about a profile.
 
         Raises:
             NotSyncedError: the exceptions are not known, and it would be refused without them.
@@ -90,7 +90,7 @@ class ExceptionLookup:
             return ()
 
     def of_namespace(self, request: Request) -> tuple[PolicyException, ...]:
-        """Give the same, where it would be refused without them.
+        """Return the same, where it would be refused without them.
 
         Raises:
             NotSyncedError: the exceptions are not known.
@@ -129,7 +129,7 @@ class ExceptionLookup:
         return ExceptionResult(tuple(left), tuple(denials_left), tuple(used), tuple(idle))
 
     async def standing_of(self, exception: PolicyException) -> Approved | NotApproved:
-        """Say whether an exception is in force now. Nobody is asked where the answer is no anyway.
+        """Return whether an exception is in force now. Nobody is asked where it cannot be.
 
         Raises:
             AccessReviewError, NotSyncedError: as `excuse`.
@@ -154,7 +154,7 @@ def not_in_force_message(name: str, why: str) -> str:
 def find_naming(
     exceptions: Iterable[PolicyException], request: Request, root: RootWorkload | None
 ) -> list[PolicyException]:
-    """Give the exceptions that name the object, or the workload that it comes from.
+    """Return the exceptions that name the object, or the workload that it comes from.
 
     Not where somebody else is noted on the way: whoever owns a ReplicaSet can point it at any
     Deployment.
@@ -183,7 +183,7 @@ class ExceptionGatherer:
     excuser: ExceptionLookup
 
     async def facts_of(self, request: Request, facts: Facts, answer: PolicyAnswer) -> Facts:
-        """Give the facts after exceptions.
+        """Return the facts after exceptions.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.
@@ -205,7 +205,7 @@ class ExceptionGatherer:
     async def facts_again(
         self, request: Request, facts: Facts, document: DecisionDocument
     ) -> Facts:
-        """Give the facts after those exceptions that a recorded decision used, as they are now.
+        """Return the facts after those exceptions that a recorded decision used, as they are now.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.

@@ -39,7 +39,7 @@ class WideningGuard:
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
-        """Give what speaks against the request.
+        """Return what speaks against the request.
 
         Raises:
             CannotJudgeError: the approvals, or the rights of those who gave them, are not known.
@@ -70,7 +70,7 @@ def _more(wider: list[str]) -> bool:
 
 
 def _before(request: Request) -> tuple[ContainerProfile | None, str]:
-    """Give the profile as it was, and its UID; one that cannot be read allowed nothing."""
+    """Return the profile as it was, and its UID; one that cannot be read allowed nothing."""
     if request.operation is not Operation.UPDATE or request.old_object is None:
         return None, ""
     try:

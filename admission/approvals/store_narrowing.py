@@ -35,7 +35,7 @@ class _Object(msgspec.Struct):
 
 
 def is_store_write(request: Request) -> bool:
-    """Say whether a request writes or removes a WeightStore."""
+    """Return whether a request writes or removes a WeightStore."""
     return request.kind.kind == KIND and request.operation in _JUDGED
 
 
@@ -48,7 +48,7 @@ class NarrowingGuard:
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
-        """Give what speaks against the request.
+        """Return what speaks against the request.
 
         Raises:
             CannotJudgeError: the approvals, or the rights of those who gave them, are not known.
@@ -85,7 +85,7 @@ def _new(request: Request) -> WeightStore:
 
 
 def _before(raw: msgspec.Raw) -> tuple[WeightStore | None, Metadata]:
-    """Give the store as it was; one that cannot be read may have guarded anything."""
+    """Return the store as it was; one that cannot be read may have guarded anything."""
     try:
         meta = msgspec.json.decode(raw, type=_Object).metadata
     except DECODE_ERRORS:

@@ -48,7 +48,7 @@ _LABEL: Final = attrgetter("label")
 def live_inputs(
     request: Request, decision: Decision, reads: DeclaredFields, names: Mapping[str, str]
 ) -> RecordedInputs:
-    """Give what the policies in force saw, and the fields that the candidate reads besides.
+    """Return what the policies in force saw, and the fields that the candidate reads besides.
 
     Raises:
         InvalidObjectError: the object has no longer the shape that it was judged by.
@@ -78,7 +78,7 @@ def _pods(request: Request, value: Mapping[str, Any]) -> list[Mapping[str, Any]]
 
 
 def recorded_answer(document: DecisionDocument, rules: Mapping[str, Rule]) -> BundleAnswer:
-    """Give what the policies in force said, as far as the decision shows it.
+    """Return what the policies in force said, as far as the decision shows it.
 
     `rules` are those in force. Where nothing is enforced a finding does not say whether it would
     refuse: the decision as a whole does.
@@ -98,7 +98,7 @@ def recorded_answer(document: DecisionDocument, rules: Mapping[str, Rule]) -> Bu
 
 
 def live_document(request: Request, decision: Decision) -> DecisionDocument:
-    """Give the decision as it is recorded, which is what bundles are compared on."""
+    """Return the decision as it is recorded, which is what bundles are compared on."""
     return build_document(
         "validate", request, decision, cluster="", seconds=0.0, name_subject=_LABEL
     )

@@ -40,7 +40,7 @@ class PublishedBundles(Protocol):
         """Keep the head until cancelled."""
 
     async def fetch(self, stored: PublishedBundle) -> bytes:
-        """Give the file of a bundle; raises ClusterError."""
+        """Return the file of a bundle; raises ClusterError."""
 
     async def announce(self, name: str, announcement: GateAnnouncement) -> None:
         """Write what this process has loaded; raises ClusterError."""

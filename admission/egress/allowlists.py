@@ -49,7 +49,7 @@ _LINE: Final = 118
 
 
 def warning_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
-    """Give what its author is warned of; the message is cut to one line."""
+    """Return what its author is warned of; the message is cut to one line."""
     room = _LINE - len(path) - 2 if path else _LINE
     return Finding(f"egress/{rule}", Action.WARN, path, printable(message, room), remedy)
 
@@ -150,7 +150,7 @@ class AllowlistGuard:
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
-        """Give what must be recorded, what is, and what speaks against the request.
+        """Return what must be recorded, what is, and what speaks against the request.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.
@@ -334,7 +334,7 @@ def _before(request: Request) -> UntypedObject | None:
 
 
 def _allowlist_before(request: Request) -> EgressAllowlist | None:
-    """Give the allowlist as it was; one that cannot be read opened nothing."""
+    """Return the allowlist as it was; one that cannot be read opened nothing."""
     if request.operation is not Operation.UPDATE or request.old_object is None:
         return None
     try:
@@ -344,7 +344,7 @@ def _allowlist_before(request: Request) -> EgressAllowlist | None:
 
 
 def _finalizers(raw: msgspec.Raw | None) -> frozenset[str]:
-    """Give Sallyport's own among the finalizers; `read_intent` has read the object before."""
+    """Return Sallyport's own among the finalizers; `read_intent` has read the object before."""
     found = msgspec.json.decode(raw, type=_Head).metadata.finalizers if raw is not None else None
     return frozenset(found or ()) & {names.EGRESS_FINALIZER}
 

@@ -25,5 +25,5 @@ def check_host_network(_: Request, facts: Facts) -> Outcome:
 
 
 def is_of_egress(finding: Finding) -> bool:
-    """Say whether a finding is about what holds egress."""
+    """Return whether a finding is about what holds egress."""
     return finding.rule.startswith("egress/") and finding.rule != HOST_NETWORK

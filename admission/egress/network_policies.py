@@ -75,7 +75,7 @@ class NetworkPolicyGatherer:
     ground: IntentSettings
 
     def judges(self, request: Request) -> bool:
-        """Say whether a request writes, or deletes, a policy of a cluster."""
+        """Return whether a request writes, or deletes, a policy of a cluster."""
         kind = request.kind.group, request.kind.kind
         return request.phase is not None and kind in _KINDS
 
@@ -126,7 +126,7 @@ class NetworkPolicyGatherer:
         return EgressFacts(tuple(findings), _HEADLINE, _ADVICE) if findings else None
 
     async def _there(self, namespace: str) -> tuple[EgressRule, ...]:
-        """Give what is open in a namespace; a policy that cannot be read opens nothing known."""
+        """Return what is open in a namespace; a policy that cannot be read opens nothing known."""
         found: list[EgressRule] = []
         for raw in await self.cluster.generated(namespace):
             try:
@@ -194,7 +194,7 @@ def _generated(*, deleted: bool) -> tuple[tuple[Finding, ...], str]:
 
 
 def _guarded(new: Json | None, old: Json | None, *, enrolled: bool) -> bool:
-    """Say whether a generated policy is written or deleted.
+    """Return whether a generated policy is written or deleted.
 
     Where nothing is enrolled, none becomes one: it would count once the namespace is.
     """
@@ -219,13 +219,13 @@ def _whole(policy: Json) -> tuple[object, ...]:
 
 
 def _selected(policy: Json) -> tuple[object, object]:
-    """Give what decides what a NetworkPolicy opens on the way out, and to whom."""
+    """Return what decides what a NetworkPolicy opens on the way out, and to whom."""
     spec = policy.get("spec") or {}
     return spec.get("podSelector") or {}, spec.get("egress") or []
 
 
 def _opens(group: str, policy: Json) -> bool:
-    """Say whether some egress rule does not only deny."""
+    """Return whether some egress rule does not only deny."""
     return any(_is_opening(group, rule) for rule in _egress(policy))
 
 

@@ -79,7 +79,7 @@ class PodLabelGatherer:
         )
 
     def holds(self, request: Request, namespace: Namespace | None) -> bool:
-        """Say whether a request that cannot be judged is refused whatever its namespace's mode is.
+        """Return whether a request that cannot be judged is refused in every mode.
 
         A label that nobody looked at would open what it names, today or once it is enrolled.
         """
@@ -124,7 +124,7 @@ class PodLabelGatherer:
 
 
 def label_patches(request: Request, facts: Facts) -> list[Patch]:
-    """Give what the mutating pass sets on a new Pod, over whatever its author wrote there.
+    """Return what the mutating pass sets on a new Pod, over whatever its author wrote there.
 
     So what somebody copied from a Pod that runs, or restores from a backup, gets its own.
     """

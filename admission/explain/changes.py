@@ -44,7 +44,7 @@ class Change(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def review_namespace(document: DecisionDocument) -> str:
-    """Give where the rights were asked, which is the same of all; empty for all namespaces."""
+    """Return where the rights were asked, which is the same of all; empty for all namespaces."""
     asked = (answer.namespace for answer in document.access_reviews)
     return next(asked, document.request.namespace)
 
@@ -65,7 +65,7 @@ def describe_place_of(document: DecisionDocument) -> str:
 
 
 def commands_of(profile: str, namespace: str, label: str) -> list[str]:
-    """Give what an administrator would type. A person's label is no name: USER stands for it.
+    """Return what an administrator would type. A person's label is no name: USER stands for it.
 
     The role is written out: `kubectl create role` refuses the verb `use` for kinds that it does not
     know (k8s.io/kubectl pkg/cmd/create/create_role.go, specialVerbs).
@@ -116,7 +116,7 @@ _SHOWN: Final = 4
 
 
 def changes_of(document: DecisionDocument) -> list[Change]:
-    """Give what would surely change the answer, the smallest first; then what may.
+    """Return what would surely change the answer, the smallest first; then what may.
 
     Of what may, nothing is known but that the answer cannot change without it or the like.
     """
@@ -132,7 +132,7 @@ def changes_of(document: DecisionDocument) -> list[Change]:
 
 
 def _without_profiles(document: DecisionDocument) -> list[Change]:
-    """Give what would change an answer that no profile has a part in; nothing for any other."""
+    """Return what would change an answer that no profile has a part in; nothing for any other."""
     rule = document.findings[0].rule if document.findings else ""
     if rule == namespace_labels.RULE:
         return [_leave_marks(document)]
@@ -145,7 +145,7 @@ def _without_profiles(document: DecisionDocument) -> list[Change]:
 
 
 def _take_away(document: DecisionDocument) -> list[Change]:
-    """Give what no profile makes good: it must go, or be put right, whatever else is done."""
+    """Return what no profile makes good: it must go, or be put right, whatever else is done."""
     found = []
     for what, counts in (
         ("end the risk, or act as another identity:", is_of_identity),
@@ -158,7 +158,7 @@ def _take_away(document: DecisionDocument) -> list[Change]:
 
 
 def _be_covered(document: DecisionDocument) -> list[Change]:
-    """Give the ways to a profile that covers all that is needed, unless one does."""
+    """Return the ways to a profile that covers all that is needed, unless one does."""
     if document.findings and all(map(_is_nobodys, document.findings)):
         return []
     # Sorting keeps the order of choice among equals: the profile that gives least comes first.
@@ -167,12 +167,12 @@ def _be_covered(document: DecisionDocument) -> list[Change]:
 
 
 def _is_nobodys(finding: Finding) -> bool:
-    """Say whether no profile makes a finding good."""
+    """Return whether no profile makes a finding good."""
     return is_denial(finding) or is_of_egress(finding) or is_of_identity(finding)
 
 
 def is_advisory(document: DecisionDocument) -> bool:
-    """Say whether it was admitted, with a word on who is behind it, or on what egress misses."""
+    """Return whether it was admitted, with a word on who is behind it, or on what egress misses."""
     enforced = document.mode == Mode.ENFORCE.value and not document.break_glass
     warned = document.verdict is Verdict.WARN and bool(document.findings)
     return enforced and warned and all(map(_only_warns, document.findings))
@@ -183,7 +183,10 @@ def _only_warns(finding: Finding) -> bool:
 
 
 def is_catalogue_warning(document: DecisionDocument) -> bool:
-    """Say whether it was admitted, with warnings of what its profile's catalogue did not know."""
+    """Return whether it was admitted.
+
+    With warnings of what its profile's catalogue did not know.
+    """
     return (
         document.verdict is Verdict.WARN
         and any(finding.privilege for finding in document.findings)
@@ -193,7 +196,7 @@ def is_catalogue_warning(document: DecisionDocument) -> bool:
 
 
 def _before_it_is_raised(document: DecisionDocument) -> list[Change]:
-    """Give what keeps it admitted once its profile is written for the newer catalogue."""
+    """Return what keeps it admitted once its profile is written for the newer catalogue."""
     fields = [FieldChange(f.path, f.remedy) for f in document.findings if f.privilege]
     left_out = ", and others that the record leaves out" if document.more_findings else ""
     word = "this field" if len(fields) == 1 else f"these {len(fields)} fields"
@@ -213,7 +216,7 @@ def _sure(document: DecisionDocument) -> list[Change]:
 
 
 def _perhaps(document: DecisionDocument, sure: list[Change]) -> list[Change]:
-    """Give what may help: rights nobody asked about, what an administrator sets, another name."""
+    """Return what may help: rights nobody asked about, what an administrator sets, another name."""
     own = any(change.who == "author" for change in sure)
     unasked = [t for t in document.tried if t.usable is None and not _covers(t)]
     found = [] if own else [_fewer_needs(document, tried) for tried in unasked[:1]]
@@ -255,7 +258,7 @@ def _by_author(
     profile: str | None = None,
     fields: list[FieldChange] | None = None,
 ) -> Change:
-    """Give what an author does; of what runs, hardly a field can be changed in place."""
+    """Return what an author does; of what runs, hardly a field can be changed in place."""
     when = "before it is made anew, " if document.source == "sweep" else ""
     return Change(when + what, "author", size, profile, fields or [])
 
@@ -265,7 +268,7 @@ def _covers(tried: TriedProfile) -> bool:
 
 
 def _smallest(tried: Iterable[TriedProfile]) -> list[TriedProfile]:
-    """Give the usable profiles that lack something, none that lacks all that another does."""
+    """Return the usable profiles that lack something, none that lacks all that another does."""
     kept: list[TriedProfile] = []
     for profile in tried:
         lacks = set(profile.lacks)
@@ -279,7 +282,7 @@ def _smallest(tried: Iterable[TriedProfile]) -> list[TriedProfile]:
 
 
 def _fewer_needs(document: DecisionDocument, tried: TriedProfile) -> Change:
-    """Give the change of all that a profile lacks."""
+    """Return the change of all that a profile lacks."""
     fields = _mend(document, tried)
     if tried.usable is None:
         then = f"then {tried.profile} covers all, if it may be used:"
@@ -378,7 +381,7 @@ def _chosen_then(document: DecisionDocument) -> str:
 
 
 def _ceiling_matters(document: DecisionDocument) -> bool:
-    """Say whether the ceiling keeps out what is named, or all that would cover."""
+    """Return whether the ceiling keeps out what is named, or all that would cover."""
     if document.named is not None:
         return document.named.profile not in (document.ceiling or ())
     return not any(map(_covers, document.tried))

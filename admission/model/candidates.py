@@ -25,7 +25,7 @@ _OF_EVERY_POD: Final = "image/from/"
 
 
 def is_special(privilege: str) -> bool:
-    """Say whether a Pod can do without a privilege: each pulls its image from somewhere."""
+    """Return whether a Pod can do without a privilege: each pulls its image from somewhere."""
     return not privilege.startswith(_OF_EVERY_POD)
 
 
@@ -94,15 +94,15 @@ class Candidates:
         return self._names(self._having(privilege))
 
     def nowhere(self) -> set[str]:
-        """Give the privileges that none of them covers."""
+        """Return the privileges that none of them covers."""
         return {privilege for privilege in self.lacking if not self._having(privilege)}
 
     def only(self, name: str) -> "Candidates":
-        """Give the same of one profile; of none, if it is not among them."""
+        """Return the same of one profile; of none, if it is not among them."""
         return replace(self, within=self.within & self.profiles.bit(name))
 
     def first(self) -> Candidate | None:
-        """Give the first, whatever it lacks."""
+        """Return the first, whatever it lacks."""
         return next(self._each(self.within), None)
 
     def _having(self, privilege: str) -> int:
@@ -154,7 +154,7 @@ def _places(bits: int) -> Iterator[int]:
 def candidates(
     profiles: ProfileSet, namespace: Namespace | None, privileges: Mapping[str, int]
 ) -> Candidates:
-    """Give the profiles that the namespace's ceiling leaves (all without one), as they are tried.
+    """Return the profiles that the namespace's ceiling leaves (all without one), as they are tried.
 
     `privileges` are given with the version of the catalogue that each appeared in. More of them
     than MAX_PRIVILEGES have no candidates. What few privileges lack, and which profiles are nearest

@@ -54,7 +54,7 @@ class SandboxPart(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     features: tuple[Feature, ...] = ()
 
     def place(self, path: str) -> str:
-        """Give a path of the Pod as one from the object's root."""
+        """Return a path of the Pod as one from the object's root."""
         return self.template.place(path) if self.template else path
 
 
@@ -289,7 +289,10 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
         return self.namespace is not None and names.SANDBOX_LABEL in self.namespace.labels
 
     def weighs(self, *pods: Pod) -> bool:
-        """Say whether anybody, their authors included, may ask that one of these be sandboxed."""
+        """Return whether anybody.
+
+        Their authors included, may ask that one of these be sandboxed.
+        """
         return self.may_isolate or any(map(asks_for_sandbox, pods))
 
     @property

@@ -12,7 +12,7 @@ from policies.site.fields import NO_FIELDS
 
 
 def asks_for_sandbox(pod: Pod) -> bool:
-    """Say whether a Pod's author asks that it run in a sandbox.
+    """Return whether a Pod's author asks that it run in a sandbox.
 
     Any word of the label counts as `required`, so that none asks out.
     """
@@ -30,7 +30,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     """Of a Pod: those fields that a site's rules declare, as JSON."""
 
     def counts(self, path: str) -> bool:
-        """Say whether a need at this path is certain.
+        """Return whether a need at this path is certain.
 
         Whatever fills in the absent fields of a `partial` template decides about them. No Pod
         is without an image: somebody fills in one that a template leaves out.
@@ -42,7 +42,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
         return True
 
     def placed(self, denial: Denial) -> Denial:
-        """Give what is denied of the Pod with its path from the object's root."""
+        """Return what is denied of the Pod with its path from the object's root."""
         if self.template is None:
             return denial
         return msgspec.structs.replace(denial, path=self.template.place(denial.path))

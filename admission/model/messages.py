@@ -20,12 +20,12 @@ _REMEDY: Final = "Enter Pods that a profile of yours covers, or ask for one that
 
 
 def path_in_pod(path: str, pod: str) -> str:
-    """Give the path of a field of the Pod that is entered, apart from those of the options."""
+    """Return the path of a field of the Pod that is entered, apart from those of the options."""
     return f"{path} of Pod {pod}"
 
 
 def remedies_for_visitor(findings: Iterable[Finding], pod: str) -> list[Finding]:
-    """Give findings with what a visitor can do about those that are of the Pod."""
+    """Return findings with what a visitor can do about those that are of the Pod."""
     return [
         msgspec.structs.replace(finding, remedy=_REMEDY)
         if finding.path.endswith(path_in_pod("", pod))
@@ -55,7 +55,7 @@ _SHOWN = 25
 
 
 def join_words(words: Iterable[str], most: int) -> str:
-    """Give `a, b, c or 4 others`; short enough for a sentence."""
+    """Return `a, b, c or 4 others`; short enough for a sentence."""
     words = list(words)
     shown = words[:most]
     if len(words) > most:
@@ -85,7 +85,7 @@ def rule_message(template: str, value: str) -> str:
 
 
 def printable(text: str, most: int) -> str:
-    """Give `text` without control characters, cut to `most` characters."""
+    """Return `text` without control characters, cut to `most` characters."""
     safe = text[: most + 1]
     if not safe.isprintable():
         safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in safe)
@@ -95,7 +95,7 @@ def printable(text: str, most: int) -> str:
 def refusal_message(
     what: str, outcomes: Sequence[Outcome], decision: str, asides: Iterable[str] = ()
 ) -> str:
-    """Give the message of a refusal: one line of what, then each finding and its remedy."""
+    """Return the message of a refusal: one line of what, then each finding and its remedy."""
     speaking = [outcome for outcome in outcomes if outcome.findings]
     first = f"{printable(what, _LINE)}: " + " ".join(outcome.headline for outcome in speaking)
     lines = [first if len(first) < _LINE else first[: _LINE - 2] + "…", ""]
@@ -112,7 +112,7 @@ def refusal_message(
 
 
 def error_message(what: str, why: str, remedy: str, decision: str) -> str:
-    """Give the message of an error: nobody said no, but nobody could say yes."""
+    """Return the message of an error: nobody said no, but nobody could say yes."""
     return (
         f"{printable(what, 64)} could not be judged. This is an error, not a denial.\n\n"
         f"{why}\n{remedy}\nDecision {decision}"
@@ -120,7 +120,7 @@ def error_message(what: str, why: str, remedy: str, decision: str) -> str:
 
 
 def warning_lines(outcomes: Sequence[Outcome], decision: str, announced: str = "") -> list[str]:
-    """Give one short line for each finding, as kubectl prints warnings; remedies where they fit.
+    """Return one short line for each finding, as kubectl prints warnings; remedies where they fit.
 
     `announced` is from when its namespace is to enforce, where that is said.
     """
@@ -136,7 +136,7 @@ def warning_lines(outcomes: Sequence[Outcome], decision: str, announced: str = "
 def catalogue_notices(
     outcomes: Sequence[Outcome], decision: str, profile: Profile, catalogue: int
 ) -> list[str]:
-    """Give the same of what is admitted today, since the profile knows no newer catalogue."""
+    """Return the same of what is admitted today, since the profile knows no newer catalogue."""
     why = (
         f"The profile {profile.name} is written for catalogue {profile.catalogue}, "
         f"these privileges are of {catalogue}"
@@ -149,7 +149,7 @@ def catalogue_notices(
 
 
 def finding_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """Give one short line for each finding; remedies where they fit."""
+    """Return one short line for each finding; remedies where they fit."""
     lines = []
     for outcome in outcomes:
         for group in _grouped(outcome.findings):
@@ -160,7 +160,7 @@ def finding_lines(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def remedy_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """Give a line for each finding, and one for its remedy."""
+    """Return a line for each finding, and one for its remedy."""
     groups = [group for outcome in outcomes for group in _grouped(outcome.findings)]
     return [line for group in groups for line in (_said(group[0]), group[0].remedy)]
 

@@ -56,7 +56,7 @@ _OF_KUBELETS: Final = frozenset(
 
 
 def is_entry(request: Request) -> bool:
-    """Say whether a request enters what runs, or makes a credential."""
+    """Return whether a request enters what runs, or makes a credential."""
     if request.operation is Operation.CONNECT:
         return not request.kind.group and request.kind.kind in CONNECTION_KINDS
     return _credential(request) is not None
@@ -150,7 +150,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 def _approves(request: Request) -> bool:
-    """Say whether the update approves what was not approved.
+    """Return whether the update approves what was not approved.
 
     Raises:
         InvalidObjectError: the request's status does not have its kind's shape.
@@ -168,7 +168,7 @@ def _is_approved(raw: msgspec.Raw | None) -> bool:
 
 
 def is_of_pod(need: Need) -> bool:
-    """Say whether a need of a connection is that of the Pod that it enters."""
+    """Return whether a need of a connection is that of the Pod that it enters."""
     return not need.rule.startswith(_OF_CONNECTIONS)
 
 

@@ -77,7 +77,7 @@ class PolicyContexts:
     """Told by the namespace's identity too."""
 
     def seen(self, request: Request, pod: Pod, mode: SandboxMode) -> Surroundings:
-        """Give what the cluster shows of a Pod of the request.
+        """Return what the cluster shows of a Pod of the request.
 
         Raises:
             NotSyncedError: it is not known, and the score decides.
@@ -93,11 +93,11 @@ class PolicyContexts:
             return Surroundings(absent=_UNSEEN)
 
     def context(self, request: Request, facts: Facts, seen: Surroundings) -> bytes:
-        """Give what policies see, as JSON."""
+        """Return what policies see, as JSON."""
         return self.contexts(request, facts, seen)[0]
 
     def contexts(self, request: Request, facts: Facts, seen: Surroundings) -> tuple[bytes, bytes]:
-        """Give what policies see, and what is recorded of it: without names of groups.
+        """Return what policies see, and what is recorded of it: without names of groups.
 
         What is asked again is made once: of one Pod, and of all that a controller makes.
         """
@@ -167,7 +167,7 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
 
 
 async def evaluate(engine: Engine, reading: Reading) -> Evaluation:
-    """Give what all parts need, and what each does.
+    """Return what all parts need, and what each does.
 
     Raises:
         EvaluationError: the policies failed.
@@ -209,7 +209,7 @@ class PartJudge:
         return said
 
     async def signals(self, context: bytes) -> tuple[Signal, ...]:
-        """Give what makes the part riskier that it does not show by itself.
+        """Return what makes the part riskier that it does not show by itself.
 
         Raises:
             EvaluationError: the policies failed.

@@ -44,7 +44,7 @@ def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
 
 
 async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) -> Facts:
-    """Give the facts with the marks that change, and whether the requester may change them.
+    """Return the facts with the marks that change, and whether the requester may change them.
 
     Raises:
         AccessReviewError: the cluster did not say.

@@ -56,7 +56,7 @@ _EVERY: Final = frozenset({"%2A", "%00"})
 
 
 def changes_rights(request: Request) -> bool:
-    """Say whether a request changes rights."""
+    """Return whether a request changes rights."""
     return request.operation in _JUDGED and (request.kind.group, request.kind.kind) in KINDS
 
 
@@ -119,12 +119,12 @@ class RightsReader:
 
 
 def _own(privilege: str) -> str:
-    """Give the prefix in _OWN; empty for other privileges."""
+    """Return the prefix in _OWN; empty for other privileges."""
     return next((prefix for prefix in _OWN if privilege.startswith(prefix)), "")
 
 
 def _name(privilege: str) -> str:
-    """Give what an access review is asked about; empty for every name."""
+    """Return what an access review is asked about; empty for every name."""
     segment = privilege.rpartition("/")[2]
     return "" if segment in _EVERY else unquote(segment)
 
@@ -134,7 +134,7 @@ def _project(request: Request, raw: msgspec.Raw) -> Projection:
 
 
 def _filled(before: Projection, after: Projection) -> bool:
-    """Say whether only the rules of a role with an aggregationRule differ."""
+    """Return whether only the rules of a role with an aggregationRule differ."""
     if not (before.object and before.object.rights and after.object and after.object.rights):
         return False
     old, new = before.object.rights, after.object.rights

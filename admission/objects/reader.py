@@ -51,7 +51,7 @@ class ObjectReader:
     """What a site's rules read of Pods."""
 
     def judges(self, request: Request) -> bool:
-        """Say whether objects of the request's kind are judged."""
+        """Return whether objects of the request's kind are judged."""
         kind = _group_kind(request)
         return kind in JUDGED_KINDS or may_carry(*kind)
 
@@ -112,18 +112,21 @@ class ObjectReader:
             raise decode_error("Pod", error) from error
 
     def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of a claim: those on a node that it has, and one that it will name."""
+        """Return the volumes of a claim: those on a node that it has, and one that it will name."""
         claim = f"{namespace}/{name}"
         taken = self._taken(claim, names)
         return (*self.cluster.claimed(claim), *([taken] if taken else ()))
 
     def _taken(self, claim: str, names: str) -> PersistentVolume | None:
-        """Give the volume that a claim takes by naming it; None where it is kept for the claim."""
+        """Return the volume that a claim takes by naming it.
+
+        None where it is kept for the claim.
+        """
         volume = self.cluster.volume(names) if names else None
         return volume if volume and volume.claim != claim else None
 
     def _subjects(self, request: Request, pod: Pod, mode: Mode) -> tuple[Subject, ...]:
-        """Give whose rights count.
+        """Return whose rights count.
 
         Of a Pod that runs, nothing says who made it. A profile noted on one that nothing owns
         was its maker's when the gate admitted it, where the namespace enforces; every other Pod
@@ -236,7 +239,7 @@ NAMESPACED_KINDS: Final = frozenset(
 
 
 def is_debug(request: Request) -> bool:
-    """Say whether a request adds a container to a Pod that runs (`kubectl debug`)."""
+    """Return whether a request adds a container to a Pod that runs (`kubectl debug`)."""
     return (
         _is_update(request)
         and _group_kind(request) == ("", "Pod")
@@ -249,7 +252,10 @@ def _is_update(request: Request) -> bool:
 
 
 def _same(old: Reading, new: Reading) -> bool:
-    """Say whether nothing that is judged differs: who asks for an update does not matter then."""
+    """Return whether nothing that is judged differs.
+
+    Who asks for an update does not matter then.
+    """
     return (
         (old.namespace, old.claim) == (new.namespace, new.claim)
         and old.named == new.named

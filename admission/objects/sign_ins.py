@@ -43,7 +43,7 @@ class SignIns:
     cluster: Cluster
 
     def of(self, request: Request, reading: Reading) -> tuple[ShownSignIn, ...]:
-        """Give what the Pods can sign in as: those of templates, and the one that is entered.
+        """Return what the Pods can sign in as: those of templates, and the one that is entered.
 
         Raises:
             NotSyncedError: one signs in as its service account says, and accounts are not known.
@@ -65,7 +65,7 @@ class SignIns:
         return tuple(found.values())
 
     def of_pod(self, namespace: str, pod: Pod) -> tuple[ClientId, ...]:
-        """Give what one Pod can sign in as, with the fields that show it.
+        """Return what one Pod can sign in as, with the fields that show it.
 
         Raises:
             NotSyncedError: as `of`.
@@ -74,7 +74,7 @@ class SignIns:
         return client_ids_of(pod, account.client_id, account.tenant)
 
     def _of_token(self, request: Request, reading: Reading) -> Iterable[ShownSignIn]:
-        """Give what a token that is asked for would sign in as."""
+        """Yield what a token that is asked for would sign in as."""
         if request.kind.kind != _TOKEN_REQUEST:
             return
         read = reading.parts[0].projection.object
@@ -85,12 +85,12 @@ class SignIns:
                 return
 
     def _account(self, namespace: str, name: str) -> SignIn:
-        """Give what an account says; one that is not known yet says nothing, and is not clean."""
+        """Return what an account says; one that is not known yet says nothing, and is not clean."""
         if not namespace:
             return _UNKNOWN
         return self.cluster.service_account_sign_in(namespace, name) or _UNKNOWN
 
 
 def account_of(pod: Pod) -> str:
-    """Give the name of a Pod's service account."""
+    """Return the name of a Pod's service account."""
     return pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT

@@ -42,7 +42,7 @@ def read_workload(
     controllers: Controllers,
     reads: DeclaredFields = NO_DECLARED_FIELDS,
 ) -> Reading | str:
-    """Give what is judged of a workload's object, or say why it is left alone.
+    """Return what is judged of a workload's object, or say why it is left alone.
 
     Raises:
         InvalidObjectError: the object does not have its kind's shape; names the field.
@@ -94,7 +94,7 @@ def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
 
 
 def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any]) -> bool:
-    """Say whether an update leaves the Pods as they were.
+    """Return whether an update leaves the Pods as they were.
 
     What was there before has no shape to be demanded: an object that is broken can be mended,
     and one whose broken part stays as it is can be deleted.
@@ -118,7 +118,7 @@ def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any])
 
 
 def _body(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what an object says, but for whether it is to wait."""
+    """Return what an object says, but for whether it is to wait."""
     body = {key: each for key, each in value.items() if key not in {"metadata", "status"}}
     if isinstance(body.get("spec"), Mapping):
         body["spec"] = {key: each for key, each in body["spec"].items() if key != "suspend"}
@@ -126,7 +126,7 @@ def _body(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lasting(template: PodTemplate) -> Any:
-    """Give all of a template but what only says when it was restarted."""
+    """Return all of a template but what only says when it was restarted."""
     metadata = template.pod["metadata"]
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
     if not isinstance(annotations, Mapping) or RESTARTED_ANNOTATION not in annotations:
@@ -166,7 +166,7 @@ def _subjects(
     pods: list[Pod],
     controllers: Controllers,
 ) -> tuple[Subject, ...]:
-    """Give whose rights count: each service account once, in the order of the templates."""
+    """Return whose rights count: each service account once, in the order of the templates."""
     accounts = {
         account.username: account
         for account in (pod_service_account(pod, request.namespace) for pod in pods)
@@ -182,7 +182,7 @@ def _subjects(
 def _named(
     metadata: ObjectMeta, pods: list[Pod], templates: list[PodTemplate]
 ) -> tuple[str, str] | None:
-    """Give the profile that the object names, else the first that a template does.
+    """Return the profile that the object names, else the first that a template does.
 
     On what has an owner the annotation is ignored: Deployments copy theirs to their ReplicaSets.
     """
@@ -195,7 +195,7 @@ def _named(
 
 
 def profile_annotation(metadata: ObjectMeta) -> str | None:
-    """Give the profile that an object names, or was noted under."""
+    """Return the profile that an object names, or was noted under."""
     return (metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
 
 
@@ -210,7 +210,7 @@ def read_unlisted(
     controllers: Controllers,
     reads: DeclaredFields = NO_DECLARED_FIELDS,
 ) -> Reading | str:
-    """Give what is judged of an object of a kind that nobody listed, or why it is left alone."""
+    """Return what is judged of an object of a kind that nobody listed, or why it is left alone."""
     try:
         reading = read_workload(_as_workload(request), request, claimed, controllers, reads)
     except InvalidObjectError as error:

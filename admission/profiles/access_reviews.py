@@ -88,7 +88,7 @@ class ProfileRights(msgspec.Struct, frozen=True, gc=False):
         return usable
 
     def _remembered(self, profile: Candidate) -> list[AccessReview] | None:
-        """Give the answers without asking anyone, as nearly always; None where that cannot be."""
+        """Return the answers without asking anyone, as nearly always; None where that cannot be."""
         answers: list[AccessReview] = []
         for subject in self.subjects:
             allowed = self.cluster.known(
@@ -125,7 +125,7 @@ class ProfileRights(msgspec.Struct, frozen=True, gc=False):
 
 
 def find_privileges(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
-    """Give the different privileges, each with the catalogue in which it appeared."""
+    """Return the different privileges, each with the catalogue in which it appeared."""
     found: dict[str, int] = {}
     for need in needs:
         rule = rules.get(need.rule)

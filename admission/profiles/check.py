@@ -31,7 +31,7 @@ def check_denials(_: Request, facts: Facts) -> Outcome:
 
 
 def is_denial(finding: Finding) -> bool:
-    """Say whether a finding is of a rule that denies: its policies lie under `rules/`."""
+    """Return whether a finding is of a rule that denies: its policies lie under `rules/`."""
     return finding.rule.startswith("rules/")
 
 
@@ -167,7 +167,7 @@ def _no_profile(pod: PodFacts, advice: tuple[str, ...]) -> Outcome:
 
 
 def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Finding, ...]:
-    """Give a finding for each need that is a gap; beyond what anyone reads, one for the rest."""
+    """Return a finding for each need that is a gap; beyond what anyone reads, one for the rest."""
     needs = [need for need in pod.needs if need.privilege in gaps]
     shown = needs[:MOST_FINDINGS]
     privileges = {need.privilege for need in shown}

@@ -78,7 +78,7 @@ _POD: Final = msgspec.json.Decoder(_Pod)
 
 
 def fill_defaults(request: Request, facts: Facts, profile: str | None) -> list[Patch]:
-    """Give what the mutating pass fills in; `profile` is the one that a Pod is admitted under.
+    """Return what the mutating pass fills in; `profile` is the one that a Pod is admitted under.
 
     What is not admitted, or only since its namespace does not enforce, stays as its author wrote
     it. So does a field whose absence an exception excuses: two people approved of it.
@@ -99,7 +99,7 @@ def fill_defaults(request: Request, facts: Facts, profile: str | None) -> list[P
 def default_patches(
     pod: bytes | msgspec.Raw, defaults: Defaults, excused: frozenset[str] = frozenset()
 ) -> list[Patch]:
-    """Give what these defaults fill in, of a Pod that is admitted; `excused` are privileges.
+    """Return what these defaults fill in, of a Pod that is admitted; `excused` are privileges.
 
     Raises:
         InvalidObjectError: the Pod does not have its kind's shape.
@@ -112,7 +112,7 @@ def default_patches(
 
 
 def defaults_note(facts: Facts, profile: str | None, filled: list[Patch]) -> dict[str, str]:
-    """Give the annotation that names the profile whose defaults were filled in, if none does yet.
+    """Return the annotation that names the profile whose defaults were filled in, if none does yet.
 
     Without it the validating pass, and a second mutating one, might choose another profile for
     the Pod as it is now.
@@ -199,7 +199,10 @@ def _added(capabilities: k8s.Capabilities | None) -> frozenset[str]:
 def _dropped(
     capabilities: k8s.Capabilities | None, added: frozenset[str], defaults: Defaults
 ) -> list[str]:
-    """Give what to drop where nothing is: never what the container adds, since a drop beats it."""
+    """Return what to drop where nothing is.
+
+    Never what the container adds, since a drop beats it.
+    """
     if defaults.capabilities is None or "ALL" in added:
         return []
     if capabilities is not None and capabilities.drop:
@@ -225,7 +228,10 @@ def _env(path: str, container: _Container, variables: Iterable[DefaultVariable])
 
 
 def _asks(container: _Container, resources: Iterable[str]) -> bool:
-    """Say whether a container asks for one of the resources; `nvidia.com/*` is all of a domain."""
+    """Return whether a container asks for one of the resources.
+
+    `nvidia.com/*` is all of a domain.
+    """
     asked = container.resources
     if asked is None or not (asked.limits or asked.requests):
         return False

@@ -87,7 +87,7 @@ class RecordedInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_group_names(sources: Iterable[str]) -> dict[str, str]:
-    """Give the names of groups that Rego may speak of, by what the record has in their place.
+    """Return the names of groups that Rego may speak of, by what the record has in their place.
 
     Each text in quotes may be one: what a rule compares a group with stands in it, or in its
     parameters.
@@ -107,7 +107,7 @@ def _unquoted(text: str) -> str:
 
 
 def restore_group_names(context: bytes, names: Mapping[str, str]) -> bytes:
-    """Give a context with the names of groups that are known put back."""
+    """Return a context with the names of groups that are known put back."""
     if _UNNAMED not in context:
         return context
     decoded = msgspec.json.decode(context, type=dict)
@@ -142,7 +142,7 @@ def read_inputs(  # noqa: PLR0913  All that was recorded.
 
 
 def _split(content: bytes) -> tuple[bytes, ...]:
-    """Give the members of a list, or what is none."""
+    """Return the members of a list, or what is none."""
     if not content:
         return ()
     return tuple(map(bytes, _RAWS.decode(content))) if content.startswith(_LIST) else (content,)
@@ -179,7 +179,7 @@ class BundleAsker:
         self._rules = list(engine.rules.values())
 
     async def ask(self, inputs: RecordedInputs) -> BundleAnswer:
-        """Give what the bundle says; a failure of its policies is part of that, no exception."""
+        """Return what the bundle says; a failure of its policies is part of that, no exception."""
         try:
             return await self._ask(inputs)
         except EvaluationError as error:
@@ -208,7 +208,7 @@ class BundleAsker:
         )
 
     async def _judge(self, inputs: RecordedInputs, number: int, answer: PolicyAnswer) -> Judgement:
-        """Give what `judge` says of one Pod: to no site's rule unless they are asked."""
+        """Return what `judge` says of one Pod: to no site's rule unless they are asked."""
         reads, shown = self._engine.reads, A_POD
         asked = inputs.asked and POD in reads.kinds
         if asked and inputs.parts:

@@ -76,7 +76,7 @@ class ReplayBase:
 def replay_decision(
     document: DecisionDocument, said: BundleAnswer, reference: BundleAnswer, ground: ReplayBase
 ) -> ReplayOutcome | UnknownReason:
-    """Give what becomes of a request; `reference` is what the base bundle says of it."""
+    """Return what becomes of a request; `reference` is what the base bundle says of it."""
     if document.verdict is Verdict.ERROR or document.error_kind:
         return UnknownReason.NOT_JUDGED
     if said.error or reference.error:
@@ -130,12 +130,12 @@ class _Decided:
         return denied - self._found
 
     def may_excuse(self, said: BundleAnswer) -> bool:
-        """Say whether an exception may have excused what is denied, and nobody knows it."""
+        """Return whether an exception may have excused what is denied, and nobody knows it."""
         unseen = (said.site_denied | said.denied) - self._found
         return bool(self._document.exceptions and unseen and not self._same_bundle)
 
     def kept(self, said: BundleAnswer) -> tuple[set[str], set[str]]:
-        """Give the rules of what no bundle changes: those that refuse, those that warn."""
+        """Return the rules of what no bundle changes: those that refuse, those that warn."""
         left_out = () if self._as_recorded(said) else _PROFILES
         kept = [
             finding
@@ -146,7 +146,10 @@ class _Decided:
         return refusing, {finding.rule for finding in kept} - refusing
 
     def _refuses(self, finding: Finding) -> bool:
-        """Say whether a finding refuses, or would; where nothing is enforced all of them warn."""
+        """Return whether a finding refuses, or would.
+
+        Where nothing is enforced all of them warn.
+        """
         if self._enforces or finding.action is Action.DENY:
             return finding.action is Action.DENY
         if self._document.if_enforced != "refused":
@@ -154,7 +157,7 @@ class _Decided:
         return not (finding.privilege is not None and self._document.profile)
 
     def _needs(self, said: BundleAnswer) -> Mapping[str, tuple[int, str]]:
-        """Give what counts of what it needs: what a template leaves open did not count then."""
+        """Return what counts of what it needs: what a template leaves open did not count then."""
         if not self._same_bundle:
             return said.needs
         recorded = {need.privilege for need in self._document.needs}
@@ -168,7 +171,7 @@ class _Decided:
         return not self._document.more_needs and self._needs(said).keys() == recorded
 
     def lacks(self, said: BundleAnswer) -> frozenset[str] | UnknownReason:
-        """Give the rules of what no profile covers; none where it is as recorded, or one does."""
+        """Return the rules of what no profile covers; none where it is as recorded, or one does."""
         document = self._document
         if self._as_recorded(said):
             return frozenset()
@@ -205,7 +208,7 @@ class _Decided:
         return frozenset(needs[gap][1] for gap in (own.gaps if own else needs))
 
     def _covered(self, near: Collection[Candidate]) -> bool:
-        """Say whether its profile lacks no more than what an exception excused then."""
+        """Return whether its profile lacks no more than what an exception excused then."""
         document = self._document
         recorded = {need.privilege: 1 for need in document.needs}
         before = candidates(self._ground.profiles, None, recorded)
@@ -214,7 +217,7 @@ class _Decided:
         return own is not None and now is not None and now.gaps <= own.gaps
 
     def _usable(self, profile: str) -> bool | None:
-        """Say whether all subjects might use a profile then; None where that was not asked."""
+        """Return whether all subjects might use a profile then; None where that was not asked."""
         document = self._document
         if profile == document.profile and document.allowed and document.mode == Mode.ENFORCE.value:
             return True
@@ -225,7 +228,10 @@ class _Decided:
         return True if whole else None
 
     def end(self, refusing: set[str], warning: set[str]) -> ReplayEnd:
-        """Give what becomes of it: where nothing is enforced, and in an emergency, it is let in."""
+        """Return what becomes of it.
+
+        Where nothing is enforced, and in an emergency, it is let in.
+        """
         document = self._document
         held = not self._enforces and not document.allowed
         if refusing and (self._enforces or held) and not document.break_glass:
@@ -233,7 +239,7 @@ class _Decided:
         return ReplayEnd.WARNED if refusing or warning else ReplayEnd.ADMITTED
 
     def sandboxed(self, said: BundleAnswer) -> bool:
-        """Say whether its score demands a sandbox: what it was, and what the signals change."""
+        """Return whether its score demands a sandbox: what it was, and what the signals change."""
         was = self._document.isolation
         if was is None or was.excused:
             return False
@@ -264,7 +270,7 @@ class BundleEffect(enum.StrEnum):
 def compare_outcomes(
     base: ReplayOutcome, candidate: ReplayOutcome
 ) -> dict[BundleEffect, frozenset[str]]:
-    """Give the effects, each with the rules that make it; of the sandbox no rules are named."""
+    """Return the effects, each with the rules that make it; of the sandbox no rules are named."""
     found: dict[BundleEffect, frozenset[str]] = {}
     was, becomes = base.end is ReplayEnd.REFUSED, candidate.end is ReplayEnd.REFUSED
     if becomes and not was:
@@ -284,7 +290,7 @@ def compare_outcomes(
 
 
 def _milder(base: ReplayOutcome, candidate: ReplayOutcome) -> dict[BundleEffect, frozenset[str]]:
-    """Give the effects on what is refused by neither."""
+    """Return the effects on what is refused by neither."""
     found: dict[BundleEffect, frozenset[str]] = {}
     if candidate.refusing and not base.refusing:
         found[BundleEffect.WOULD_REFUSE] = candidate.refusing

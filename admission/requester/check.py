@@ -39,7 +39,7 @@ def check_notes(request: Request, facts: Facts) -> Outcome:
 def notes_to_record(
     request: Request, facts: Facts, profile: str | None, *, refused: bool
 ) -> dict[str, str]:
-    """Give the annotations that the mutating pass sets; `profile` is the one admitted under.
+    """Return the annotations that the mutating pass sets; `profile` is the one admitted under.
 
     What will be refused stays as its author wrote it. A note of the profile that the namespace
     names would outlive the namespace's choice; one on a workload that does not say all of its
@@ -51,13 +51,13 @@ def notes_to_record(
 
 
 def _granted(facts: Facts) -> str:
-    """Give what is to be noted of grants: on workloads alone, to which Pods are traced."""
+    """Return what is to be noted of grants: on workloads alone, to which Pods are traced."""
     listed_kind = facts.notes is not None and facts.notes.workload
     return facts.weights.noted if facts.weights is not None and listed_kind else ""
 
 
 def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
-    """Give the profile that must be noted, and whether the object is refused for what it needs.
+    """Return the profile that must be noted, and whether the object is refused for what it needs.
 
     Of a Pod no profile must be noted, so nothing is worked out.
     """
@@ -76,7 +76,7 @@ def _cannot_be_isolated(pod: PodFacts) -> bool:
 
 
 def _says_all(pod: PodFacts | None) -> bool:
-    """Say whether the profile is the workload's own, and about all of its Pods."""
+    """Return whether the profile is the workload's own, and about all of its Pods."""
     return pod is None or (pod.whole and not (pod.named and pod.named.of_namespace))
 
 

@@ -87,18 +87,18 @@ class NotedProfiles:
 
 
 def _may_demand(facts: Facts) -> bool:
-    """Say whether a noted profile may demand a sandbox that the namespace does not."""
+    """Return whether a noted profile may demand a sandbox that the namespace does not."""
     strictest = facts.namespace is not None and facts.namespace.sandbox is SandboxMode.REQUIRED
     return bool(facts.profiles.sandboxes) and not strictest
 
 
 def trusts(owner: OwnerObject) -> bool:
-    """Say whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
+    """Return whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
     return is_noted((owner.group, owner.kind))
 
 
 def is_noted(kind: GroupKind) -> bool:
-    """Say whether objects of a kind carry notes."""
+    """Return whether objects of a kind carry notes."""
     return kind == _POD or (kind in WORKLOADS and kind not in _UNNOTED)
 
 
@@ -282,14 +282,14 @@ def _of_binding(asked: _Asked) -> NoteChange | None:
 
 
 def profile_of(facts: Facts) -> str | None:
-    """Give the profile on a workload whose templates are new: named by its author, or noted."""
+    """Return the profile on a workload whose templates are new: named by its author, or noted."""
     change = facts.notes
     renewed = change is not None and change.workload and change.change is Change.RENEWED
     return change.new.profile if change is not None and renewed else None
 
 
 def keeps_profile(facts: Facts, request: Request) -> bool:
-    """Say whether the profile on an object is only a note, and no wish of who changes templates.
+    """Return whether the profile on an object is only a note, and no wish of who changes templates.
 
     The mutating pass keeps it while it covers and may be used, and chooses anew otherwise. The
     validating one finds the note of somebody else only on what is refused: then with the reasons.
@@ -305,7 +305,7 @@ def keeps_profile(facts: Facts, request: Request) -> bool:
 
 
 def _rolled_back(change: NoteChange) -> bool:
-    """Say whether the note is that of an earlier template, which came back together with it.
+    """Return whether the note is that of an earlier template, which came back together with it.
 
     So `kubectl rollout undo` does (kubectl, pkg/polymorphichelpers/rollback.go): it takes the
     annotations of the old ReplicaSet. Whoever wishes for a profile writes no other requester.
@@ -316,7 +316,10 @@ def _rolled_back(change: NoteChange) -> bool:
 def _gaps(
     profile: str, facts: Facts, privileges: Mapping[str, int], tried: Candidates
 ) -> frozenset[str] | None:
-    """Give what a profile lacks, whatever the ceiling says; None where there is no such profile."""
+    """Return what a profile lacks, whatever the ceiling says.
+
+    None where there is no such profile.
+    """
     if profile not in facts.profiles.by_name:
         return None
     bit = facts.profiles.bit(profile)
@@ -343,13 +346,13 @@ def _metadata(request: Request, raw: msgspec.Raw | None) -> ObjectMeta:
 
 
 def would_admit(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:
-    """Say whether the profile that is named would admit."""
+    """Return whether the profile that is named would admit."""
     one = tried.only(named.name).first()
     return one is not None and not one.gaps and bool(usable.get(named.name))
 
 
 def named_profile(request: Request, reading: Reading, facts: Facts) -> NamedProfile | None:
-    """Give the profile that the asker, the object's note, its author or the namespace names."""
+    """Return the profile that the asker, the object's note, its author or the namespace names."""
     if request.asked_profile is not None:
         return NamedProfile(request.asked_profile, "", whoever_asks=True)
     if noted := profile_of(facts):
@@ -360,7 +363,7 @@ def named_profile(request: Request, reading: Reading, facts: Facts) -> NamedProf
 
 
 def namespace_profile(namespace: Namespace | None) -> NamedProfile | None:
-    """Give the profile that a namespace names for all."""
+    """Return the profile that a namespace names for all."""
     if namespace is None or not (name := namespace.profile):
         return None
     path = f"{PROFILE_PATH} of Namespace {namespace.name}"

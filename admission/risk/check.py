@@ -38,17 +38,17 @@ def check_risk(_: Request, facts: Facts) -> Outcome:
 
 
 def is_of_identity(finding: Finding) -> bool:
-    """Say whether a finding is about the identities behind a request."""
+    """Return whether a finding is about the identities behind a request."""
     return finding.rule in {RISK, STALE, BEHAVIOUR}
 
 
 def rule_of(one: AssessedIdentity) -> str:
-    """Give the rule by which an identity is judged."""
+    """Return the rule by which an identity is judged."""
     return STALE if one.standing is Standing.STALE else RISK
 
 
 def sandbox_rule(facts: Facts) -> str:
-    """Give the rule by which a sandbox is demanded for a risk."""
+    """Return the rule by which a sandbox is demanded for a risk."""
     rules = {rule_of(one) for one in _sandboxing(facts)}
     return STALE if rules == {STALE} else RISK
 
@@ -70,7 +70,7 @@ def _sandboxing(facts: Facts) -> list[AssessedIdentity]:
 
 
 def _of_identities(known: RiskFacts, facts: Facts) -> Iterator[Finding]:
-    """Give what is to be said of each identity: the strictest alone."""
+    """Yield what is to be said of each identity: the strictest alone."""
     said: dict[tuple[Role, str], Effect] = {}
     for one in known.assessed:
         if one.effect is Effect.ALLOW:
@@ -91,7 +91,7 @@ def _finding(one: AssessedIdentity, known: RiskFacts, facts: Facts) -> Finding:
 
 
 def _runs_in_none(pod: PodFacts) -> bool:
-    """Say whether what needs privileges has no Pods that could be isolated: it is refused.
+    """Return whether what needs privileges has no Pods that could be isolated: it is refused.
 
     What has none and needs none is harmless without.
     """
@@ -99,7 +99,7 @@ def _runs_in_none(pod: PodFacts) -> bool:
 
 
 def _path(one: AssessedIdentity, known: RiskFacts, facts: Facts) -> str:
-    """Give where an identity comes from; no field of the object says who asks."""
+    """Return where an identity comes from; no field of the object says who asks."""
     if one.role is Role.WORKLOAD:
         return known.seen_at.get(one.who, "")
     if one.role is Role.AUTHOR and facts.root:

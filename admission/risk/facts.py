@@ -58,7 +58,7 @@ class _Specified(msgspec.Struct):
 
 
 def operation_of_object(request: Request) -> OperationClass:
-    """Give the class of a request whose object carries privileges, or that enters what runs."""
+    """Return the class of a request whose object carries privileges, or that enters what runs."""
     created = request.operation is Operation.CREATE and not request.subresource
     if created and request.kind.kind == "Pod" and not request.kind.group:
         return OperationClass.CREATE_WORKLOAD  # Nearly every request.
@@ -72,13 +72,16 @@ def operation_of_object(request: Request) -> OperationClass:
 
 
 def operation_of_own_kind(request: Request) -> OperationClass | None:
-    """Give the class of a request for one of Sallyport's objects; None where it changes nothing."""
+    """Return the class of a request for one of Sallyport's objects.
+
+    None where it changes nothing.
+    """
     found = _OF_KINDS.get(request.kind.kind) if request.kind.group == names.GROUP else None
     return found if found is not None and _changes(request) else None
 
 
 def _changes(request: Request) -> bool:
-    """Say whether a request changes what an object says; what cannot be read might."""
+    """Return whether a request changes what an object says; what cannot be read might."""
     if request.operation is not Operation.UPDATE or request.old_object is None:
         return True
     try:
@@ -254,14 +257,14 @@ class RiskGatherer:
 
 
 def risk_place(namespace: Namespace | None) -> NamespaceRisk:
-    """Give what a namespace says of risk."""
+    """Return what a namespace says of risk."""
     if namespace is None:
         return NO_NAMESPACE_RISK
     return NamespaceRisk(namespace.risk_class, namespace.when_risk_stale)
 
 
 def _table_of(snapshot: RiskSnapshot, before: RiskTable) -> RiskTable:
-    """Give the table of a snapshot; `control` put it there only once it had found it sound.
+    """Return the table of a snapshot; `control` put it there only once it had found it sound.
 
     One of a newer release may be more than this one understands: the last that it did stays.
     """
@@ -286,12 +289,12 @@ def _asker(request: Request) -> _Key | None:
 
 
 def _unsaid(request: Request) -> bool:
-    """Say whether nobody knows who asks: of a file that is read, or of what runs."""
+    """Return whether nobody knows who asks: of a file that is read, or of what runs."""
     return request.by_accounts or request.running
 
 
 def _people(subject: Subject | None, author: str | None) -> tuple[Principal, ...]:
-    """Give who asks and who asked first, without the cluster's own."""
+    """Return who asks and who asked first, without the cluster's own."""
     asks = principal_of(subject) if subject else None
     asked = principal_of_note(author) if author else None
     return tuple(each for each in (asks, asked) if each)
@@ -302,7 +305,7 @@ def _lets(assessed: Sequence[AssessedIdentity]) -> bool:
 
 
 def _standings(assessed: Iterable[AssessedIdentity]) -> Standings:
-    """Give the first standing of each role, which is that of the strictest effect."""
+    """Return the first standing of each role, which is that of the strictest effect."""
     words: dict[str, str] = {}
     for each in assessed:
         words.setdefault(each.role.value, each.standing.value)
@@ -310,6 +313,6 @@ def _standings(assessed: Iterable[AssessedIdentity]) -> Standings:
 
 
 def _said(assessed: Iterable[AssessedIdentity], table: RiskTable) -> dict[str, str]:
-    """Give the words of the rows that have an effect, and words."""
+    """Return the words of the rows that have an effect, and words."""
     rows = {each.row for each in assessed if each.effect is not Effect.ALLOW}
     return {row.name: row.message for row in table.rows if row.name in rows and row.message}

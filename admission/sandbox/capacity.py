@@ -59,7 +59,7 @@ class _Wanted(msgspec.Struct, frozen=True, gc=False):
 
 
 def may_lack_room(request: Request, facts: Facts) -> bool:
-    """Say whether somebody may be warned: who submits a final state, where a sandbox is set."""
+    """Return whether somebody may be warned: who submits a final state, where a sandbox is set."""
     if request.phase is Phase.MUTATING or request.running or facts.mode is not Mode.ENFORCE:
         return False
     made = request.operation is Operation.CREATE and not request.subresource
@@ -88,7 +88,7 @@ def capacity_warnings(request: Request, facts: Facts, decision: str) -> list[str
 def _wanted(
     request: Request, decided: Sequence[SandboxOutcome], pools: Mapping[str, NodePool]
 ) -> Mapping[str, list[_Wanted]]:
-    """Give what is wanted of each RuntimeClass, by its name.
+    """Return what is wanted of each RuntimeClass, by its name.
 
     Raises:
         InvalidObjectError: something in it has not the shape that Kubernetes gives it.
@@ -115,12 +115,18 @@ def _wanted(
 
 
 def _ran(spec: object, runtime: str) -> bool:
-    """Say whether the Pods of a template ran with a RuntimeClass: it may be set in them alone."""
+    """Return whether the Pods of a template ran with a RuntimeClass.
+
+    It may be set in them alone.
+    """
     return isinstance(spec, Mapping) and spec.get("runtimeClassName") in {None, runtime}
 
 
 def _is_long(capacity: Capacity, wanted: Sequence[_Wanted]) -> bool:
-    """Say whether it would take too long to find out, whoever wrote the object or the summary."""
+    """Return whether it would take too long to find out.
+
+    Whoever wrote the object or the summary.
+    """
     if len(wanted) > _MOST_TEMPLATES or not all(map(_is_short, wanted)):
         return True
     of_pods = sum(1 + len(each.whole.demand) + len(each.whole.tolerations) for each in wanted)
@@ -170,7 +176,7 @@ def _why_never(capacity: Capacity, want: PodBatch) -> str:
 
 
 def _line(runtime: str, room: str, capacity: Capacity) -> str:
-    """Give a line, with the nodes that take no Pods where there is place for them."""
+    """Return a line, with the nodes that take no Pods where there is place for them."""
     out = "".join(f", {n} {why}" for why, n in sorted(capacity.left_out.items()) if n)
     nodes = f"{capacity.nodes} node{'' if capacity.nodes == 1 else 's'}"
     at = f"{dt.datetime.fromtimestamp(capacity.as_of, dt.UTC):%H:%M} UTC"

@@ -60,7 +60,7 @@ def check_sandbox(request: Request, facts: Facts) -> Outcome:
 
 
 def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
-    """Say whether a Pod that must run in a sandbox is entered, and is in none.
+    """Return whether a Pod that must run in a sandbox is entered, and is in none.
 
     What its sandbox cannot run is no reason: it is in it.
     """
@@ -80,7 +80,7 @@ def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
 
 
 def _named(finding: Finding, each: SandboxOutcome, facts: Facts) -> Finding:
-    """Give a finding the rule of risk where that alone demands the sandbox.
+    """Return a finding the rule of risk where that alone demands the sandbox.
 
     So no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
     """
@@ -90,7 +90,7 @@ def _named(finding: Finding, each: SandboxOutcome, facts: Facts) -> Finding:
 
 
 def _missing(each: SandboxOutcome, request: Request, facts: Facts) -> bool:
-    """Say whether a Pod's final state lacks its class.
+    """Return whether a Pod's final state lacks its class.
 
     Where its namespace does not enforce, the mutating pass sets none, and nothing would be gained
     by a warning that enforcement makes untrue.

@@ -43,7 +43,7 @@ of knative/serving config/core/configmaps/features.yaml)."""
 
 
 def mode_of(facts: Facts, chosen: str | None) -> SandboxMode:
-    """Give the strictest of the namespace's, the chosen profile's, and that noted on the root.
+    """Return the strictest of the namespace's, the chosen profile's, and that noted on the root.
 
     Pods are judged by their service account's rights, which may be to another profile than that
     of the workload's author.
@@ -70,7 +70,7 @@ def weigh_part(
 def needs_sandbox(
     part: SandboxPart, mode: SandboxMode, weighed: RiskScore, site: SandboxSettings
 ) -> bool:
-    """Say whether a part must run in a sandbox, whoever is behind it."""
+    """Return whether a part must run in a sandbox, whoever is behind it."""
     return is_sandbox_required(
         mode, asked=part.asked, score=weighed.score, threshold=site.threshold
     )
@@ -102,13 +102,13 @@ def decide_sandbox(  # noqa: PLR0913  All that it is made of.
 
 
 def sandbox_decisions(facts: Facts) -> tuple[SandboxOutcome, ...]:
-    """Give what was decided about each part of an object."""
+    """Return what was decided about each part of an object."""
     sandbox = facts.pod.sandbox if facts.pod else None
     return sandbox.decided if sandbox else ()
 
 
 def sandbox_patches(request: Request, facts: Facts, *, refused: bool) -> list[Patch]:
-    """Give what the mutating pass sets, of an object that is not refused."""
+    """Return what the mutating pass sets, of an object that is not refused."""
     pod = facts.pod
     mutating = request.phase is Phase.MUTATING and facts.mode is Mode.ENFORCE
     if not mutating or refused or pod is None or request.object is None:
@@ -124,7 +124,7 @@ def sandbox_patches(request: Request, facts: Facts, *, refused: bool) -> list[Pa
 
 
 def _is_authors(pod: PodFacts, facts: Facts) -> bool:
-    """Say whether the author of a workload that nothing owns submits its templates.
+    """Return whether the author of a workload that nothing owns submits its templates.
 
     What a controller makes has its owner's template: a Deployment would make its ReplicaSet anew,
     for ever, if this one's were changed.
@@ -134,7 +134,7 @@ def _is_authors(pod: PodFacts, facts: Facts) -> bool:
 
 
 def _takes_it(request: Request) -> bool:
-    """Say whether the templates of a kind may be changed here; of the others the Pods get it."""
+    """Return whether the templates of a kind may be changed here; of the others the Pods get it."""
     if request.kind.group == _REFUSING:
         return False
     fixed = (request.kind.group, request.kind.kind) in _FIXED
@@ -162,7 +162,7 @@ def _in_templates(
 
 
 def _pods_before(request: Request) -> list[Any]:
-    """Give the Pods of the old object's templates; what was broken has none."""
+    """Return the Pods of the old object's templates; what was broken has none."""
     if request.old_object is None:
         return []
     old: Any = msgspec.json.decode(request.old_object)

@@ -61,7 +61,7 @@ class GangCache:
         self._kept: OrderedDict[Hashable, WeighedPod] = OrderedDict()
 
     def find(self, key: Hashable) -> WeighedPod | None:
-        """Give what is kept under a key."""
+        """Return what is kept under a key."""
         return self._kept.get(key)
 
     def keep(self, key: Hashable, kept: WeighedPod) -> None:
@@ -78,7 +78,7 @@ _with = msgspec.structs.replace
 
 
 def may_need_sandbox(reading: Reading, facts: Facts) -> bool:
-    """Say whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
+    """Return whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
     return bool(reading.pods) and facts.weighs(*reading.pods)
 
 
@@ -230,7 +230,7 @@ class SandboxGatherer:
         return made, weigh_part(made, excused, facts.rules, self.site)
 
     def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, NodePool]:
-        """Give what is known of the nodes of RuntimeClasses."""
+        """Return what is known of the nodes of RuntimeClasses."""
         known = self.excuser.cluster.capacity
         found = {one.name: (known(one.name), one.overhead) for one in classes.values() if one}
         return {name: NodePool(nodes, taken) for name, (nodes, taken) in found.items() if nodes}
@@ -238,7 +238,7 @@ class SandboxGatherer:
     async def _in_force(
         self, request: Request, facts: Facts
     ) -> tuple[PolicyException | None, list[str]]:
-        """Give the exception that takes the demand away; of those that would, why they do not."""
+        """Return the exception that takes the demand away; of those that would, why they do not."""
         asides = []
         for exception in self._naming(request, facts):
             answer = await self.excuser.standing_of(exception)
@@ -248,7 +248,7 @@ class SandboxGatherer:
         return None, asides
 
     def _naming(self, request: Request, facts: Facts) -> list[PolicyException]:
-        """Give the exceptions that name the rule, and the object or what it comes from.
+        """Return the exceptions that name the rule, and the object or what it comes from.
 
         Raises:
             NotSyncedError: they are not known, and it would be refused without them.

@@ -43,7 +43,7 @@ class SiteRuleGatherer:
     excuser: ExceptionLookup
 
     def judges(self, request: Request) -> bool:
-        """Say whether some rule is asked about the request's own object, which is no Pod."""
+        """Return whether some rule is asked about the request's own object, which is no Pod."""
         asked = request.operation in _JUDGED and not request.subresource
         kind = _kind_of(request)
         return asked and kind != POD and kind in self.engine.reads.kinds
@@ -143,7 +143,7 @@ def _kind_of(request: Request) -> str:
 
 
 def _asked(request: Request) -> bool:
-    """Say whether it is the final state of an object, which alone counts."""
+    """Return whether it is the final state of an object, which alone counts."""
     return request.operation in _JUDGED and request.phase is not Phase.MUTATING
 
 

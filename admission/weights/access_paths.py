@@ -49,7 +49,7 @@ class AccessPaths:
     def of(
         self, request: Request, reading: Reading, stores: WeightStoreSet
     ) -> tuple[AccountPath, ...]:
-        """Give the ways of a request's Pods, or of the token that it asks for; each once.
+        """Return the ways of a request's Pods, or of the token that it asks for; each once.
 
         Raises:
             NotSyncedError: something that must be known is not; or a Pod may reach a store that
@@ -104,7 +104,7 @@ class AccessPaths:
             yield from _of_mounting_identities(mounts, stores)
 
     def _signs_in(self, request: Request, pod: Pod, stores: WeightStoreSet) -> Iterator[AccessPath]:
-        """Give the ways of what a Pod signs in as.
+        """Yield the ways of what a Pod signs in as.
 
         A program may name any client id that is federated with its service account: one that a
         grant of the namespace names reaches that grant's store, whatever it shows.
@@ -128,7 +128,7 @@ class AccessPaths:
     def _connects(
         self, namespace: str, account: str, stores: WeightStoreSet
     ) -> Iterator[AccessPath]:
-        """Give the ways of what allowlists open; a namespace that is left open has none."""
+        """Yield the ways of what allowlists open; a namespace that is left open has none."""
         for one in self.cluster.weights.openings(namespace) if namespace else ():
             store = stores.named(one.store) if one.account == account else None
             if store is not None:
@@ -137,7 +137,7 @@ class AccessPaths:
                 yield AccessPath(store=store, by="network", shown=one.to, path=path, public=public)
 
     def _claimed(self, namespace: str, name: str, names: str) -> Iterable[PersistentVolume]:
-        """Give the volumes of blobs of a claim, and one that it will name."""
+        """Return the volumes of blobs of a claim, and one that it will name."""
         if not namespace:
             return ()
         volume = self.cluster.volume(names) if names else None
@@ -152,14 +152,14 @@ class AccessPaths:
 def _of_mounting_identities(
     mounts: Iterable[BlobMount], stores: WeightStoreSet
 ) -> Iterator[AccessPath]:
-    """Give the ways of identities that volumes are mounted as, whatever account they name."""
+    """Yield the ways of identities that volumes are mounted as, whatever account they name."""
     for mount in mounts:
         if mount.client_id and mount.certain:
             yield from stores.signing_in(mount.client_id, mount.path)
 
 
 def _any_of(stores: WeightStoreSet, path: str) -> Iterator[AccessPath]:
-    """Give a way to all of each store."""
+    """Yield a way to all of each store."""
     for store in stores.all:
         yield AccessPath(store=store, by="volume", shown="", path=path)
 

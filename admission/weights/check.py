@@ -88,7 +88,7 @@ def _headline(known: WeightFacts) -> str:
 
 
 def _hints(known: WeightFacts) -> Iterator[str]:
-    """Give grants to ask for, as JSON that `kubectl apply -f -` takes: one for each store."""
+    """Yield grants to ask for, as JSON that `kubectl apply -f -` takes: one for each store."""
     seen: dict[str, list[UngrantedPath]] = {}
     for one in known.ungranted:
         seen.setdefault(one.way.store.name, []).append(one)

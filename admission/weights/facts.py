@@ -119,7 +119,7 @@ class WeightGatherer:
     def _known(
         self, key: _Key, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str
     ) -> WeightFacts | None:
-        """Give what was worked out a moment ago, if nothing that it rests on has changed."""
+        """Return what was worked out a moment ago, if nothing that it rests on has changed."""
         self._lately.turn_to(self.clock())
         known = self._lately.found.get(key)
         if known is None or known.stores is not stores or known.grants is not grants:
@@ -175,7 +175,7 @@ class WeightGatherer:
     async def _sorted(
         self, one: AccountPath, grants: Sequence[AccessGrant], asker: Asker, answers: _Answers
     ) -> tuple[list[AccessGrant], tuple[tuple[str, str], ...]]:
-        """Give the grants that cover a way, and of the others why they do not."""
+        """Return the grants that cover a way, and of the others why they do not."""
         covering: list[AccessGrant] = []
         reasons: list[tuple[str, str]] = []
         now = self.clock()
@@ -222,7 +222,10 @@ def _behind(request: Request, facts: Facts) -> _Key:
 
 
 def _asker(request: Request, facts: Facts) -> Asker:
-    """Give the human behind a request: who asks, or who asked for what a controller made it for."""
+    """Return the human behind a request.
+
+    Who asks, or who asked for what a controller made it for.
+    """
     if request.running or request.by_accounts:
         return ANYBODY
     if facts.origin is None:

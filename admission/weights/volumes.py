@@ -58,7 +58,10 @@ class _Copying(msgspec.Struct, frozen=True):
 
 
 def is_copy(request: Request) -> bool:
-    """Say whether a request makes a claim or a snapshot; what they are made from never changes."""
+    """Return whether a request makes a claim or a snapshot.
+
+    What they are made from never changes.
+    """
     kind = request.kind.group, request.kind.kind
     return kind in {_CLAIM, SNAPSHOT_KIND} and request.operation is Operation.CREATE
 
@@ -82,7 +85,7 @@ def copy_findings(
 
 
 def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
-    """Give what it is made from, and where it says so."""
+    """Yield what it is made from, and where it says so."""
     kind = request.kind.kind
     if request.object is None:
         raise InvalidObjectError(kind, "object", "the review holds none")
@@ -106,7 +109,7 @@ def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
 def _copy_problem(
     source: _Reference, namespace: str, kept: Iterable[PersistentVolume], stores: WeightStoreSet
 ) -> tuple[str, str] | None:
-    """Give what speaks against this source, and what to do about it."""
+    """Return what speaks against this source, and what to do about it."""
     volumes = list(kept)
     name = printable(source.name, 100)
     if (source.api_group or "", source.kind) == _CLAIM:
@@ -141,7 +144,7 @@ _ANEW: Final = (
 
 
 def is_volume(request: Request) -> bool:
-    """Say whether a request makes or changes a PersistentVolume."""
+    """Return whether a request makes or changes a PersistentVolume."""
     kind = (request.kind.group, request.kind.kind) == ("", "PersistentVolume")
     return kind and request.operation in {Operation.CREATE, Operation.UPDATE}
 

@@ -47,7 +47,7 @@ class Certificates(BaseModel):
         return self
 
     def rotation(self) -> RotationSettings:
-        """Give them as the rotation takes them."""
+        """Return them as the rotation takes them."""
         return RotationSettings(
             dt.timedelta(days=self.authority_days),
             dt.timedelta(days=self.leaf_days),

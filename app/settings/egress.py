@@ -162,13 +162,13 @@ class Egress(BaseModel):
 
 
 def enrolment_of(section: Egress, own: str) -> Enrolment:
-    """Give which namespaces are enrolled; `own` is Sallyport's."""
+    """Return which namespaces are enrolled; `own` is Sallyport's."""
     never = OF_CLUSTER | {own, *section.excluded}
     return Enrolment(section.default == "deny", never)
 
 
 def ranges_of(section: Egress) -> tuple[Network, ...]:
-    """Give the cluster's own networks.
+    """Return the cluster's own networks.
 
     Raises:
         SettingsError: one is none.
@@ -184,7 +184,7 @@ def ranges_of(section: Egress) -> tuple[Network, ...]:
 
 
 def target_of(section: Egress) -> RenderTarget:
-    """Give what policies are rendered for.
+    """Return what policies are rendered for.
 
     Raises:
         SettingsError: a network is none.
@@ -210,14 +210,14 @@ def target_of(section: Egress) -> RenderTarget:
 
 
 def limits_of(section: Egress) -> Limits:
-    """Give how broad destinations may be."""
+    """Return how broad destinations may be."""
     limits = section.limits
     tags = frozenset(limits.service_tags)
     return Limits(limits.ipv4_prefix, limits.ipv6_prefix, limits.wildcard_labels, tags)
 
 
 def names_of(section: Egress) -> NamesSettings:
-    """Give how names are kept.
+    """Return how names are kept.
 
     Raises:
         SettingsError: they contradict one another.

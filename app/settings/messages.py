@@ -53,7 +53,7 @@ _SHOWN: Final = 60
 
 
 def name_setting(path: str) -> str:
-    """Give the names of a setting: `--port (SALLYPORT_LISTEN__PORT, listen.port)`."""
+    """Return the names of a setting: `--port (SALLYPORT_LISTEN__PORT, listen.port)`."""
     variable = _PREFIX + path.upper().replace(".", "__")
     flag = _FLAGS.get(path)
     return f"{flag} ({variable}, {path})" if flag else f"{path} ({variable})"
@@ -73,7 +73,7 @@ def explain_problem(problem: Mapping[str, Any]) -> str:
 
 
 def _shown(path: str, value: str) -> str:
-    """Give what may be shown of a wrong value: nothing of what may hold a password."""
+    """Return what may be shown of a wrong value: nothing of what may hold a password."""
     if path.partition(".")[0] == "ledger" or "://" in value:
         return "what is given"
     return value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…"

@@ -38,7 +38,7 @@ class Rollout(BaseModel):
         return self
 
     def modes(self, default: Mode) -> Modes:
-        """Give which mode holds where; `default` is that of namespaces without the label."""
+        """Return which mode holds where; `default` is that of namespaces without the label."""
         return Modes(
             default=default,
             least=self.least,

@@ -139,7 +139,7 @@ class Weights(BaseModel):
 
 
 def networks_of(name: str, texts: list[str]) -> tuple[Network, ...]:
-    """Give networks of `weights.networks`.
+    """Return networks of `weights.networks`.
 
     Raises:
         SettingsError: naming what is none, and how it must be written.

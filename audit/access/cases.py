@@ -50,7 +50,7 @@ class CaseThread(NamedTuple):
 def joining_threads(
     ordered: Sequence[Finding], networks: frozenset[str]
 ) -> Sequence[Sequence[CaseThread]]:
-    """Give the threads of each finding, without those that too many share."""
+    """Return the threads of each finding, without those that too many share."""
     rows = [list(_threads(one, networks)) for one in ordered]
     holders: dict[tuple[str, str], set[str]] = {}
     for one, row in zip(ordered, rows, strict=True):
@@ -90,7 +90,7 @@ def _threads(one: Finding, networks: frozenset[str]) -> Iterator[CaseThread]:
 
 
 def _of_account(one: Finding) -> Iterator[CaseThread]:
-    """Give the threads by which what was done to an account goes with what comes of it."""
+    """Yield the threads by which what was done to an account goes with what comes of it."""
     if not one.account:
         return
     done = f"what was done to the account {one.account}"
@@ -139,7 +139,7 @@ PHASE_OF: Final = {
 
 
 def phase_of(detection: str) -> str:
-    """Give the phase of a detection; what is not known collects."""
+    """Return the phase of a detection; what is not known collects."""
     return PHASE_OF.get(detection, "collection")
 
 
@@ -209,7 +209,7 @@ class FindingCases(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_cases(findings: Iterable[Finding], networks: Sequence[str] = ()) -> FindingCases:
-    """Give the cases of findings, in whatever order these come.
+    """Return the cases of findings, in whatever order these come.
 
     `networks` are addresses that many share (NAT, nodes) and that join nothing.
     """
@@ -347,7 +347,7 @@ def _bytes(group: Sequence[Finding]) -> int:
 
 
 def _words(words: Iterable[str]) -> list[str]:
-    """Give words once, in the order in which they come, the first of many."""
+    """Return words once, in the order in which they come, the first of many."""
     return [word for word in dict.fromkeys(words) if word][:_MOST_WORDS]
 
 

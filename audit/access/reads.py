@@ -39,7 +39,7 @@ class ReadsLedger(Protocol):
         after: DocumentKey | None = None,
         limit: int = 1000,
     ) -> list[Document]:
-        """Give documents of a kind and time, the oldest first."""
+        """Return documents of a kind and time, the oldest first."""
 
 
 class LedgerReads:
@@ -52,7 +52,7 @@ class LedgerReads:
     async def page(
         self, subjects: Sequence[ReadsSubject], until_ms: int, after: str = ""
     ) -> ReadsPage:
-        """Give the sums of ROWS accesses, after the id of the page before.
+        """Return the sums of ROWS accesses, after the id of the page before.
 
         Raises:
             LedgerError: the ledger cannot be read.
@@ -77,7 +77,7 @@ class LedgerReads:
 
 
 def make_reads_answerer(ledger: ReadsLedger) -> Callable[[Question], Awaitable[bytes]]:
-    """Give what answers at PATH: of the cluster alone whose certificate asks."""
+    """Return what answers at PATH: of the cluster alone whose certificate asks."""
 
     async def answer(question: Question) -> bytes:
         given = question.parameters
@@ -106,7 +106,7 @@ def _subjects(text: str) -> list[ReadsSubject]:
 
 
 def _reads_of(access: Access, subjects: Sequence[ReadsSubject]) -> Iterator[tuple[str, StoreReads]]:
-    """Give what an access adds to each identity whose it is."""
+    """Yield what an access adds to each identity whose it is."""
     if not access.store or access.act not in _READS or not access.succeeded:
         return
     at, attribution = uuid7_unix_ms(access.id), access.attribution

@@ -57,7 +57,7 @@ class ReadsSource(Protocol):
     async def page(
         self, subjects: Sequence[ReadsSubject], until_ms: int, after: str = ""
     ) -> ReadsPage:
-        """Give the sums of a part of the accesses, after the id of the page before.
+        """Return the sums of a part of the accesses, after the id of the page before.
 
         Raises:
             LedgerError: they cannot be read now.

@@ -82,7 +82,7 @@ _DECODER: Final = msgspec.json.Decoder(_Document)
 
 
 def act_of(frame: Frame) -> Act | None:
-    """Give the act of a frame; None where it is none.
+    """Return the act of a frame; None where it is none.
 
     None are: what is no decision, or cannot be read; the judgement of a change on its way (the
     final state is judged again); sweeps; dry runs; what controllers make, so that a gang's Pods
@@ -97,7 +97,7 @@ def act_of(frame: Frame) -> Act | None:
 
 
 def act_of_document(content: bytes) -> Act | None:
-    """Give the act of a decision document (JSON); None where it is none.
+    """Return the act of a decision document (JSON); None where it is none.
 
     Raises:
         ValueError: it is no such document.
@@ -125,7 +125,7 @@ def act_of_document(content: bytes) -> Act | None:
 
 
 def _label_of(requester: str) -> str:
-    """Give the label by which gates know whoever is recorded by name."""
+    """Return the label by which gates know whoever is recorded by name."""
     return requester if requester.startswith(_LABELS) else Subject(requester).label
 
 

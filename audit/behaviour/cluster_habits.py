@@ -57,12 +57,12 @@ class UnusualActors:
         self._others: dict[bytes, UnusualSignals] = {}
 
     def __iter__(self) -> Iterator[tuple[bytes, UnusualSignals]]:
-        """Give all, in no order."""
+        """Yield all, in no order."""
         yield from self._fresh.items()
         yield from self._others.items()
 
     def __len__(self) -> int:
-        """Give how many there are."""
+        """Return how many there are."""
         return len(self._fresh) + len(self._others)
 
     def note(self, who: bytes, found: Behaviour, now: float) -> Behaviour:
@@ -89,7 +89,7 @@ class UnusualActors:
         return fresh
 
     def of(self, who: bytes) -> Mapping[Behaviour, int]:
-        """Give what an identity does that is unusual, and until when each counts."""
+        """Return what an identity does that is unusual, and until when each counts."""
         signals = self._others.get(who) or self._fresh.get(who)
         return signals.until if signals else {}
 
@@ -100,7 +100,7 @@ class UnusualActors:
                 del room[who]
 
     def since(self, number: int, most: int, now: float) -> list[tuple[bytes, UnusualSignals]]:
-        """Give at most `most` that changed after a number, in the order of their changes."""
+        """Return at most `most` that changed after a number, in the order of their changes."""
         changed = [each for each in self if each[1].number > number]
         changed.sort(key=lambda each: each[1].number)
         return [each for each in changed if max(each[1].until.values()) > now][:most]
@@ -137,16 +137,16 @@ class RememberedHabits:
         self._most_others = max(most - self._most_newcomers, 1)
 
     def __len__(self) -> int:
-        """Give how many are remembered."""
+        """Return how many are remembered."""
         return len(self._newcomers) + len(self._others)
 
     def __iter__(self) -> Iterator[tuple[bytes, Habits]]:
-        """Give all, those that did nothing for the longest time first; safe while it changes."""
+        """Yield all, those that did nothing for the longest time first; safe while it changes."""
         yield from list(self._newcomers.items())
         yield from list(self._others.items())
 
     def find(self, who: bytes) -> tuple[Habits, bool]:
-        """Give the habits of an identity that does something now, and whether they are new."""
+        """Return the habits of an identity that does something now, and whether they are new."""
         habits = self._others.pop(who, None)
         if habits is not None:
             self._others[who] = habits
@@ -229,7 +229,7 @@ class ClusterHabits:
         return self.acting.note(act.who, found, act.at)
 
     def is_warm(self, at: float) -> bool:
-        """Say whether enough was learnt to tell what is unusual."""
+        """Return whether enough was learnt to tell what is unusual."""
         return self.began is not None and at >= self.began + WARM_S
 
     def _is_known(self, number: int) -> bool:

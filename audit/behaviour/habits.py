@@ -60,7 +60,7 @@ Norms = Mapping[Behaviour, Norm]
 
 
 def make_norms() -> dict[Behaviour, Norm]:
-    """Give norms that know nothing yet."""
+    """Return norms that know nothing yet."""
     return {burst: Norm() for burst in _LIMITS}
 
 

@@ -62,7 +62,7 @@ _DECODER: Final = msgspec.json.Decoder(_Identified)
 async def read_last_days(
     find: FindDecisions, now: float, on_problem: Callable[[LedgerError], None]
 ) -> AsyncIterator[list[bytes]]:
-    """Give the documents of the last days until `now`, page by page, the oldest first.
+    """Yield the documents of the last days until `now`, page by page, the oldest first.
 
     Where the ledger does not answer, it is asked again until it does; `on_problem` hears of it.
     """
@@ -264,7 +264,7 @@ class BehaviourLearner:
             self._logger.warning("behaviour: the ledger cannot be learnt from", problem=str(error))
 
     async def _collect(self) -> list[StoredCluster]:
-        """Give all that is stored; each identity as it is at one moment."""
+        """Return all that is stored; each identity as it is at one moment."""
         stored = []
         for name, habits in list(self.clusters.items()):
             habits.acting.forget_over(self._clock())

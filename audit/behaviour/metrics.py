@@ -21,7 +21,7 @@ class BehaviourCollector(Collector):
         self._answers = answers
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         every: Iterable[ClusterHabits] = list(self._clusters().values())
         yield gauge_of(
             "sallyport_behaviour_identities",

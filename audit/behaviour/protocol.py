@@ -43,11 +43,11 @@ class BehaviourAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 def make_cursor(epoch: str, number: int) -> str:
-    """Give where the next question goes on."""
+    """Return where the next question goes on."""
     return f"{epoch}.{number}"
 
 
 def read_cursor(cursor: str) -> tuple[str, int] | None:
-    """Give the auditor's life that a cursor is of, and the number; None where it is none."""
+    """Return the auditor's life that a cursor is of, and the number; None where it is none."""
     found = _CURSOR.fullmatch(cursor)
     return (found[1], int(found[2])) if found else None

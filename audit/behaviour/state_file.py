@@ -56,7 +56,7 @@ _DECODER: Final = msgspec.msgpack.Decoder(_Stored)
 
 
 def store_habits(who: bytes, habits: Habits) -> Record:
-    """Give one identity's habits as they are stored."""
+    """Return one identity's habits as they are stored."""
     return (
         who,
         habits.last,
@@ -73,13 +73,13 @@ def store_habits(who: bytes, habits: Habits) -> Record:
 
 
 def encode_state(clusters: list[StoredCluster]) -> bytes:
-    """Give the file's content."""
+    """Return the file's content."""
     content = zlib.compress(msgspec.msgpack.encode(_Stored(FORMAT, clusters)), 1)
     return _MAGIC + hashlib.sha256(content).digest() + content
 
 
 def decode_state(content: bytes) -> dict[str, ClusterHabits]:
-    """Give the clusters of a file's content.
+    """Return the clusters of a file's content.
 
     Raises:
         LedgerError: it is damaged, or of a release too new.

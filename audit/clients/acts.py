@@ -12,7 +12,7 @@ class AuditorActs:
         self._cluster = cluster
 
     async def page(self, label: str, since_ms: int, until_ms: int, after: str = "") -> ActsPage:
-        """Give the acts of a label in a time, after the id of the page before.
+        """Return the acts of a label in a time, after the id of the page before.
 
         Raises:
             LedgerError: the auditor does not answer, or with nothing that can be read.

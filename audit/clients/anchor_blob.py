@@ -113,7 +113,7 @@ class BlobAnchor:
             await session.close()
 
     async def reached(self) -> int:
-        """Give how many leaves have their marks there.
+        """Return how many leaves have their marks there.
 
         Raises:
             LedgerError: it cannot be read, or is no anchor.
@@ -187,7 +187,7 @@ class BlobAnchor:
         return self._part
 
     async def _look(self, number: int) -> tuple[int, int] | None:
-        """Give length and blocks of a blob; None where there is none."""
+        """Return length and blocks of a blob; None where there is none."""
         status, headers, _ = await self._ask("HEAD", number, {}, {})
         if status == HTTPStatus.NOT_FOUND and (
             headers.get("x-ms-error-code", "BlobNotFound") == "BlobNotFound"

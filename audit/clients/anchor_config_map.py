@@ -42,7 +42,7 @@ class ConfigMapAnchor:
             await self._connection.close()
 
     async def reached(self) -> int:
-        """Give the size of the last head there.
+        """Return the size of the last head there.
 
         Raises:
             LedgerError: it cannot be read, or holds something else.

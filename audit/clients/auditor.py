@@ -124,7 +124,7 @@ class AuditorChannel:
         return bytes(answer)
 
     async def _current_session(self) -> aiohttp.ClientSession:
-        """Give a session with the files of now, or of before where those are half-written.
+        """Return a session with the files of now, or of before where those are half-written.
 
         Raises:
             LedgerError: there is no usable pair yet.
@@ -161,7 +161,7 @@ class AuditorChannel:
         return [path.read_bytes() for path in self._files]
 
     def _make_context(self) -> ssl.SSLContext:
-        """Give a context with the files of now, which must belong together."""
+        """Return a context with the files of now, which must belong together."""
         ca, certificate, key = self._files
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2

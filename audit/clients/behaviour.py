@@ -19,7 +19,7 @@ class BehaviourClient:
         self._cluster = cluster
 
     async def ask(self, cursor: str) -> BehaviourAnswer:
-        """Give what changed since a cursor; an empty one means all that counts now.
+        """Return what changed since a cursor; an empty one means all that counts now.
 
         Raises:
             LedgerError: there is no answer, or none that this release reads.

@@ -93,14 +93,14 @@ class HubPartitions:
         self._known = found
 
     async def ends(self) -> dict[Any, int]:
-        """Give where each partition ends now; of those that have nothing, nothing."""
+        """Return where each partition ends now; of those that have nothing, nothing."""
         ends = await self._consumer.end_offsets(sorted(self._known))
         begins = await self._consumer.beginning_offsets(sorted(self._known))
         self._beyond = {each for each, at in self._at.items() if at.offset > ends[each]}
         return {each: int(end) for each, end in ends.items() if end > begins[each]}
 
     def has_reached(self, ends: dict[Any, int]) -> bool:
-        """Say whether all was read up to there."""
+        """Return whether all was read up to there."""
         return all(
             each in self._at and each not in self._beyond and self._at[each].offset >= end
             for each, end in ends.items()
@@ -237,7 +237,7 @@ class LogHub:
             raise SettingsError(text) from None
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Give what came after these places, as `Source` says.
+        """Yield what came after these places, as `Source` says.
 
         Raises:
             SourceError: a broker cannot be reached, does not let it in, or is silent.
@@ -318,7 +318,7 @@ class _SignIn(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no t
         self._scope = scope
 
     async def token(self) -> str:
-        """Give a token; aiokafka goes on trying only after errors of its own."""
+        """Return a token; aiokafka goes on trying only after errors of its own."""
         try:
             found = await self._get_token(self._scope)
         except SallyportError as error:

@@ -101,7 +101,7 @@ class Containers:
             await session.close()
 
     async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-        """Give the names below a prefix, and their sizes.
+        """Yield the names below a prefix, and their sizes.
 
         Raises:
             SourceError: they cannot be listed.
@@ -128,7 +128,7 @@ class Containers:
                 return
 
     async def read(self, name: str, begin: int, length: int) -> bytes:
-        """Give bytes of a blob, fewer only at its end; none where it is gone.
+        """Return bytes of a blob, fewer only at its end; none where it is gone.
 
         Raises:
             SourceError: it cannot be read.

@@ -16,7 +16,7 @@ class AuditorReads:
     async def page(
         self, subjects: Sequence[ReadsSubject], until_ms: int, after: str = ""
     ) -> ReadsPage:
-        """Give the sums of a part of the accesses, after the id of the page before.
+        """Return the sums of a part of the accesses, after the id of the page before.
 
         Raises:
             LedgerError: the auditor does not answer, or with nothing that can be read.

@@ -10,7 +10,7 @@ _ORDER: Final = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
 def find_attention(report: Report) -> list[AttentionItem]:
-    """Give what needs attention, the gravest first."""
+    """Return what needs attention, the gravest first."""
     found = [
         *_of_ledger(report.ledger),
         *_of_findings(report),

@@ -108,18 +108,18 @@ def make_report(  # noqa: PLR0913  What a report depends on, all of it.
 
 
 def seal_report(report: Report) -> Report:
-    """Give the report with its digest."""
+    """Return the report with its digest."""
     return msgspec.structs.replace(report, digest=digest_of(report))
 
 
 def digest_of(report: Report) -> str:
-    """Give the digest of a report's canonical JSON: keys sorted, its own digest empty."""
+    """Return the digest of a report's canonical JSON: keys sorted, its own digest empty."""
     empty = msgspec.structs.replace(report, digest="")
     return f"sha256:{hashlib.sha256(canonical_json(empty)).hexdigest()}"
 
 
 def canonical_json(report: Report) -> bytes:
-    """Give the report as JSON: keys sorted, no space."""
+    """Return the report as JSON: keys sorted, no space."""
     return msgspec.json.encode(report, order="sorted")
 
 

@@ -12,7 +12,7 @@ MOST_MOMENTS: Final = 40
 
 
 def build_case_rows(findings: Sequence[Finding]) -> list[CaseRow]:
-    """Give the cases of findings, the gravest first. Pure.
+    """Return the cases of findings, the gravest first. Pure.
 
     One finding alone is no case: it is told among the findings.
     """

@@ -15,14 +15,14 @@ _MOST: Final = 600
 
 
 def safe_line(text: str) -> str:
-    """Give one line without control characters, cut where it is very long."""
+    """Return one line without control characters, cut where it is very long."""
     if len(text) > _MOST:
         text = f"{text[:_MOST]}…"
     return "".join(char if char.isprintable() else _spell(char) for char in text)
 
 
 def size_text(count: int) -> str:
-    """Give bytes as `1.3 TiB`."""
+    """Return bytes as `1.3 TiB`."""
     value = float(count)
     for unit in _UNITS:
         if value < _STEP or unit == _UNITS[-1]:
@@ -32,17 +32,20 @@ def size_text(count: int) -> str:
 
 
 def number_text(count: int) -> str:
-    """Give a number with its thousands apart."""
+    """Return a number with its thousands apart."""
     return f"{count:,}".replace(",", "\u202f")
 
 
 def minute_text(time: str) -> str:
-    """Give an RFC 3339 time to the minute, as `2026-10-04 02:11`."""
+    """Return an RFC 3339 time to the minute, as `2026-10-04 02:11`."""
     return time[:16].replace("T", " ") if time else "–"
 
 
 def short_label(label: str, people: Mapping[str, str] | None = None) -> str:
-    """Give a label that fits into a picture: a name where there is one, else the id's beginning."""
+    """Return a label that fits into a picture.
+
+    A name where there is one, else the id's beginning.
+    """
     if people and label in people:
         return safe_line(people[label])
     kind, colon, rest = label.partition(":")
@@ -57,7 +60,7 @@ def fit_words(words: str, most: int) -> str:
 
 
 def percent_text(part: int, whole: int) -> str:
-    """Give a part as per cent; never 100 where something is missing, nor 0 where it is not."""
+    """Return a part as per cent; never 100 where something is missing, nor 0 where it is not."""
     if not whole:
         return "–"
     value = 100 * part / whole

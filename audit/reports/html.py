@@ -43,12 +43,12 @@ class IdentityEntry(msgspec.Struct, frozen=True):
 
 
 def shorten_ids(text: str, shorts: Mapping[str, str]) -> str:
-    """Give a sentence with the short forms of the ids in it."""
+    """Return a sentence with the short forms of the ids in it."""
     return _IN_TEXT.sub(lambda found: shorts.get(found[0], found[0]), text)
 
 
 def list_identities(report: Report) -> list[IdentityEntry]:
-    """Give every identity that a report names, in the order of their ids."""
+    """Return every identity that a report names, in the order of their ids."""
     labels = sorted(set(_labels(msgspec.to_builtins(report))))
     shorts = _shorten(labels)
     return [IdentityEntry(label, shorts[label], report.people.get(label, "")) for label in labels]
@@ -112,7 +112,7 @@ _SECTIONS: Final = (
 
 
 def render_html(report: Report, *, printed: bool = False) -> str:
-    """Give the page; `printed` for paper, with pictures that nobody points at."""
+    """Return the page; `printed` for paper, with pictures that nobody points at."""
     known = report.completeness
     pictured, people = report.pictured, report.people
     pictures = {
@@ -150,7 +150,7 @@ def render_html(report: Report, *, printed: bool = False) -> str:
 
 
 def _flat(svg: str) -> str:
-    """Give a picture as an image: a page's elements each cost time where it is laid out."""
+    """Return a picture as an image: a page's elements each cost time where it is laid out."""
     label = _LABEL.search(svg)
     if label is None:
         return svg

@@ -17,10 +17,10 @@ class ReportedLog(Protocol):
     """What is asked of `audit.ledger.store.store.Store`."""
 
     async def log_state(self) -> LogState:
-        """Give how far the log has come."""
+        """Return how far the log has come."""
 
     async def last_head(self) -> TreeHead | None:
-        """Give the last head that was signed."""
+        """Return the last head that was signed."""
 
 
 async def read_ledger(log: ReportedLog) -> LedgerState:

@@ -19,7 +19,7 @@ _STYLE: Final = Path(__file__).parent / "templates" / "report.css"
 
 
 def environment(folder: Path) -> jinja2.Environment:
-    """Give the engine with the templates of a folder."""
+    """Return the engine with the templates of a folder."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
@@ -34,13 +34,13 @@ def environment(folder: Path) -> jinja2.Environment:
 
 @cache
 def style() -> Markup:
-    """Give the style."""
+    """Return the style."""
     return Markup(_STYLE.read_text(encoding="utf-8"))  # noqa: S704  Our own file.
 
 
 @cache
 def style_hash() -> str:
-    """Give the source by which a Content-Security-Policy lets the style in."""
+    """Return the source by which a Content-Security-Policy lets the style in."""
     digest = hashlib.sha256(style().encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 

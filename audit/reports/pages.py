@@ -29,10 +29,10 @@ class ReportedLedger(Protocol):
         after: DocumentKey | None = None,
         limit: int = 1000,
     ) -> list[Document]:
-        """Give documents whose ids' times lie in it, the oldest first, after one."""
+        """Return documents whose ids' times lie in it, the oldest first, after one."""
 
     async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
-        """Give a checkpoint: how many entries of the log it is of, and its content."""
+        """Return a checkpoint: how many entries of the log it is of, and its content."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class DocumentPages:
         self.kind = kind
 
     async def next(self) -> list[Document] | None:
-        """Give the next page, which may have nothing; None after the last."""
+        """Return the next page, which may have nothing; None after the last."""
         if self._ended:
             return None
         period, wanted = self._period, self._wanted
@@ -92,7 +92,7 @@ class DocumentPages:
 
 
 async def merge_pages(kinds: Sequence[DocumentPages]) -> AsyncIterator[tuple[FrameKind, Document]]:
-    """Give the documents of several kinds in the order of their ids, and so of their times."""
+    """Yield the documents of several kinds in the order of their ids, and so of their times."""
     heap: list[tuple[bytes, int]] = []
     rest: list[list[Document]] = [[] for _ in kinds]
 

@@ -16,7 +16,7 @@ _MISSING: Final = (
 
 
 def render_pdf(report: Report) -> bytes:
-    """Give the document. The same report gives the same bytes, with the same fonts and libraries.
+    """Return the document. The same report gives the same bytes, with the same fonts and libraries.
 
     Raises:
         ReportError: Pango is not installed.

@@ -45,19 +45,19 @@ class Period(msgspec.Struct, frozen=True):
         return -(-self.end_ms // DAY_MS) - self.first_day
 
     def holds(self, unix_ms: int) -> bool:
-        """Say whether a moment lies in it."""
+        """Return whether a moment lies in it."""
         return self.begin_ms <= unix_ms < self.end_ms
 
 
 def month_period(year: int, number: int) -> Period:
-    """Give a month (UTC)."""
+    """Return a month (UTC)."""
     first = dt.datetime(year, number, 1, tzinfo=dt.UTC)
     after = first.replace(year=year + number // 12, month=number % 12 + 1)
     return Period(_ms(first), _ms(after))
 
 
 def month_before(unix_ms: int) -> Period:
-    """Give the last whole month (UTC) before a moment."""
+    """Return the last whole month (UTC) before a moment."""
     now = dt.datetime.fromtimestamp(unix_ms / 1000, dt.UTC)
     last = now.replace(day=1) - dt.timedelta(days=1)
     return month_period(last.year, last.month)
@@ -90,7 +90,7 @@ def parse_span(since: str, until: str) -> Period:
 
 
 def unix_ms_of(text: str) -> int:
-    """Give the milliseconds since the epoch of an RFC 3339 time; 0 where it is none."""
+    """Return the milliseconds since the epoch of an RFC 3339 time; 0 where it is none."""
     try:
         time = dt.datetime.fromisoformat(text)
     except ValueError:
@@ -99,12 +99,12 @@ def unix_ms_of(text: str) -> int:
 
 
 def time_text(unix_ms: int) -> str:
-    """Give a time as RFC 3339 to the second, UTC."""
+    """Return a time as RFC 3339 to the second, UTC."""
     return f"{second_text(unix_ms // 1000)}Z"
 
 
 def day_text(day: int) -> str:
-    """Give a day that is counted from the epoch as `2026-10-31`."""
+    """Return a day that is counted from the epoch as `2026-10-31`."""
     return (dt.date(1970, 1, 1) + dt.timedelta(days=day)).isoformat()
 
 

@@ -178,7 +178,7 @@ class _Reader:
             self.tallies.accesses.add(access)
 
     def _concerns(self, store: str) -> bool:
-        """Say whether it is of the one store that was asked for; what is of none is of all."""
+        """Return whether it is of the one store that was asked for; what is of none is of all."""
         return not self._wanted.store or not store or store == self._wanted.store
 
     async def _confirm(self) -> None:

@@ -69,7 +69,7 @@ class ProfileProposal:
             yield "  It is no wider than it is now: nobody needs to approve it.", ""
 
     def approval(self, expires: str, reason: str) -> dict[str, Any]:
-        """Give the approval of it.
+        """Return the approval of it.
 
         Raises:
             SettingsError: there is nothing to approve.

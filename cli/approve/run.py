@@ -77,7 +77,7 @@ class Approving:
         self._objects = objects
 
     async def earlier(self) -> list[Approval]:
-        """Give the approvals of it that there are.
+        """Return the approvals of it that there are.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -109,7 +109,7 @@ class Approving:
         return await _create(self._objects, path, body, self.looked_at())
 
     def looked_at(self) -> ApprovalResult:
-        """Give the answer for an object that was only looked at."""
+        """Return the answer for an object that was only looked at."""
         meta, digest = self.what.meta, self.what.approvable.digest
         kind = self.kind.kind
         return ApprovalResult(kind, meta.namespace, meta.name, meta.uid, digest, approved=False)
@@ -167,7 +167,7 @@ def answer_approval(settings: Settings, wish: ApprovalOptions, output: Format) -
 
 
 def kind_of(called: str) -> ApprovableKind:
-    """Give the kind that a person means.
+    """Return the kind that a person means.
 
     Raises:
         SettingsError: it is none that can be approved.

@@ -66,7 +66,7 @@ class StoreProposal:
             yield "  It guards no less than it does now: nobody needs to approve it.", ""
 
     def approval(self, expires: str, reason: str) -> dict[str, Any]:
-        """Give the approval of it.
+        """Return the approval of it.
 
         Raises:
             SettingsError: there is nothing to approve.

@@ -182,7 +182,7 @@ async def _read(objects: Objects, settings: Settings) -> Status:
 
 
 async def _uid(objects: Objects) -> str:
-    """Give the cluster's id where none is set, as control has it."""
+    """Return the cluster's id where none is set, as control has it."""
     body = await objects.get("/api/v1/namespaces/kube-system")
     if body is None:
         raise ClusterError("there is no namespace kube-system: give SALLYPORT_CLUSTER_ID")
@@ -248,7 +248,7 @@ def make_status(  # noqa: PLR0913, PLR0917 (what was read, each by itself)
 
 
 def exit_code(status: Status) -> int:
-    """Give 0 where all is well, else 1."""
+    """Return 0 where all is well, else 1."""
     return exits.REFUSED if status.troubles else exits.ADMITTED
 
 

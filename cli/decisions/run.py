@@ -114,7 +114,7 @@ class _Tail:
         self._seen: set[tuple[str, str]] = set()
 
     async def read(self, store: Store) -> list[bytes]:
-        """Give what has come since, the oldest first."""
+        """Return what has come since, the oldest first."""
         since = max(self._newest_ms - LATE_MS, self._query.since_ms or 0)
         self._seen = {each for each in self._seen if uuid7_unix_ms(each[1]) >= since}
         fields = {"since_ms": since, "oldest_first": True, "limit": _PAGE}
@@ -126,7 +126,7 @@ class _Tail:
         return new
 
     def note(self, documents: Iterable[bytes]) -> list[bytes]:
-        """Give those that were not seen before, and see them."""
+        """Return those that were not seen before, and see them."""
         new = []
         now_ms = self._now_ms()
         for document in documents:
@@ -144,7 +144,7 @@ def _clusters(documents: Iterable[DecisionDocument]) -> set[str]:
 
 
 def _table(documents: Sequence[DecisionDocument], *, head: bool, clusters: bool) -> Table:
-    """Give the table; `clusters`: with the column CLUSTER."""
+    """Return the table; `clusters`: with the column CLUSTER."""
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=head)
     first = ["TIME", "VERDICT", "SOURCE", *(["CLUSTER"] if clusters else [])]
     for column in (*first, "OBJECT", "WHO", "PROFILE", "RULES", "ID"):

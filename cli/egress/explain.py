@@ -32,12 +32,12 @@ async def explain_connection(
 
 
 def dns_namespaces(site: EgressSettings) -> frozenset[str]:
-    """Give the namespaces of the cluster's DNS."""
+    """Return the namespaces of the cluster's DNS."""
     return frozenset(each.namespace for each in site.target.dns.pods)
 
 
 def _aimed_at(to: str) -> list[str]:
-    """Give the namespace that a destination may be in, by how it is written."""
+    """Return the namespace that a destination may be in, by how it is written."""
     host = to.rpartition(":")[0]
     kind, *rest = host.split("/")
     if rest:
@@ -46,7 +46,7 @@ def _aimed_at(to: str) -> list[str]:
 
 
 def split_pod_name(namespace: str | None, name: str) -> tuple[str, str]:
-    """Give namespace and name of a Pod; what it is written with counts before -n.
+    """Return namespace and name of a Pod; what it is written with counts before -n.
 
     `kubectl sallyport` gives the context's namespace with every command.
     """
@@ -55,7 +55,7 @@ def split_pod_name(namespace: str | None, name: str) -> tuple[str, str]:
 
 
 def pod_of(world: ClusterEgress, namespace: str, name: str) -> SeenPod:
-    """Give a Pod.
+    """Return a Pod.
 
     Raises:
         SettingsError: there is none of that name, or it has ended.
@@ -68,5 +68,5 @@ def pod_of(world: ClusterEgress, namespace: str, name: str) -> SeenPod:
 
 
 def exit_code(found: Explanation) -> int:
-    """Give the exit code: whether the connection is open."""
+    """Return the exit code: whether the connection is open."""
     return exits.ADMITTED if found.verdict in {"open", "unlimited"} else exits.REFUSED

@@ -12,7 +12,7 @@ from egress.analysis.overlay import Intents
 
 
 async def make_picture(settings: Settings, namespace: str | None) -> EgressGraph:
-    """Give the picture of a cluster, or of one namespace of it.
+    """Return the picture of a cluster, or of one namespace of it.
 
     Raises:
         SettingsError: no cluster is named, or nothing is enrolled there.

@@ -38,7 +38,7 @@ from kube.resources.namespaces import parse_namespace
 
 
 def site_of(settings: Settings) -> EgressSettings:
-    """Give what is set, as of now; with no cluster, every namespace counts as enrolled.
+    """Return what is set, as of now; with no cluster, every namespace counts as enrolled.
 
     Raises:
         SettingsError: the file of tags or a range cannot be read.
@@ -112,7 +112,7 @@ class Source:
 
 @asynccontextmanager
 async def open_source(settings: Settings) -> AsyncIterator[Source]:
-    """Give the cluster that the settings name, or one in which nobody has any right.
+    """Yield the cluster that the settings name, or one in which nobody has any right.
 
     Raises:
         SettingsError: the credentials are missing or broken.
@@ -157,7 +157,7 @@ async def look(
 async def make_world(
     snapshot: Snapshot, site: EgressSettings, ask: Ask, others: Iterable[EgressAllowlist] = ()
 ) -> ClusterEgress:
-    """Give what a snapshot means; rights are asked for `others` too.
+    """Return what a snapshot means; rights are asked for `others` too.
 
     Raises:
         AccessReviewError: the cluster did not say who may do what.

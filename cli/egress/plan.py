@@ -29,5 +29,5 @@ async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -
 
 
 def exit_code(found: AllowlistPlan) -> int:
-    """Give the exit code: whether a connection opens or closes."""
+    """Return the exit code: whether a connection opens or closes."""
     return DIFFERENT if found.changes else 0

@@ -84,7 +84,7 @@ async def _release(objects: Objects) -> Released:
 
 
 async def _held(objects: Objects) -> AsyncIterator[_Metadata]:
-    """Give the allowlists that have the finalizer; none where the kind itself has gone."""
+    """Yield the allowlists that have the finalizer; none where the kind itself has gone."""
     try:
         async for raw in list_objects(objects, _COLLECTION):
             found = msgspec.json.decode(raw, type=_Item).metadata
@@ -110,7 +110,7 @@ async def _let_go(objects: Objects, found: _Metadata) -> None:
 
 
 def exit_code(released: Released) -> int:
-    """Give the exit code: whether an allowlist is still held."""
+    """Return the exit code: whether an allowlist is still held."""
     return exits.REFUSED if released.kept else exits.ADMITTED
 
 

@@ -29,7 +29,7 @@ class RenderedPolicies:
 async def render(
     settings: Settings, files: Sequence[str], namespace: str | None
 ) -> RenderedPolicies:
-    """Give the policies of all enrolled namespaces, or of one, with the files applied.
+    """Return the policies of all enrolled namespaces, or of one, with the files applied.
 
     Raises:
         SettingsError: there is nothing to render, or what is named cannot be read.
@@ -65,6 +65,6 @@ def write(done: RenderedPolicies, *, as_json: bool) -> None:
 
 
 def exit_code(done: RenderedPolicies) -> int:
-    """Give the exit code: whether something stays closed that an intent says."""
+    """Return the exit code: whether something stays closed that an intent says."""
     closed = any(problem.closes for _, problem in done.problems)
     return exits.REFUSED if closed else exits.ADMITTED

@@ -121,7 +121,7 @@ def write(observed: ObservedFlows, *, as_json: bool) -> None:
 
 
 def exit_code(observed: ObservedFlows) -> int:
-    """Give the exit code: whether anything could be read."""
+    """Return the exit code: whether anything could be read."""
     return exits.ADMITTED if observed.flows or not observed.unread else exits.NOT_JUDGED
 
 

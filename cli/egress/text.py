@@ -71,7 +71,7 @@ def _summary(changes: Iterable[Change]) -> str:
 
 
 def describe_problem(problem: Problem) -> str:
-    """Give a problem with its place, as a line."""
+    """Return a problem with its place, as a line."""
     path = f" {problem.path}" if problem.path else ""
     return f"EgressAllowlist {problem.allowlist}{path}: {problem.message} ({problem.reason})"
 

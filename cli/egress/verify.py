@@ -139,7 +139,7 @@ async def _verify(  # noqa: PLR0913, PLR0917 (what a try is made of)
 
 
 def exit_code(verified: Verified) -> int:
-    """Give the exit code: whether something differs, or else could not be tried."""
+    """Return the exit code: whether something differs, or else could not be tried."""
     verdicts = {each.verdict for each in verified.tried}
     if verdicts & {"leaks", "cut off"}:
         return exits.REFUSED

@@ -68,7 +68,7 @@ def _nothing(found: Collection[DecisionDocument | Unjudged]) -> str:
 
 
 def exit_code(explanations: list[Explanation]) -> int:
-    """Give the exit code, as `sallyport review` does."""
+    """Return the exit code, as `sallyport review` does."""
     verdicts = {explanation.decision.verdict for explanation in explanations}
     if Verdict.ERROR in verdicts:
         return exits.NOT_JUDGED

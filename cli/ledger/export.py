@@ -70,7 +70,7 @@ async def _export(
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes the place of `path` once it is written, for this user alone."""
+    """Yield a file that takes the place of `path` once it is written, for this user alone."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb", buffering=1 << 20) as raw:

@@ -53,7 +53,7 @@ async def make_proof(
 
 
 async def last_heads(settings: Settings, limit: int) -> list[TreeHead]:
-    """Give the last heads, the newest first.
+    """Return the last heads, the newest first.
 
     Raises:
         LedgerError: the ledger cannot be read.

@@ -30,7 +30,7 @@ _COMMITTED: Final = ("log", "-1", "--format=%ct", "HEAD", "--")
 
 
 def built_at(given: int | None, sources: Sequence[Path]) -> int:
-    """Give Unix seconds: of the flag, of SOURCE_DATE_EPOCH, or of the commit that is checked out.
+    """Return Unix seconds: of the flag, of SOURCE_DATE_EPOCH, or of the commit that is checked out.
 
     Of several repositories the latest commit's; 0 where there is none, or no source.
 
@@ -63,7 +63,7 @@ def _checked(seconds: int, named: str) -> int:
 
 
 def _committed(source: Path) -> int:
-    """Give when the commit was made that is checked out around a source; 0 where there is none.
+    """Return when the commit was made that is checked out around a source; 0 where there is none.
 
     The repository is the nearest folder with a `.git`, as in `cli.review.git_revision`.
     """
@@ -87,6 +87,6 @@ def _committed(source: Path) -> int:
 
 
 def _environment() -> Mapping[str, str]:
-    """Give this process's, without what git sets for its hooks."""
+    """Return this process's, without what git sets for its hooks."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     return kept | {"GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}

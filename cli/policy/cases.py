@@ -101,7 +101,7 @@ def judge_cases(
 
 
 def key_of(choices: Choices) -> bytes:
-    """Give what is the same for the same choices."""
+    """Return what is the same for the same choices."""
     return msgspec.json.encode(choices, order="deterministic")
 
 
@@ -147,7 +147,7 @@ def _unjudged(case: PolicyCase, why: str) -> JudgedCase:
 
 
 async def _decide(case: PolicyCase, engine: RecordingEngine) -> Decision | str:
-    """Give the decision, or why the gate would not judge the object."""
+    """Return the decision, or why the gate would not judge the object."""
     with tempfile.TemporaryDirectory(prefix="sallyport-case-") as scratch:
         judge = _judge_of(engine, _cluster(case, Path(scratch)))
     terms = _terms(case)
@@ -186,7 +186,7 @@ def _profiles() -> tuple[ContainerProfile, ...]:
 
 
 def _cluster(case: PolicyCase, scratch: Path) -> FolderCluster:
-    """Give a cluster that holds the case's namespace, and a sandbox where signals count."""
+    """Return a cluster that holds the case's namespace, and a sandbox where signals count."""
     place = case.said.namespace
     objects: list[dict[str, object]] = []
     labels = dict(place.labels)
@@ -234,7 +234,7 @@ def _compared(
 
 
 def _verdict(findings: Sequence[Finding], denying: frozenset[str] = frozenset()) -> str:
-    """Give the verdict, as if the rules `denying` denied what they find."""
+    """Return the verdict, as if the rules `denying` denied what they find."""
     actions = {Action.DENY if each.rule in denying else each.action for each in findings}
     if Action.DENY in actions:
         return str(Verdict.DENY.value)

@@ -42,7 +42,7 @@ _CLEAR: Final = "\x1b[2J\x1b[H"
 
 
 def find_opa(opa: Path | None) -> Path:
-    """Give the program, from the flag or PATH.
+    """Return the program, from the flag or PATH.
 
     Raises:
         SettingsError: there is none; says where one comes from.

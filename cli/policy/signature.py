@@ -22,7 +22,7 @@ SigningKeyIdFlag = Annotated[
 
 
 def read_signing(key: Path | None, key_id: str) -> "SigningKey | None":
-    """Give by what a bundle is signed; None without a key.
+    """Return by what a bundle is signed; None without a key.
 
     Raises:
         SettingsError: the key cannot be read, or an id is given without one.

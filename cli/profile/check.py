@@ -72,7 +72,7 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
 
 
 def exit_code(checked: Iterable[CheckedWorkload]) -> int:
-    """Give the exit code, as `sallyport review` does."""
+    """Return the exit code, as `sallyport review` does."""
     verdicts = {one.verdict for one in checked}
     if Verdict.ERROR in verdicts:
         return exits.NOT_JUDGED

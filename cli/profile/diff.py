@@ -54,7 +54,7 @@ async def diff_profiles(settings: Settings, a: str, b: str) -> Difference:
 
 
 def difference(a: str, of_a: PatternSet, b: str, of_b: PatternSet) -> Difference:
-    """Give the difference of what two sets of patterns cover. Pure."""
+    """Return the difference of what two sets of patterns cover. Pure."""
     return Difference(a, b, find_uncovered(of_a, of_b), find_uncovered(of_b, of_a))
 
 
@@ -70,7 +70,7 @@ def _patterns(named: str, profiles: ProfileSet) -> PatternSet:
 
 
 def _of_file(profile: ContainerProfile, profiles: ProfileSet) -> Sequence[str]:
-    """Give a file's patterns: its own, those of all relaxations, and of what it includes here."""
+    """Return a file's patterns: its own, those of all relaxations, and of what it includes here."""
     spec = profile.spec
     patterns = [*spec.privileges]
     for relaxation in spec.relaxations:

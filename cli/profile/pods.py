@@ -64,7 +64,7 @@ class SkippedObject:
 
 
 def is_file(target: str) -> bool:
-    """Say whether a person means a file or a folder, not a namespace."""
+    """Return whether a person means a file or a folder, not a namespace."""
     return _is_spelt_as_file(target) or Path(target).exists()
 
 
@@ -173,7 +173,7 @@ def _templates(group: str, kind: str, value: Mapping[str, Any]) -> int:
 
 
 def _running(pod: dict[str, Any], profile: str | None) -> FoundPod | SkippedObject | None:
-    """Give a Pod of a list; None for one that has finished or is being deleted."""
+    """Return a Pod of a list; None for one that has finished or is being deleted."""
     if _map(pod, "metadata").get("deletionTimestamp") or _phase(pod) in _FINISHED:
         return None
     return next(find_pods_of({**pod, "apiVersion": "v1", "kind": "Pod"}, profile))

@@ -52,7 +52,7 @@ _SHOWN_FOLDS: Final = 3
 
 
 def profile_yaml(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> str:
-    """Give the YAML of a profile whose privileges are `lines`."""
+    """Return the YAML of a profile whose privileges are `lines`."""
     return "\n".join(_lines(profile, lines)) + "\n"
 
 
@@ -294,7 +294,7 @@ def _check_name(name: str) -> None:
 
 
 def _compare(profiles: ProfileSet, privileges: Sequence[str]) -> tuple[list[str], list[Miss]]:
-    """Give the profiles that cover all, and up to five others by what they lack.
+    """Return the profiles that cover all, and up to five others by what they lack.
 
     One that covers everything is no advice.
     """

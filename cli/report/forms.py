@@ -25,7 +25,7 @@ _LEVELS: Final = {"critical": "error", "high": "error", "medium": "warning", "lo
 
 
 def sarif(report: Report, version: str) -> Json:
-    """Give the log: one run, a rule for each detection, a result for each finding."""
+    """Return the log: one run, a rule for each detection, a result for each finding."""
     worst: dict[str, FindingRow] = {}
     for finding in report.findings:  # The gravest first.
         worst.setdefault(finding.detection, finding)

@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def openreports(report: Report) -> list[Json]:
-    """Give a ClusterReport of all, and a Report of each namespace whose Pods findings name."""
+    """Return a ClusterReport of all, and a Report of each namespace whose Pods findings name."""
     by_namespace: dict[str, list[FindingRow]] = {}
     for finding in report.findings:
         for namespace in sorted({pod.partition("/")[0] for pod in finding.pods if "/" in pod}):

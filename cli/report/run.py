@@ -120,7 +120,7 @@ async def make_reports(settings: Settings, asked: Asked) -> WrittenReport:
 
 
 def as_grave(made: WrittenReport, severity: Severity) -> bool:
-    """Say whether there is a finding as grave as this."""
+    """Return whether there is a finding as grave as this."""
     return any(made.severities.get(word) for word in _ORDER[_ORDER.index(severity.value) :])
 
 
@@ -206,7 +206,7 @@ async def _period(store: Store, asked: Asked) -> Period:
 
 
 async def _sample_month(store: Store) -> Period:
-    """Give the month that the ledger's sample is of: that of its first access."""
+    """Return the month that the ledger's sample is of: that of its first access."""
     kind = FrameKind.ACCESS
     found = await store.documents(kind, 0, _LAST_MS, cluster=SAMPLE_CLUSTER, limit=1)
     if not found:
@@ -229,7 +229,7 @@ def _write(report: Report, form: str, folder: Path) -> Path:
 
 
 def _progress() -> Callable[[str, int], None]:
-    """Give what tells of progress: plain lines on standard error, only when it takes long."""
+    """Return what tells of progress: plain lines on standard error, only when it takes long."""
     told_at = time.monotonic()
 
     def note(what: str, count: int) -> None:

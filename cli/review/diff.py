@@ -61,7 +61,7 @@ def compare(
     place_now: Callable[[str], str] = str,
     place_was: Callable[[str], str] = str,
 ) -> tuple[list[Result], list[Reviewed]]:
-    """Give the results of now with what is new in them alone, and what is gone.
+    """Return the results of now with what is new in them alone, and what is gone.
 
     Objects are the same by apiVersion, kind, namespace and name. Of several, those in the same
     file are, as the `place` functions name files, and else the first is the first. What could
@@ -129,7 +129,7 @@ def _compare(now: Result, was: Result | None) -> Result:
 
 
 def _new_findings(now: Result, was: Result, *, grown: bool) -> list[Finding]:
-    """Give the findings that were not there, or were warnings then and refuse now.
+    """Return the findings that were not there, or were warnings then and refuse now.
 
     Of a list that was cut short: what is shown now and was needed then is not new, and what is
     cut off now may be, as soon as any privilege is.

@@ -124,6 +124,6 @@ class _Repository:
 
 
 def _is_manifest(name: str) -> bool:
-    """Say whether a folder's reader would take the file (`kube.manifests.reader.find_files`)."""
+    """Return whether a folder's reader would take the file (`kube.manifests.reader.find_files`)."""
     path = Path(name)
     return path.suffix.lower() in SUFFIXES and not any(p.startswith(".") for p in path.parts)

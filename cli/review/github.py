@@ -11,7 +11,7 @@ from core.decision.decision import Action, Finding
 
 
 def github_commands(report: Report, located: Sequence[Located]) -> str:
-    """Give a line for each finding, and a notice for each object that is gone.
+    """Return a line for each finding, and a notice for each object that is gone.
 
     Escaped as actions/toolkit does (packages/core/src/command.ts).
     """

@@ -15,7 +15,7 @@ from core.decision.decision import Action, Finding, Verdict
 
 
 def junit_xml(report: Report) -> bytes:
-    """Give the XML: what was refused has failed, what could not be judged is an error."""
+    """Return the XML: what was refused has failed, what could not be judged is an error."""
     root = _suite_element("testsuites", "sallyport review", report.results)
     for file, results in groupby(report.results, key=lambda result: result.file):
         _add_suite(root, display_file(as_unicode(file)), list(results))

@@ -63,7 +63,7 @@ class Difference(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 
 
 def as_difference(report: Report) -> Difference:
-    """Give the document of a report that compares."""
+    """Return the document of a report that compares."""
     gone = [msgspec.convert(each, Gone, from_attributes=True) for each in report.gone]
     objects = [_compared(result) for result in report.results]
     return Difference(old=report.old or "", objects=objects, gone=gone)

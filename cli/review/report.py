@@ -42,7 +42,7 @@ class Located:
 
 
 def identity(finding: Finding) -> tuple[str, ...]:
-    """Give what two findings of one object have in common when they are the same.
+    """Return what two findings of one object have in common when they are the same.
 
     It stays when lines, list items or the object's file move; a container goes by its name.
     """

@@ -48,7 +48,7 @@ async def judge_files(judge: Judge, paths: Sequence[str], terms: ReviewTerms) ->
 
 
 def exit_code(results: Sequence[Result]) -> int:
-    """Give the exit code: what could not be judged weighs more than what was refused."""
+    """Return the exit code: what could not be judged weighs more than what was refused."""
     verdicts = {result.verdict for result in results}
     if Verdict.ERROR in verdicts:
         return exits.NOT_JUDGED

@@ -40,7 +40,7 @@ _CHECKS: Final = MappingProxyType(
 
 
 def sarif_log(report: Report, located: Sequence[Located], version: str) -> Json:
-    """Give the log: one run, a result for each finding."""
+    """Return the log: one run, a result for each finding."""
     found = [
         (each, finding, place)
         for each in located
@@ -120,7 +120,7 @@ def _result(each: Located, finding: Finding, place: Position | None) -> Json:
 
 
 def _physical(path: str, place: Position | None) -> Json:
-    """Give the file as a URI of its very bytes, and the region where it is known."""
+    """Return the file as a URI of its very bytes, and the region where it is known."""
     uri = quote(os.fsencode(path))
     artifact = {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": ROOT}
     physical: Json = {"artifactLocation": artifact}

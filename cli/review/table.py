@@ -52,7 +52,7 @@ def _besides(result: Result) -> Iterator[str]:
 
 
 def list_notes(results: Sequence[Result]) -> list[str]:
-    """Give what could not be known of objects, a line for each."""
+    """Return what could not be known of objects, a line for each."""
     return [
         f"{display_file(result.element.file)}: {name_result(result.element)}: {note}."
         for result in results

@@ -26,7 +26,7 @@ class Position:
 
 
 def steps_to(part: str, path: str) -> Steps:
-    """Give the way to a field of an object.
+    """Return the way to a field of an object.
 
     `part` is what `Manifest.source` says after the file (`#2:items[3]`), `path` a finding's.
 
@@ -44,7 +44,7 @@ def _steps(path: str) -> Iterator[str | int]:
 
 
 def find_positions(text: str, wanted: Collection[Steps]) -> dict[Steps, Position]:
-    """Give the place of each field; of one that is absent, that of what should hold it.
+    """Return the place of each field; of one that is absent, that of what should hold it.
 
     Text that is broken is read as far as it goes: what stands behind has no place.
     """

@@ -155,7 +155,7 @@ _SYSTEM: Final = "/api/v1/namespaces/kube-system"
 async def look_back_on(
     settings: Settings, subject: str, since: str | None
 ) -> list[LookBackDocument]:
-    """Give what one identity left behind; `since` is where the window begins, as it was typed.
+    """Return what one identity left behind; `since` is where the window begins, as it was typed.
 
     Raises:
         SettingsError: the subject or the time is none, or the credentials are missing.
@@ -198,7 +198,7 @@ async def look_back_on(
 async def recorded_of(
     settings: Settings, subject: str, cluster: str | None
 ) -> list[LookBackDocument]:
-    """Give what the ledger keeps of earlier look backs on an identity, the newest first.
+    """Return what the ledger keeps of earlier look backs on an identity, the newest first.
 
     Raises:
         SettingsError: the subject is none.
@@ -212,14 +212,14 @@ async def recorded_of(
 
 
 def exit_code(documents: list[LookBackDocument]) -> int:
-    """Give the exit code: whether something is still there."""
+    """Return the exit code: whether something is still there."""
     return exits.REFUSED if any(each.items for each in documents) else exits.ADMITTED
 
 
 def _risen(
     asked: IdentityAtRisk, snapshot: RiskSnapshot | None, now: float, days: int
 ) -> IdentityAtRisk:
-    """Give who was asked about, with what the snapshot says of their risk."""
+    """Return who was asked about, with what the snapshot says of their risk."""
     found = snapshot and identity_at_risk(snapshot, asked.key, now, days, clients_of(snapshot))
     if not found:
         return replace(asked, begin=int(now) - days * 86_400)
@@ -248,7 +248,10 @@ async def _snapshot(objects: Objects, settings: Settings) -> tuple[RiskSnapshot 
 async def _open_records(
     settings: Settings, cluster: str
 ) -> AsyncIterator[tuple[ActsSource | None, ReadsSource | None]]:
-    """Give where the records are: the auditor that is set, else the ledger; None without either."""
+    """Yield where the records are: the auditor that is set, else the ledger.
+
+    None without either.
+    """
     shipping = settings.shipping
     if shipping.url is not None:
         files = [shipping.ca, shipping.cert, shipping.key]

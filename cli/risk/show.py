@@ -131,7 +131,7 @@ async def show_subject(settings: Settings, asked: ShowRequest, now: float) -> Sh
 
 
 def principal_named(subject: str, snapshot: RiskSnapshot, sign_in: SignIn | None) -> Principal:
-    """Give the identity that a person means; `sign_in` is that of a service account.
+    """Return the identity that a person means; `sign_in` is that of a service account.
 
     Raises:
         SettingsError: it is named in no form that there is.
@@ -230,7 +230,7 @@ def _kind(snapshot: RiskSnapshot, key: bytes) -> PrincipalKind | None:
 
 
 async def _sign_in(settings: Settings, subject: str) -> SignIn | None:
-    """Give whom a service account signs in as; None where the subject is not one.
+    """Return whom a service account signs in as; None where the subject is not one.
 
     Raises:
         SettingsError: there is no such service account.

@@ -20,7 +20,7 @@ SITES_TABLE: Final = f"ConfigMap {CONFIG_MAP}"
 
 
 async def read_snapshot(settings: Settings) -> RiskSnapshot:
-    """Give the snapshot that a cluster has stored.
+    """Return the snapshot that a cluster has stored.
 
     Raises:
         SettingsError: no cluster is named.
@@ -45,7 +45,7 @@ async def read_snapshot(settings: Settings) -> RiskSnapshot:
 
 
 def namespace_class_of(word: str) -> str:
-    """Give a class of namespaces as it was typed.
+    """Return a class of namespaces as it was typed.
 
     Raises:
         SettingsError: no label can hold it, so no namespace is of that class.
@@ -59,7 +59,7 @@ def namespace_class_of(word: str) -> str:
 
 
 def groups_of(ids: Iterable[str]) -> frozenset[str]:
-    """Give groups as they were typed, in lower case.
+    """Return groups as they were typed, in lower case.
 
     Raises:
         SettingsError: one is no object id.
@@ -71,12 +71,12 @@ def groups_of(ids: Iterable[str]) -> frozenset[str]:
 
 
 def freshness_of(section: Identity, snapshot: RiskSnapshot) -> Freshness:
-    """Give how old knowledge may be, by the settings here; the tenant is the snapshot's."""
+    """Return how old knowledge may be, by the settings here; the tenant is the snapshot's."""
     return Freshness(section.max_age, section.revoked_for, section.tenant or snapshot.head.tenant)
 
 
 def table_in_force(snapshot: RiskSnapshot) -> RiskTable:
-    """Give the table by which gates decide.
+    """Return the table by which gates decide.
 
     Raises:
         InvalidObjectError: the stored one cannot be read by this release.
@@ -85,7 +85,7 @@ def table_in_force(snapshot: RiskSnapshot) -> RiskTable:
 
 
 async def find_table(settings: Settings, file: Path | None) -> tuple[RiskTable, str]:
-    """Give a file's table, else the one in force in a cluster, else the shipped one; and whose.
+    """Return a file's table, else the one in force in a cluster, else the shipped one; and whose.
 
     Raises:
         SettingsError: the file cannot be read.
@@ -100,7 +100,7 @@ async def find_table(settings: Settings, file: Path | None) -> tuple[RiskTable, 
 
 
 def read_table(file: Path) -> RiskTable:
-    """Give the table of a file, with the shipped rows behind its own.
+    """Return the table of a file, with the shipped rows behind its own.
 
     Raises:
         SettingsError: the file cannot be read.

@@ -111,7 +111,7 @@ def make_status(snapshot: RiskSnapshot, section: Identity, now: float) -> Status
 
 
 def exit_code(status: Status) -> int:
-    """Give 0 where what decides is fresh, else 1."""
+    """Return 0 where what decides is fresh, else 1."""
     return exits.ADMITTED if status.fresh else exits.REFUSED
 
 
@@ -132,7 +132,7 @@ def print_status(status: Status, console: Console, now: float) -> None:
 
 
 def _fixes(status: Status) -> dict[str, list[str]]:
-    """Give what is wrong, and of which sorts; each trouble once."""
+    """Return what is wrong, and of which sorts; each trouble once."""
     found: dict[str, list[str]] = {}
     for each in status.knowledge:
         if each.problem or each.unlicensed or each.stale:

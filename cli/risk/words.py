@@ -19,7 +19,7 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def format_age(seconds: float) -> str:
-    """Give an age in its largest whole unit: `12 s`, `3 min`; `-5 s` lies ahead."""
+    """Return an age in its largest whole unit: `12 s`, `3 min`; `-5 s` lies ahead."""
     for length, unit in _UNITS:
         if abs(seconds) >= 2 * length:
             return f"{int(seconds / length)} {unit}"
@@ -27,16 +27,16 @@ def format_age(seconds: float) -> str:
 
 
 def shown_time(seconds: float) -> str:
-    """Give a time (Unix seconds) as RFC 3339 has it, in UTC."""
+    """Return a time (Unix seconds) as RFC 3339 has it, in UTC."""
     return time_text(seconds)
 
 
 def effect_word(effect: Effect) -> Text:
-    """Give an effect in its colour."""
+    """Return an effect in its colour."""
     return Text(effect.value, style=_COLOURS[effect])
 
 
 def standing_word(standing: Standing) -> Text:
-    """Give a standing; who is at risk stands out."""
+    """Return a standing; who is at risk stands out."""
     risky = {Standing.MEDIUM, Standing.HIGH, Standing.COMPROMISED, Standing.DELETED}
     return Text(standing.value, style="red" if standing in risky else "")

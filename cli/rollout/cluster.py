@@ -50,7 +50,7 @@ class RolloutCluster:
     """What keeps every namespace from being ready."""
 
     def chosen(self, wanted: Iterable[str]) -> list[Namespace]:
-        """Give the namespaces of these names, each once; of no name, all in order.
+        """Return the namespaces of these names, each once; of no name, all in order.
 
         Raises:
             SettingsError: one is not there.
@@ -102,7 +102,7 @@ async def _left_out(
 
 
 def _selected(namespace: Namespace, demanded: list[Mapping[str, Any]]) -> bool:
-    """Say whether a namespace's labels are as the selector of the webhook demands."""
+    """Return whether a namespace's labels are as the selector of the webhook demands."""
     labels = {**namespace.labels, _NAME_LABEL: namespace.name}
     for one in demanded:
         key, values = one.get("key", ""), one.get("values") or []
@@ -120,7 +120,7 @@ def _selected(namespace: Namespace, demanded: list[Mapping[str, Any]]) -> bool:
 async def some_pods(
     objects: Objects, namespace: str, since: dt.datetime, until: dt.datetime
 ) -> list[tuple[str, str]]:
-    """Give names and UIDs of some Pods that were made in this time, but those of nodes themselves.
+    """Return names and UIDs of some Pods made in this time, but those of nodes themselves.
 
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.

@@ -134,7 +134,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is a flag)
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
 ) -> None:
-    """Give an order, and what to type: the ready namespaces first, of them the small ones."""
+    """Return an order, and what to type: the ready namespaces first, of them the small ones."""
     from cli.rollout.plan import plan_of  # noqa: PLC0415 (keeps --help quick)
     from cli.rollout.render import print_plan  # noqa: PLC0415
     from cli.rollout.status import RolloutRequest, read_status  # noqa: PLC0415

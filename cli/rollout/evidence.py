@@ -78,7 +78,7 @@ class EvidenceReader:
         return Evidence(sweep=sweep, swept=swept, asked=asked, problems=problems)
 
     async def unrecorded(self, pods: Sequence[tuple[str, str]]) -> list[str]:
-        """Give the names of Pods on whose creation the gate recorded nothing."""
+        """Return the names of Pods on whose creation the gate recorded nothing."""
         lost = []
         for name, uid in pods:
             query = DecisionQuery(cluster=self._cluster, object_uid=uid, source="validate", limit=1)
@@ -126,7 +126,7 @@ class EvidenceReader:
         return found
 
     async def _is_its_authors(self, document: DecisionDocument) -> bool:
-        """Say whether the gate admitted a Pod that nothing made, by its author's rights.
+        """Return whether the gate admitted a Pod that nothing made, by its author's rights.
 
         The sweep judges such a Pod by its service account where nothing is enforced, and its author
         would make it again; so the gate's word counts, as long as policies and profiles are the
@@ -188,7 +188,7 @@ class EvidenceReader:
         return found
 
     async def _is_mended(self, documents: Sequence[DecisionDocument]) -> bool:
-        """Say whether the same was submitted later, not only tried, and would be admitted."""
+        """Return whether the same was submitted later, not only tried, and would be admitted."""
         latest = max(documents, key=lambda document: document.id)
         asked, root = latest.request, latest.root
         kind, name = (root.kind, root.name) if root else (asked.kind, asked.name)
@@ -222,7 +222,7 @@ class EvidenceReader:
 
 
 def _same_kind(later: DecisionDocument, asked: Asked, root: TracedRoot | None) -> bool:
-    """Say whether it is as whole, and of the same API group: Volcano has a Job, too."""
+    """Return whether it is as whole, and of the same API group: Volcano has a Job, too."""
     if root is not None:
         return not later.request.subresource
     found = later.request

@@ -40,7 +40,7 @@ class Plan(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def plan_of(status: Status) -> Plan:
-    """Give the plan."""
+    """Return the plan."""
     every = status.namespaces
     left = [each for each in every if each.verdict in _ORDER]
     return Plan(

@@ -97,7 +97,7 @@ async def set_modes(settings: Settings, asked: RolloutRequest, wish: SetOptions)
 
 
 def exit_code(answer: Answer) -> int:
-    """Give the exit code: what could not be known weighs more than what was refused."""
+    """Return the exit code: what could not be known weighs more than what was refused."""
     kept = [each for each in answer.namespaces if each.did in {Did.HELD, Did.REFUSED}]
     if any(each.verdict is Verdict.UNKNOWN for each in kept):
         return exits.NOT_JUDGED
@@ -143,7 +143,7 @@ async def _known(
     chosen: Sequence[Namespace],
     wish: SetOptions,
 ) -> dict[str, Standing]:
-    """Give what is known of those that are to enforce and do not yet."""
+    """Return what is known of those that are to enforce and do not yet."""
     new = [each.name for each in chosen if ground.modes.of(each) is not Mode.ENFORCE]
     if wish.mode is not Mode.ENFORCE or not new or wish.force:
         return {}
@@ -206,7 +206,7 @@ async def _put(objects: Objects, namespace: Namespace, before: Mode, wish: SetOp
 
 
 def _body(namespace: Namespace, mode: Mode, announced: str) -> dict[str, Any]:
-    """Give the change, bound to the namespace that was looked at."""
+    """Return the change, bound to the namespace that was looked at."""
     return {
         "metadata": {
             "uid": namespace.uid,

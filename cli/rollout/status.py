@@ -53,7 +53,7 @@ class StatusProgress:
 
 @asynccontextmanager
 async def open_cluster_objects(settings: Settings) -> AsyncIterator[Objects]:
-    """Give the objects of the cluster that is named.
+    """Yield the objects of the cluster that is named.
 
     Raises:
         SettingsError: none is named, or the credentials are missing or broken.
@@ -127,7 +127,7 @@ async def _standing(look: _Look, namespace: Namespace) -> Standing:
 
 
 async def _unrecorded(look: _Look, namespace: str) -> list[str]:
-    """Say whether some Pods of a namespace have come without a decision on record."""
+    """Return whether some Pods of a namespace have come without a decision on record."""
     since = _moment(look.period.since_ms)
     until = _moment(look.period.now_ms) - dt.timedelta(seconds=_SHIPPED_S)
     pods = await some_pods(look.objects, namespace, since, until)

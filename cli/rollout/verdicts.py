@@ -145,12 +145,12 @@ def _row(
 
 
 def as_label(kept: str) -> str:
-    """Give the label of who asked: where operators keep names, they stay in the ledger."""
+    """Return the label of who asked: where operators keep names, they stay in the ledger."""
     return kept if not kept or kept.startswith(_LABELS) else Subject(username=kept).label
 
 
 def verdict_of(mode: Mode, rows: Sequence[WouldRefuse], evidence: Sequence[str]) -> Verdict:
-    """Give the verdict: what is known to be refused counts, whatever else is not known.
+    """Return the verdict: what is known to be refused counts, whatever else is not known.
 
     What could not be judged is no readiness.
     """
@@ -193,7 +193,7 @@ def standing_of(  # noqa: PLR0913  All that is said of a namespace.
 
 
 def exit_code(standings: Iterable[Standing]) -> int:
-    """Give the exit code: what is not known weighs more than what would be refused."""
+    """Return the exit code: what is not known weighs more than what would be refused."""
     verdicts = {each.verdict for each in standings}
     if Verdict.UNKNOWN in verdicts:
         return exits.NOT_JUDGED

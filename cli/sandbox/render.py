@@ -33,7 +33,7 @@ def print_report(report: Report, namespace: str | None, console: Console) -> Non
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """Give lines, broken at spaces only: names and ids stay whole."""
+    """Return lines, broken at spaces only: names and ids stay whole."""
     return textwrap.wrap(safe_line(text), width, break_long_words=False, break_on_hyphens=False)
 
 

@@ -118,12 +118,12 @@ async def read_report(settings: Settings, cluster: str | None, namespace: str | 
 
 
 def exit_code(report: Report) -> int:
-    """Give the exit code: whether something lacks its sandbox."""
+    """Return the exit code: whether something lacks its sandbox."""
     return exits.REFUSED if report.pods else exits.ADMITTED
 
 
 def unsandboxed(document: DecisionDocument, made: DecisionDocument | None) -> Unsandboxed:
-    """Give the row of a Pod by the sweep's decision and the gate's on its creation. Pure."""
+    """Return the row of a Pod by the sweep's decision and the gate's on its creation. Pure."""
     isolation = document.isolation or Isolated(mode=SandboxMode.NEVER.value)
     running = document.running or Running()
     root = made.root if made else None
@@ -182,7 +182,7 @@ def _order(row: Unsandboxed) -> tuple[int, str, str, str, str]:
 
 
 def _is_first(finding: Finding, running: Running) -> bool:
-    """Say whether something but the missing class is wrong with its sandbox."""
+    """Return whether something but the missing class is wrong with its sandbox."""
     return finding.rule in {INCOMPATIBLE, RUNTIME} or (
         finding.rule == REQUIRED and bool(running.runtime)
     )
@@ -195,7 +195,7 @@ def _why(isolation: Isolated) -> str:
 
 
 def _requester(made: DecisionDocument | None) -> str | None:
-    """Give the label of who asked; operators may have chosen to keep names, which stay there."""
+    """Return the label of who asked; operators may have chosen to keep names, which stay there."""
     if made is None:
         return None
     if made.root:
@@ -218,7 +218,7 @@ async def _last_sweeps(store: Store, cluster: str | None) -> list[LastSweep]:
 async def _found_in(
     store: Store, sweep: LastSweep, namespace: str | None
 ) -> AsyncIterator[DecisionDocument]:
-    """Give a sweep's decisions on Pods that lack their sandbox, each once."""
+    """Yield a sweep's decisions on Pods that lack their sandbox, each once."""
     at_ms, seen = uuid7_unix_ms(sweep.sweep), set[str]()
     for rule in _RULES:
         query = DecisionQuery(
@@ -247,7 +247,7 @@ def _lacks(document: DecisionDocument) -> bool:
 
 
 async def _made(store: Store, document: DecisionDocument) -> DecisionDocument | None:
-    """Give the gate's decision on the creation of the Pod of a sweep's."""
+    """Return the gate's decision on the creation of the Pod of a sweep's."""
     uid = document.request.object_uid
     if not uid:
         return None

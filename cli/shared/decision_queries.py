@@ -32,12 +32,12 @@ def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) 
 
 
 def _names_of(user: str) -> tuple[str, ...]:
-    """Give what a user may stand under: the pseudonym, or the name where names are kept."""
+    """Return what a user may stand under: the pseudonym, or the name where names are kept."""
     return (user,) if user.startswith(_LABELS) else (Subject(username=user).label, user)
 
 
 def read_since(since: str, now_ms: int, flag: str = "--since") -> int:
-    """Give a time that was typed, in milliseconds since the epoch.
+    """Return a time that was typed, in milliseconds since the epoch.
 
     Raises:
         SettingsError: it is none.

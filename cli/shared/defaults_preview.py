@@ -22,7 +22,7 @@ _INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
 
 
 def fills_of(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> list[Fill]:
-    """Give what the gate would fill in of an object that was admitted as it is.
+    """Return what the gate would fill in of an object that was admitted as it is.
 
     Of a workload: of its Pods, when they are created. What its operator makes of a template is
     unknown, and left out.
@@ -41,7 +41,7 @@ def fills_of(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> li
 def fills_asked(
     profiles: ProfileSet, profile: str | None, request: Request, prefix: str
 ) -> list[Fill]:
-    """Give what a profile would fill in of a request's object, which lies at `prefix`."""
+    """Return what a profile would fill in of a request's object, which lies at `prefix`."""
     if profile is None or request.object is None:
         return []
     value = msgspec.json.decode(request.object)
@@ -57,7 +57,7 @@ def fills_of_request(
     value: Mapping[str, Any],
     excused: frozenset[str] = frozenset(),
 ) -> list[Fill]:
-    """Give what defaults fill in of a Pod, or of the Pods of an object that has templates."""
+    """Return what defaults fill in of a Pod, or of the Pods of an object that has templates."""
     if defaults is None:
         return []
     return [

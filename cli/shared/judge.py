@@ -14,7 +14,7 @@ BUDGET = 30.0
 
 @asynccontextmanager
 async def open_judge(settings: Settings) -> AsyncIterator[Judge]:
-    """Give a judge for a person who waits; without a cluster, one that knows what is shipped.
+    """Yield a judge for a person who waits; without a cluster, one that knows what is shipped.
 
     Raises:
         CannotJudgeError: the cluster does not answer.

@@ -25,7 +25,7 @@ class PublicKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def public_of(settings: Settings) -> PublicKey:
-    """Give the public half of the ledger's key.
+    """Return the public half of the ledger's key.
 
     Raises:
         LedgerError: it cannot be read, or is none.
@@ -50,7 +50,7 @@ def read_trusted_keys(paths: Iterable[Path]) -> list[Ed25519PublicKey]:
 
 
 def trusted_keys_of(settings: Settings, paths: Iterable[Path]) -> list[str]:
-    """Give the keys that an export or a proof says it is signed with, raw in base64.
+    """Return the keys that an export or a proof says it is signed with, raw in base64.
 
     Without paths it is the ledger's own, where it can be read here.
     """

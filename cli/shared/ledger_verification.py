@@ -44,7 +44,7 @@ class VerifyOptions:
     late_days: float = 3.0
 
     def times(self, now_ms: int) -> tuple[int | None, int | None]:
-        """Give the times that were asked for, in milliseconds since the epoch.
+        """Return the times that were asked for, in milliseconds since the epoch.
 
         Raises:
             SettingsError: one is none.
@@ -53,7 +53,7 @@ class VerifyOptions:
         return since, None if self.until is None else read_since(self.until, now_ms, "--until")
 
     def terms(self, now_ms: int) -> Terms:
-        """Give what the verifier goes by."""
+        """Return what the verifier goes by."""
         since, until = ("" if each is None else ms_text(each) for each in self.times(now_ms))
         return Terms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
 
@@ -116,7 +116,7 @@ def check_proof(path: Path, wish: VerifyOptions) -> CheckedProof:
 
 
 def exit_code(*, sound: bool) -> int:
-    """Give the exit code."""
+    """Return the exit code."""
     return exits.ADMITTED if sound else exits.REFUSED
 
 
@@ -152,7 +152,10 @@ def _trust(wish: VerifyOptions, stack: ExitStack) -> Trust:
 
 
 def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:
-    """Give the lines of an anchor; of a folder those of its files, in the order of their names."""
+    """Return the lines of an anchor.
+
+    Of a folder those of its files, in the order of their names.
+    """
     files: Sequence[Path] = sorted(path.iterdir()) if path.is_dir() else [path]
     opened = [stack.enter_context(each.open("rb")) for each in files]
     return (line for file in opened for line in file)

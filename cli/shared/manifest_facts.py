@@ -66,20 +66,20 @@ class ManifestFacts:
     """The kinds that a site's rules are asked about."""
 
     def judge(self, judge: Judge) -> Judge:
-        """Give a judge who knows the roles of the files."""
+        """Return a judge who knows the roles of the files."""
         cluster = OverlayCluster(judge.gatherer.cluster, self.roles)
         return replace(judge, gatherer=replace(judge.gatherer, cluster=cluster))
 
     def definition(self, manifest: Manifest) -> CustomResourceDefinition | None:
-        """Give the definition of an object's kind, where its objects carry Pods."""
+        """Return the definition of an object's kind, where its objects carry Pods."""
         return self.carrying.get(_kind(manifest))
 
     def is_ruled(self, manifest: Manifest) -> bool:
-        """Say whether some rule of the site is asked about objects of this kind."""
+        """Return whether some rule of the site is asked about objects of this kind."""
         return kind_name(manifest.group, manifest.kind) in self.ruled
 
     def lies_in_a_namespace(self, manifest: Manifest) -> bool:
-        """Say whether an object that names no namespace is taken to lie in one."""
+        """Return whether an object that names no namespace is taken to lie in one."""
         kind = manifest.group, manifest.kind
         if kind in NAMESPACED_KINDS:
             return True

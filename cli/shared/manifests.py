@@ -31,7 +31,7 @@ def _read(file: Path | str) -> Iterator[Manifest]:
 
 
 def unreadable(file: str, error: InvalidObjectError) -> Result:
-    """Give the result of what is no object: for people and programs, where it stands."""
+    """Return the result of what is no object: for people and programs, where it stands."""
     place = error.what.removeprefix(file)
     why = f"{error.field}: {error.problem}" if error.field else error.problem
     remedy = "Mend the file: nothing in it from there on was judged."

@@ -29,7 +29,10 @@ class _Kept(BaseModel):
 
 
 async def read_modes(objects: Objects, settings: Settings) -> tuple[Modes, list[str]]:
-    """Give which mode holds where; and, where only `settings` say it, a note of why that is so."""
+    """Return which mode holds where.
+
+    And, where only `settings` say it, a note of why that is so.
+    """
     path = f"/api/v1/namespaces/{settings.namespace}/configmaps/{_CONFIG}"
     try:
         found = await objects.get(path)

@@ -22,7 +22,7 @@ _NAMESPACE = ("", "Namespace")
 def prepare(
     manifest: Manifest, terms: ReviewTerms, files: ManifestFacts
 ) -> tuple[Reviewed, Request | Unjudged]:
-    """Give the object's element, and the request that would create it, or why none is judged."""
+    """Return the object's element, and the request that would create it, or why none is judged."""
     element = _describe(manifest, terms, files)
     subject = _subject(manifest, element, terms, files)
     if isinstance(subject, Unjudged):
@@ -64,7 +64,7 @@ def _text(metadata: dict[str, Any], field: str) -> str:
 def _subject(
     manifest: Manifest, element: Reviewed, terms: ReviewTerms, files: ManifestFacts
 ) -> Subject | Unjudged:
-    """Give whose right counts, or why the object is not judged.
+    """Return whose right counts, or why the object is not judged.
 
     A profile answers for itself whoever asks, so with one nobody changes a Namespace. Of other
     objects than Pods and workloads nobody knows who submits them, unless it is said.
@@ -86,6 +86,6 @@ def _subject(
 
 
 def kind_of(manifest: Manifest) -> Kind:
-    """Give a manifest's group, version and kind."""
+    """Return a manifest's group, version and kind."""
     version = manifest.api_version.rpartition("/")[2]
     return Kind(manifest.kind, version, manifest.group)

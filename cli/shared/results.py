@@ -101,7 +101,7 @@ class Result:
 
 
 def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
-    """Give the result with what was decided of its object."""
+    """Return the result with what was decided of its object."""
     element = msgspec.structs.replace(
         reviewed,
         verdict=decision.verdict,
@@ -116,7 +116,7 @@ def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
 
 
 def findings_of(decision: Decision) -> list[Finding]:
-    """Give what was found; of an error, why nobody could judge."""
+    """Return what was found; of an error, why nobody could judge."""
     if decision.verdict is not Verdict.ERROR:
         return decision.findings
     rule = f"error/{decision.error_kind}"
@@ -125,12 +125,12 @@ def findings_of(decision: Decision) -> list[Finding]:
 
 
 def describe_fill(fill: Fill) -> str:
-    """Give a field that would be filled in, as a line for people."""
+    """Return a field that would be filled in, as a line for people."""
     return f"  {fill.path}: {msgspec.json.encode(fill.value).decode()}"
 
 
 def verdict_word(result: Result, verdict: Verdict) -> Text:
-    """Give a result's verdict as people read it, in its colour."""
+    """Return a result's verdict as people read it, in its colour."""
     if result.unjudged:
         return Text(SKIPPED, style="dim")
     return Text(WORDS[verdict], style=COLOURS[verdict])

@@ -22,7 +22,7 @@ _SYNTAX: Final = re.compile(r"(?<=\])(?=\()|(?<=\{)(?=\d)")
 
 
 def weight(severity: str) -> Json:
-    """Give what a rule's severity is to code scanning."""
+    """Return what a rule's severity is to code scanning."""
     score = _SCORES.get(severity, _SCORES["medium"])
     return {
         "defaultConfiguration": {"level": _LEVELS.get(severity, "warning")},
@@ -31,5 +31,5 @@ def weight(severity: str) -> Json:
 
 
 def plain(text: str) -> str:
-    """Give a message that holds no links or placeholders."""
+    """Return a message that holds no links or placeholders."""
     return _SYNTAX.sub(" ", text)

@@ -38,7 +38,7 @@ def make_terms(
 
 
 def _person(user: str, groups: tuple[str, ...]) -> Subject:
-    """Give the user as kube-apiserver impersonates one (apiserver, filters/impersonation.go).
+    """Return the user as kube-apiserver impersonates one (apiserver, filters/impersonation.go).
 
     A service account is in its own groups unless others are given.
     """
@@ -54,7 +54,7 @@ def _person(user: str, groups: tuple[str, ...]) -> Subject:
 
 
 def account_of_pod(pod: Mapping[str, Any], namespace: str) -> Subject:
-    """Give the service account that a Pod's manifest names.
+    """Return the service account that a Pod's manifest names.
 
     Of a manifest that is broken, any: the judge reads it whole, and says what is wrong.
     """

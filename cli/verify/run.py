@@ -33,7 +33,7 @@ MARKS: Final = {"metadata": {"labels": {names.MODE_LABEL: "verify"}}}
 
 
 def deployment(namespace: str) -> dict[str, Any]:
-    """Give one that needs nothing: whoever may run anything may run it."""
+    """Return one that needs nothing: whoever may run anything may run it."""
     container = {
         "name": "verify",
         "image": _IMAGE,
@@ -69,7 +69,10 @@ def deployment(namespace: str) -> dict[str, Any]:
 
 
 def pod(namespace: str) -> dict[str, Any]:
-    """Give one that nobody may run: it asks its runtime for the node's network (rules/runtime)."""
+    """Return one that nobody may run.
+
+    It asks its runtime for the node's network (rules/runtime).
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -152,7 +155,7 @@ async def _namespace(connection: Connection, namespace: str) -> Namespace:
 
 
 async def _registered(connection: Connection) -> Step:
-    """Say whether kube-apiserver asks the gate at all, and trusts it."""
+    """Return whether kube-apiserver asks the gate at all, and trusts it."""
     name = "registered"
     for kind in _KINDS:
         try:
@@ -173,7 +176,7 @@ async def _registered(connection: Connection) -> Step:
 
 
 def _trouble(kind: str, webhook: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Give what is wrong with a webhook's registration, and what to do."""
+    """Return what is wrong with a webhook's registration, and what to do."""
     if not webhook["clientConfig"].get("caBundle"):
         return (
             f"{webhook['name']}: kube-apiserver was not given the gate's CA",
@@ -210,7 +213,7 @@ async def _guarded(connection: Connection, namespace: str) -> Step:
 async def _dry_run(
     connection: Connection, method: str, path: str, body: object
 ) -> tuple[int, dict[str, Any]]:
-    """Give the failure's HTTP status and text as `message`; 0 and the object where it is taken.
+    """Return the failure's HTTP status and text as `message`; 0 and the object where it is taken.
 
     Raises:
         ClusterError: kube-apiserver gave no answer.
@@ -245,7 +248,7 @@ async def _may_exempt(connection: Connection, namespace: str) -> bool:
 
 
 def exit_code(verified: Verified) -> int:
-    """Give the exit code: whether something is broken, or else not known."""
+    """Return the exit code: whether something is broken, or else not known."""
     found = {step.standing for step in verified.steps}
     if StepOutcome.BROKEN in found:
         return exits.REFUSED

@@ -27,7 +27,7 @@ class Accesses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_accesses(kubeconfig: Path | None, namespace: str, store: str | None) -> Accesses:
-    """Give what control last read, of all stores or of one.
+    """Return what control last read, of all stores or of one.
 
     Raises:
         SettingsError: nothing was read of this store.
@@ -51,7 +51,7 @@ async def find_accesses(kubeconfig: Path | None, namespace: str, store: str | No
 
 
 def exit_code(found: Accesses) -> int:
-    """Give the exit code: 1 where something differs, 2 where not all could be read."""
+    """Return the exit code: 1 where something differs, 2 where not all could be read."""
     if any(one.gaps for one in found.stores):
         return exits.NOT_JUDGED
     return exits.REFUSED if any(one.differing for one in found.stores) else exits.ADMITTED

@@ -131,7 +131,7 @@ class BundleActivation:
         await self._tell(leadership, head, (NORMAL, "BundleActivated", message), "")
 
     async def _announced(self, leadership: Leadership) -> Mapping[str, GateAnnouncement]:
-        """Give what gates say that are there, by name."""
+        """Return what gates say that are there, by name."""
         said = await self._store.gates()
         if said is None:
             leadership.require()

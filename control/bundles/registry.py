@@ -223,7 +223,7 @@ class RegistryImport:
 
 
 def _is(revision: str, head: BundleHead, stored: PublishedBundle) -> bool:
-    """Say whether it is what is published under this revision.
+    """Return whether it is what is published under this revision.
 
     A bundle has the same revision whoever signed it: the file is what counts.
     """

@@ -103,7 +103,7 @@ class Certificates:
     def _writes(
         self, leadership: Leadership, found: StoredCertificates, planned: RotationState
     ) -> Iterator[Awaitable[object]]:
-        """Give what is to be written once the CAs are: each for itself, whatever fails."""
+        """Yield what is to be written once the CAs are: each for itself, whatever fails."""
         for name, leaf in planned.leaves.items():
             if leaf != found.state.leaves.get(name):
                 content = write_leaf(leaf)

@@ -97,7 +97,7 @@ def _read_key(raw: msgspec.Raw) -> PublicKey | None:
 
 
 def write_keys(keys: LedgerKeys) -> dict[str, bytes]:
-    """Give the keys as they lie in the Secret."""
+    """Return the keys as they lie in the Secret."""
     public = [
         msgspec.Raw(
             msgspec.json.encode(_StoredKey(each.id, each.raw, each.since, each.until)),

@@ -171,7 +171,7 @@ _WHY: Final = {
 def certificate_changes(
     before: RotationState, after: RotationState, now: dt.datetime
 ) -> Iterator[CertificateChange]:
-    """Give what is new in one state against another."""
+    """Yield what is new in one state against another."""
     known = {each.certificate for each in before.authorities}
     for each in after.authorities:
         if each.certificate not in known:

@@ -48,7 +48,7 @@ GATE: Final = "sallyport-gate-tls"
 
 
 def wanted_leaves(namespace: str, cluster: str) -> dict[str, LeafNames]:
-    """Give the Secrets with pairs, and whom each names."""
+    """Return the Secrets with pairs, and whom each names."""
     return {
         GATE: LeafNames(Purpose.SERVER, _hosts("sallyport-gate", namespace)),
         "sallyport-auditor-tls": LeafNames(Purpose.SERVER, _hosts("sallyport-auditor", namespace)),
@@ -62,7 +62,7 @@ def wanted_leaves(namespace: str, cluster: str) -> dict[str, LeafNames]:
 
 
 def _hosts(service: str, namespace: str) -> tuple[str, ...]:
-    """Give a Service's names, and `localhost` for `kubectl port-forward`.
+    """Return a Service's names, and `localhost` for `kubectl port-forward`.
 
     kube-apiserver asks for `service.namespace.svc`.
     """
@@ -80,7 +80,7 @@ class StoredCertificates:
     """By path; those that exist."""
 
     def seen(self, *, foreign: bool = False) -> SeenCertificates:
-        """Give it by the names that people know; `foreign`: somebody else makes them."""
+        """Return it by the names that people know; `foreign`: somebody else makes them."""
         leaves = {name: self.state.leaves.get(name) for name in self.secrets if name != AUTHORITIES}
         bundles = {
             f"{path.removeprefix(_ADMISSION + '/')} {webhook.get('name', '?')}": bundle_of(webhook)
@@ -142,7 +142,7 @@ def read_record(content: bytes) -> tuple[Authority, ...]:
 
 
 def write_record(authorities: tuple[Authority, ...]) -> bytes:
-    """Give the record of the CAs as it is stored."""
+    """Return the record of the CAs as it is stored."""
     stored = [
         _StoredAuthority(
             each.certificate.decode(),
@@ -164,17 +164,17 @@ def read_leaf(secret: Secret) -> Leaf:
 
 
 def write_leaf(leaf: Leaf) -> dict[str, bytes]:
-    """Give a pair and its bundle as they lie in a Secret."""
+    """Return a pair and its bundle as they lie in a Secret."""
     return {"tls.crt": leaf.pair.certificate, "tls.key": leaf.pair.key, "ca.crt": leaf.bundle}
 
 
 def webhooks_of(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give the webhooks of a configuration."""
+    """Return the webhooks of a configuration."""
     return configuration.get("webhooks") or []
 
 
 def bundle_of(webhook: Mapping[str, Any]) -> bytes:
-    """Give a webhook's CA bundle; empty where there is none, or it cannot be read."""
+    """Return a webhook's CA bundle; empty where there is none, or it cannot be read."""
     try:
         return base64.b64decode(webhook["clientConfig"].get("caBundle") or "")
     except (binascii.Error, ValueError):

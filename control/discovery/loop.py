@@ -226,7 +226,7 @@ class Discovery:
 
 
 def event_of(found: WorkloadKind, now: dt.datetime) -> dict[str, Any]:
-    """Give the Event (core v1) that says that a kind is covered from now on."""
+    """Return the Event (core v1) that says that a kind is covered from now on."""
     where = f"at {', '.join(found.paths[:_SHOWN])}" if found.paths else "that its schema hides"
     more = f" and {len(found.paths) - _SHOWN} more" if len(found.paths) > _SHOWN else ""
     message = (

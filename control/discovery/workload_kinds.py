@@ -33,7 +33,7 @@ class WorkloadKind:
     """Where its templates lie, in any version; empty where its schema hides them."""
 
     def rule(self) -> dict[str, Any]:
-        """Give the webhook rule for it. Its subresources make no Pods of another kind."""
+        """Return the webhook rule for it. Its subresources make no Pods of another kind."""
         return {
             "apiGroups": [self.group],
             "apiVersions": list(self.versions),
@@ -56,7 +56,7 @@ class DiscoveryChoices:
 def find_workload_kind(
     definition: Mapping[str, Any], wanted: DiscoveryChoices
 ) -> WorkloadKind | None:
-    """Give the kind of a definition if its objects carry Pods, and the table does not list it.
+    """Return the kind of a definition if its objects carry Pods, and the table does not list it.
 
     Raises:
         InvalidObjectError: it has not the shape of a definition.
@@ -92,7 +92,7 @@ class Registration:
     def body(
         self, uid: str, shipped: Mapping[str, Any] | None, kinds: Iterable[WorkloadKind]
     ) -> dict[str, Any]:
-        """Give what is applied: one webhook; none where the chart's `shipped` one is not there.
+        """Return what is applied: one webhook; none where the chart's `shipped` one is not there.
 
         With its UID, so that a registration that was taken away is not made again.
         """
@@ -139,13 +139,13 @@ REGISTRATIONS: Final = (
 
 
 def webhook_of(configuration: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
-    """Give the webhook of a name; None where there is none."""
+    """Return the webhook of a name; None where there is none."""
     webhooks = (configuration or {}).get("webhooks") or []
     return next((each for each in webhooks if each.get("name") == name), None)
 
 
 def is_current(live: Mapping[str, Any], body: Mapping[str, Any], webhook: str) -> bool:
-    """Say whether a registration has what `body` sets; what others add is theirs."""
+    """Return whether a registration has what `body` sets; what others add is theirs."""
     annotations = live["metadata"].get("annotations") or {}
     if not body["metadata"]["annotations"].items() <= annotations.items():
         return False
@@ -156,7 +156,7 @@ def is_current(live: Mapping[str, Any], body: Mapping[str, Any], webhook: str) -
 
 
 def covered_resources(live: Mapping[str, Any], webhook: str) -> set[tuple[str, str]]:
-    """Give group and resource of what a registration covers already."""
+    """Return group and resource of what a registration covers already."""
     found = webhook_of(live, webhook) or {}
     return {
         (group, resource)
@@ -167,5 +167,5 @@ def covered_resources(live: Mapping[str, Any], webhook: str) -> set[tuple[str, s
 
 
 def foreign_webhooks(live: Mapping[str, Any], webhook: str) -> Collection[str]:
-    """Give the names of webhooks in a registration that are not its own."""
+    """Return the names of webhooks in a registration that are not its own."""
     return [each["name"] for each in live.get("webhooks") or [] if each["name"] != webhook]

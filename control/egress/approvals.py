@@ -45,7 +45,7 @@ class Approvals:
         return "; ".join(self.measured(what, tags).reasons)
 
     def measured(self, what: Broad, tags: TagSource) -> Breadth:
-        """Give how much an object reaches by itself."""
+        """Return how much an object reaches by itself."""
         uid, digest = what.meta.uid, what.approvable.digest
         known = self._breadths.get(uid)
         if known is None or known[0] != digest or known[1] is not tags:
@@ -54,7 +54,7 @@ class Approvals:
         return known[2]
 
     def consents(self, what: Broad) -> Sequence[Consent]:
-        """Give the approvals of an object.
+        """Return the approvals of an object.
 
         Raises:
             NotSyncedError: they have not been loaded.
@@ -99,5 +99,5 @@ class Approvals:
 
 
 def _still(approval: Approval, now: float) -> bool:
-    """Say whether an older answer may count: not beyond the end of an approval."""
+    """Return whether an older answer may count: not beyond the end of an approval."""
     return approval.until is None or now < approval.until

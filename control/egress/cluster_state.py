@@ -41,7 +41,7 @@ class EgressState:
     `namespace/name`."""
 
     def enrolled(self, namespace: str) -> bool:
-        """Say whether a namespace is there, and enrolled."""
+        """Return whether a namespace is there, and enrolled."""
         place = self.places.get(namespace)
         return place is not None and self.enrols(place.namespace)
 
@@ -51,7 +51,7 @@ class EgressState:
         return {*enrolled, *self.intents, *self.policies}
 
     def uids(self) -> frozenset[str]:
-        """Give the UIDs of all allowlists and sets."""
+        """Return the UIDs of all allowlists and sets."""
         intents = (each.uid for some in self.intents.values() for each in some.values())
         return frozenset((*intents, *(each.meta.uid for each in self.sets.values())))
 
@@ -91,7 +91,7 @@ class EgressState:
         return frozenset(self._referring.get((kind, name), ()))
 
     def referred(self) -> References:
-        """Give all that somebody depends on."""
+        """Return all that somebody depends on."""
         if self._referred is None:
             self._referred = self._all_referred()
         return self._referred
@@ -108,15 +108,15 @@ class EgressState:
         )
 
     def referred_names(self) -> frozenset[str]:
-        """Give the DNS names that somebody depends on."""
+        """Return the DNS names that somebody depends on."""
         return self.referred().names
 
     def intents_of(self, namespace: str) -> dict[str, Intent]:
-        """Give the allowlists of a namespace by name, as they are now."""
+        """Return the allowlists of a namespace by name, as they are now."""
         return dict(self.intents.get(namespace, {}))
 
     def opened(self, namespace: str) -> frozenset[str]:
-        """Give the allowlists of a namespace that policies of ours say."""
+        """Return the allowlists of a namespace that policies of ours say."""
         return frozenset(
             each.allowlist for each in self.policies.get(namespace, {}).values() if each.ours
         )
@@ -222,12 +222,12 @@ class EgressState:
 
 
 def _bare(intent: Intent) -> Intent:
-    """Give an allowlist without what changes by every write."""
+    """Return an allowlist without what changes by every write."""
     return msgspec.structs.replace(intent, version="")
 
 
 def _older(now: LivePolicy, known: LivePolicy | None) -> bool:
-    """Say whether what a watch brings was overtaken by a write."""
+    """Return whether what a watch brings was overtaken by a write."""
     if known is None or not (now.version.isdecimal() and known.version.isdecimal()):
         return False
     return int(now.version) < int(known.version)

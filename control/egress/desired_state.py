@@ -79,7 +79,7 @@ class DesiredStates:
         )
 
     def floor(self, namespace: str) -> tuple[Json, ...]:
-        """Give what an enrolled namespace has from its first moment."""
+        """Return what an enrolled namespace has from its first moment."""
         return self.render(CompiledAllowlists(namespace)).objects
 
     def forget(self, namespace: str) -> DesiredState:

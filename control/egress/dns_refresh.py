@@ -27,7 +27,7 @@ class NameServers(Protocol):
     """Name servers."""
 
     async def ask(self, name: str) -> Sequence[Reply]:
-        """Give what each of them says of a name; whatever they do, nothing is raised."""
+        """Return what each of them says of a name; whatever they do, nothing is raised."""
 
 
 class DnsRefresh:
@@ -125,7 +125,7 @@ def _addresses(learnt: LearntName) -> tuple[object, ...]:
 
 
 def _told(learnt: LearntName | None) -> object:
-    """Give what of a name changes policies, or what is told of them."""
+    """Return what of a name changes policies, or what is told of them."""
     if learnt is None:
         return None
     return _addresses(learnt), learnt.problems, learnt.capped is None, learnt.asked is None

@@ -32,7 +32,7 @@ class DnsStore:
         self._stored: dict[int, bytes] = {}
 
     async def load(self) -> dict[str, LearntName]:
-        """Give what was stored; what is broken is told, and left out.
+        """Return what was stored; what is broken is told, and left out.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -90,5 +90,5 @@ class DnsStore:
 
 
 def _power(count: int) -> int:
-    """Give the power of two that is not below."""
+    """Return the power of two that is not below."""
     return 1 << (count - 1).bit_length()

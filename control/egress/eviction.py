@@ -19,7 +19,7 @@ _SHOWN: Final = 5
 
 
 def is_due(intent: Intent, now: float) -> bool:
-    """Say whether Pods are to be evicted: once, of an allowlist that has opened something."""
+    """Return whether Pods are to be evicted: once, of an allowlist that has opened something."""
     allowlist = intent.allowlist
     if allowlist is None or allowlist.spec.when_expired != "Evict" or now < allowlist.expires:
         return False

@@ -76,7 +76,7 @@ def find_obstructing_policies(
 
 
 def is_of_egress_alone(policy: LivePolicy) -> bool:
-    """Say whether nothing of ingress goes with a policy: without it, more would come in."""
+    """Return whether nothing of ingress goes with a policy: without it, more would come in."""
     types = msgspec.json.decode(policy.spec).get("policyTypes") if policy.spec else None
     return types == ["Egress"]
 
@@ -84,7 +84,7 @@ def is_of_egress_alone(policy: LivePolicy) -> bool:
 def foreign_policy_event(
     policy: LivePolicy, more: str, now: float, *, deleted: bool = False
 ) -> dict[str, Any]:
-    """Give the Event about a policy that opens more."""
+    """Return the Event about a policy that opens more."""
     involved = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": policy.kind,

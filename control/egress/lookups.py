@@ -57,7 +57,7 @@ class CachedAnswers(Generic[K, V]):
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def get(self, key: K) -> V | None:
-        """Give the last answer; None where there is none."""
+        """Return the last answer; None where there is none."""
         found = self._answers.get(key)
         return found.value if found else None
 
@@ -142,12 +142,12 @@ class EgressLookups:
         return next(filter(None, found), "")
 
     def known_services(self, references: References) -> Mapping[ServiceKey, KnownService]:
-        """Give the Services that there are."""
+        """Return the Services that there are."""
         found = ((key, self.services.get(key)) for key in references.services)
         return {key: each for key, each in found if each is not None}
 
     def usable(self, references: References) -> frozenset[Right]:
-        """Give the rights that there are."""
+        """Return the rights that there are."""
         return frozenset(each for each in references.rights if self.rights.get(each))
 
     def notes(self, references: References) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ class Egress:
         return outcome
 
     def _known(self) -> EgressFacts:
-        """Give what is known now; what is derived of service tags stays with the same file."""
+        """Return what is known now; what is derived of service tags stays with the same file."""
         if self.known.tags is not self.tags.source:
             self.known = replace(self.known, tags=self.tags.source, _tag_blocks={})
         return replace(self.known, now=self.clock(), sets=self.state.sets, names=self.naming.source)

@@ -75,7 +75,7 @@ def plan_of(wanted: Sequence[Json], live: Collection[LivePolicy]) -> Plan:
 
 
 def key_of(policy: Mapping[str, Any]) -> Key:
-    """Give the kind and name of a policy."""
+    """Return the kind and name of a policy."""
     return policy["kind"], policy["metadata"]["name"]
 
 

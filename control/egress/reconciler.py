@@ -297,7 +297,7 @@ class Reconciler:
 
 
 def _said_by(policy: Json) -> str:
-    """Give the allowlist that a policy says; empty where it says none."""
+    """Return the allowlist that a policy says; empty where it says none."""
     annotations = policy["metadata"].get("annotations") or {}
     return str(annotations.get(names.ALLOWLIST_ANNOTATION, ""))
 

@@ -48,7 +48,7 @@ class AllowlistSituation:
 
 
 def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> IntentStatus:
-    """Give the status; the one that it has, where nothing of it has changed."""
+    """Return the status; the one that it has, where nothing of it has changed."""
     conditions = (
         _ready(intent, situation),
         _approved(situation),
@@ -67,7 +67,7 @@ def _ready(intent: Intent, situation: AllowlistSituation) -> Condition:
 
 
 def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
-    """Give the reason why not all of it is open, and what to tell; nothing where all is."""
+    """Return the reason why not all of it is open, and what to tell; nothing where all is."""
     closing = [each for each in situation.problems if each.closes]
     whole = next((each.reason for each in closing if each.reason in _WHOLE), "")
     part = "PartlyOpen" if situation.openings else "Closed"
@@ -152,7 +152,7 @@ def status_changes(before: IntentStatus, after: IntentStatus) -> Iterator[tuple[
 
 
 def allowlist_event(intent: Intent, what: tuple[str, str, str], now: float) -> dict[str, Any]:
-    """Give the Event (core v1) of a change; the same one has the same name, and is kept once."""
+    """Return the Event (core v1) of a change; the same one has the same name, and is kept once."""
     kind, reason, message = what
     involved = {
         "apiVersion": names.API_VERSION,
@@ -165,7 +165,7 @@ def allowlist_event(intent: Intent, what: tuple[str, str, str], now: float) -> d
 
 
 def build_event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> dict[str, Any]:
-    """Give an Event about an object; Kubernetes keeps it for an hour, and the same only once."""
+    """Return an Event about an object; Kubernetes keeps it for an hour, and the same only once."""
     kind, reason, message = what
     digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]
     metadata = {
@@ -176,7 +176,7 @@ def build_event(involved: dict[str, Any], what: tuple[str, str, str], now: float
 
 
 def openings_of(meaning: CompiledAllowlists) -> dict[str, tuple[Opening, ...]]:
-    """Give the openings of each allowlist."""
+    """Return the openings of each allowlist."""
     found: dict[str, list[Opening]] = {}
     for each in meaning.openings:
         found.setdefault(each.allowlist, []).append(each)

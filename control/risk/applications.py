@@ -40,7 +40,7 @@ class ApplicationsInUse:
     _resumed: bool = field(default=False, init=False)
 
     def __call__(self) -> frozenset[str]:
-        """Give all that are in use now; while accounts are not known, what was known before."""
+        """Return all that are in use now; while accounts are not known, what was known before."""
         try:
             of_accounts = self.of_accounts()
         except NotSyncedError:

@@ -38,7 +38,7 @@ class BehaviourSource(Protocol):
     """Asks who does something unusual (`audit.clients.behaviour.BehaviourClient`)."""
 
     async def ask(self, cursor: str) -> BehaviourAnswer:
-        """Give what changed since a cursor.
+        """Return what changed since a cursor.
 
         Raises:
             LedgerError: there is no answer.
@@ -155,7 +155,7 @@ def take(unusual: dict[bytes, dict[Behaviour, int]], answer: BehaviourAnswer, no
 
 
 def acting_of(until: Mapping[Behaviour, int]) -> BehaviourEntry:
-    """Give what the snapshot says of an identity.
+    """Return what the snapshot says of an identity.
 
     A snapshot has one end for all of it: the last. Each is taken out at its own end while there is
     somebody to do it; where there is not, it stays a little longer.

@@ -76,7 +76,7 @@ class RiskTables:
 
 
 def sound_table(found: dict[str, Any] | None) -> str:
-    """Give the table of a ConfigMap, without its comments; empty where there is no ConfigMap.
+    """Return the table of a ConfigMap, without its comments; empty where there is no ConfigMap.
 
     Raises:
         InvalidObjectError: it is broken; the message names the field and the fix.

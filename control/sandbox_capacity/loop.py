@@ -194,7 +194,7 @@ class SandboxCapacity:
 
 
 def is_current(live: Mapping[str, str], found: Mapping[str, Capacity]) -> bool:
-    """Say whether nothing but the time has changed, and not for long."""
+    """Return whether nothing but the time has changed, and not for long."""
     if live.keys() != found.keys():
         return False
     for name, wanted in found.items():
@@ -209,7 +209,7 @@ def is_current(live: Mapping[str, str], found: Mapping[str, Capacity]) -> bool:
 
 
 def build_config_map(namespace: str, found: Mapping[str, Capacity]) -> dict[str, Any]:
-    """Give the ConfigMap: a summary for each RuntimeClass, by its name."""
+    """Return the ConfigMap: a summary for each RuntimeClass, by its name."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

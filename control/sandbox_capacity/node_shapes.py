@@ -26,7 +26,7 @@ _Point = tuple[int, ...]
 
 
 def merge_shapes(shapes: Iterable[NodeShape], most: int) -> tuple[NodeShape, ...]:
-    """Give at most so many shapes, in a fixed order, in which as many Pods fit or more."""
+    """Return at most so many shapes, in a fixed order, in which as many Pods fit or more."""
     shapes = list(shapes)
     if len({shape.taints for shape in shapes}) > most:
         shapes = [_with(shape, taints=()) for shape in shapes]
@@ -45,7 +45,7 @@ class _Group:
     """Different ones, and how many there are of each."""
 
     def widest(self, scale: Sequence[int]) -> tuple[float, int]:
-        """Give how far they lie apart, times how many they are, and in which place of a point."""
+        """Return how far they lie apart, times how many they are, and in which place of a point."""
         columns = zip(*(point for point, _ in self.nodes), strict=True)
         spans = [(max(each) - min(each)) / most for each, most in zip(columns, scale, strict=True)]
         at = max(range(len(spans)), key=spans.__getitem__, default=0)

@@ -41,7 +41,7 @@ class Cursor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def encode_cursor(cursor: Cursor) -> dict[str, Any]:
-    """Give the ConfigMap's content: what people may read, and what is read back. Pure."""
+    """Return the ConfigMap's content: what people may read, and what is read back. Pure."""
     packed = zlib.compress(msgspec.json.encode(cursor), 6)
     return {
         "data": {"about": "How far Sallyport's sweep has come; delete it and one begins anew."}
@@ -123,7 +123,7 @@ class CursorStore:
         self._version: str | None = None
 
     async def load(self) -> tuple[Cursor, str]:
-        """Give what is stored, and what is wrong with it: then the cursor knows of no sweep.
+        """Return what is stored, and what is wrong with it: then the cursor knows of no sweep.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.

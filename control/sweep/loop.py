@@ -38,7 +38,7 @@ _BATCH: Final = 16
 
 
 def pause_s(pods: int, wall_s: float, cpu_s: float, settings: SweepSettings) -> float:
-    """Give how long to rest after `pods` Pods that took so many seconds. Pure."""
+    """Return how long to rest after `pods` Pods that took so many seconds. Pure."""
     due = max(pods / settings.pods_per_second, cpu_s / settings.core_share)
     return max(0.0, due - wall_s)
 
@@ -109,7 +109,7 @@ _log = structlog.get_logger(__name__)
 
 
 def begin(parts: SweepParts) -> Progress:
-    """Give the beginning of a new sweep."""
+    """Return the beginning of a new sweep."""
     progress = Progress(sweep=parts.new_id(int(parts.now() * 1000)))
     _log.info("a sweep begins", sweep=progress.sweep)
     return progress
@@ -151,7 +151,7 @@ class SweepRun:
         await self._end()
 
     async def _page(self, token: str) -> Page | None:
-        """Give the next page; None where `progress` says now how to go on instead."""
+        """Return the next page; None where `progress` says now how to go on instead."""
         try:
             return await self._parts.objects.page(PATH, self._parts.settings.page_size, token)
         except ClusterError as error:
@@ -276,7 +276,7 @@ class SweepRun:
 
 
 def _lacks_sandbox(decision: Decision, pod: ListedPod) -> bool:
-    """Say whether a Pod runs outside the sandbox that it would get if it came now."""
+    """Return whether a Pod runs outside the sandbox that it would get if it came now."""
     isolation = decision.isolation
     if isolation is None or decision.mode != Mode.ENFORCE.value:
         return False
@@ -285,7 +285,7 @@ def _lacks_sandbox(decision: Decision, pod: ListedPod) -> bool:
 
 
 def _revisions(decision: Decision, known: Revisions) -> Revisions:
-    """Give the revisions that a decision names; an error may name none of the profiles."""
+    """Return the revisions that a decision names; an error may name none of the profiles."""
     return Revisions(
         policy=decision.policy_revision or known.policy,
         profiles=decision.profiles_revision or known.profiles,
@@ -332,7 +332,7 @@ class Sweep:
         return self.parts.now() >= due or self._is_ahead(last)
 
     def _is_ahead(self, sweep: str) -> bool:
-        """Say whether a sweep began later than the next one would: by a clock that was wrong."""
+        """Return whether a sweep began later than the next one would: by a clock that was wrong."""
         ahead = uuid7_unix_ms(sweep) / 1000 > self.parts.now() + self.parts.settings.interval_s
         if ahead:
             _log.error("the sweep begins anew: the one on record is of the future", sweep=sweep)

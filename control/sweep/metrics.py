@@ -110,5 +110,5 @@ class SweepMetrics:
         self._reports.labels(result).inc()
 
     def reports_unavailable(self, *, unavailable: bool) -> None:
-        """Say whether reports have nowhere to go."""
+        """Return whether reports have nowhere to go."""
         self._unavailable.set(float(unavailable))

@@ -144,7 +144,7 @@ def leave(progress: Progress) -> tuple[Progress, NamespaceTally | None]:
 
 
 def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDocument:
-    """Give the document of a sweep that ended at `finished_s`, seconds since the epoch."""
+    """Return the document of a sweep that ended at `finished_s`, seconds since the epoch."""
     finished = dt.datetime.fromtimestamp(finished_s, dt.UTC)
     return SweepDocument(
         format=FORMAT,
@@ -164,12 +164,12 @@ def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDoc
 
 
 def sorted_counts(counts: dict[Verdict, int]) -> list[tuple[Verdict, int]]:
-    """Give counts in the order of the verdicts' definition."""
+    """Return counts in the order of the verdicts' definition."""
     return [(verdict, counts[verdict]) for verdict in Verdict if verdict in counts]
 
 
 def decision_id(sweep: str, object_uid: str) -> str:
-    """Give the id of a sweep's decision on an object: the same each time it is judged in it.
+    """Return the id of a sweep's decision on an object: the same each time it is judged in it.
 
     Its time is the sweep's beginning, its random bits come from SHA-256.
     """

@@ -28,7 +28,7 @@ class ReportWriter:
         self._said = False
 
     async def available(self) -> bool:
-        """Say whether the cluster has OpenReports' CRDs. That it lacks them is logged once.
+        """Return whether the cluster has OpenReports' CRDs. That it lacks them is logged once.
 
         Raises:
             ClusterError: kube-apiserver does not answer.

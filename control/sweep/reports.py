@@ -34,7 +34,7 @@ _CATEGORY: Final = "Pods that run"
 
 
 def report_path(namespace: str) -> str:
-    """Give the path of a namespace's Report."""
+    """Return the path of a namespace's Report."""
     return f"{API_PATH}/namespaces/{namespace}/reports/{NAME}"
 
 
@@ -42,7 +42,7 @@ CLUSTER_REPORT_PATH: Final = f"{API_PATH}/clusterreports/{NAME}"
 
 
 def report_of(tally: NamespaceTally, sweep: str) -> dict[str, Any]:
-    """Give the Report of a namespace: its worst Pods, and how many more there are."""
+    """Return the Report of a namespace: its worst Pods, and how many more there are."""
     worst, more = tally.worst, Counter(tally.more)
     omitted = tally.omitted
     if omitted:
@@ -69,7 +69,7 @@ def report_of(tally: NamespaceTally, sweep: str) -> dict[str, Any]:
 
 
 def cluster_report_of(progress: Progress, document: SweepDocument) -> dict[str, Any]:
-    """Give the ClusterReport of a finished sweep: the totals."""
+    """Return the ClusterReport of a finished sweep: the totals."""
     said = "All that runs was judged." if progress.objects else "No Pod runs that is judged."
     if not progress.consistent:
         said += " The cluster changed while it was listed: Pods may be missing."
@@ -106,7 +106,7 @@ def cluster_report_of(progress: Progress, document: SweepDocument) -> dict[str, 
 
 
 def is_outdated(report: dict[str, Any], sweep: str, manager: str) -> bool:
-    """Say whether a Report is ours (by name, label and field manager) and of another sweep."""
+    """Return whether a Report is ours (by name, label and field manager) and of another sweep."""
     metadata = report.get("metadata", {})
     managers = [entry.get("manager") for entry in metadata.get("managedFields", [])]
     return (

@@ -46,7 +46,7 @@ class PodResult(msgspec.Struct, frozen=True):
 
 
 def result_of(pod: ListedPod, decision: Decision, severity_of: Callable[[str], str]) -> PodResult:
-    """Give what is kept of a decision; `severity_of` knows the severity of a rule. Pure."""
+    """Return what is kept of a decision; `severity_of` knows the severity of a rule. Pure."""
     if decision.verdict is Verdict.ERROR:
         rule, severity, message = f"error/{decision.error_kind}", "high", _error(decision)
     else:
@@ -67,7 +67,7 @@ def result_of(pod: ListedPod, decision: Decision, severity_of: Callable[[str], s
 
 
 def cut(text: str, most: int) -> str:
-    """Give `text`, cut so that it takes at most `most` bytes as JSON."""
+    """Return `text`, cut so that it takes at most `most` bytes as JSON."""
     if len(text) * 6 <= most or len(msgspec.json.encode(text)) <= most:
         return text
     kept = text[:most]

@@ -23,7 +23,7 @@ EVER: Final = 0.0
 
 
 def gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str) -> LogGap:  # noqa: PLR0913, PLR0917
-    """Give the gap of a log (`pods`, `identities`, `changes`); times in Unix seconds."""
+    """Return the gap of a log (`pods`, `identities`, `changes`); times in Unix seconds."""
     begin_ms, end_ms = round(begin * 1000), round(end * 1000)
     return LogGap(
         format=FORMAT,
@@ -88,7 +88,7 @@ class CheckpointProgress:
             self._waiting.append(SpoolMark(now, version))
 
     def due(self, kept_until: Callable[[], float], now: float) -> SpoolMark | None:
-        """Give what is to be stored now; None where it is too early, or nothing is kept yet."""
+        """Return what is to be stored now; None where it is too early, or nothing is kept yet."""
         if now < self._due_at:
             return None
         mark, kept = None, kept_until()
@@ -109,7 +109,7 @@ class CheckpointStore:
         self._path = f"/api/v1/namespaces/{namespace}/configmaps/{NAME}"
 
     async def load(self) -> Checkpoint | None:
-        """Give what is stored; None where nothing is, or it is broken or another cluster's.
+        """Return what is stored; None where nothing is, or it is broken or another cluster's.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.

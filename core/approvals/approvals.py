@@ -132,12 +132,12 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
 
 
 def profile_uid(uid: str | None) -> str:
-    """Give by what an approval of a profile is found; empty for one that does not exist yet."""
+    """Return by what an approval of a profile is found; empty for one that does not exist yet."""
     return proposal_uid(PROFILE, uid)
 
 
 def proposal_uid(kind: str, uid: str | None) -> str:
-    """Give by what an approval of a change is found; empty for what does not exist yet.
+    """Return by what an approval of a change is found; empty for what does not exist yet.
 
     No UID has a colon, so it is never taken for an approval of something else.
     """
@@ -145,7 +145,7 @@ def proposal_uid(kind: str, uid: str | None) -> str:
 
 
 def account_of(subject: Subject) -> ApproverAccount:
-    """Give what is kept of an approver."""
+    """Return what is kept of an approver."""
     oid = subject.extra.get("oid", [])
     groups = sorted(set(subject.groups))
     return ApproverAccount(subject.username, groups, oid[0] if len(oid) == 1 else "")
@@ -174,7 +174,7 @@ def _consent(meta: Metadata, expires: float) -> Consent | None:
 
 
 def _given(meta: Metadata) -> float:
-    """Give when an Approval was made; 0 where that is not recorded."""
+    """Return when an Approval was made; 0 where that is not recorded."""
     try:
         return parse_time(meta.creation_timestamp or "", field="", what="")
     except InvalidObjectError:

@@ -91,12 +91,12 @@ class BreakGlass(msgspec.Struct, frozen=True):
         return time_text(self.ends)
 
     def is_open(self, now: float) -> bool:
-        """Say whether it was activated, and has neither ended nor is being deleted."""
+        """Return whether it was activated, and has neither ended nor is being deleted."""
         begun = self.began is not None and self.began <= now < self.ends
         return begun and self.meta.deletion_timestamp is None
 
     def relaxes(self, rule: str, privileges: Sequence[str]) -> bool:
-        """Say whether it relaxes a finding of a rule about these privileges.
+        """Return whether it relaxes a finding of a rule about these privileges.
 
         Never one of the guards of Sallyport's own objects, of namespaces' marks, or of the notes
         of who asked: what they let through would stay.

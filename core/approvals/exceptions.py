@@ -54,11 +54,11 @@ class ExceptionItem(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     """What the rule's message names, such as an annotation."""
 
     def excuses(self, need: Need) -> bool:
-        """Say whether it excuses this very need."""
+        """Return whether it excuses this very need."""
         return self.privilege == need.privilege and self.container == need.container
 
     def excuses_denial(self, denial: Denial) -> bool:
-        """Say whether it excuses this very denial."""
+        """Return whether it excuses this very denial."""
         return self.rule == denial.rule and (self.value or "") == denial.value
 
 
@@ -91,7 +91,7 @@ class PolicyException(msgspec.Struct, frozen=True):
         return frozenset(each.privilege for each in self.spec.excuses if each.privilege)
 
     def in_time(self, now: float) -> bool:
-        """Say whether it has neither expired nor is being deleted."""
+        """Return whether it has neither expired nor is being deleted."""
         return now < self.expires and self.meta.deletion_timestamp is None
 
 

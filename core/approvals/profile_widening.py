@@ -29,7 +29,7 @@ def profile_digest(profile: ContainerProfile) -> str:
 
 
 def profile_proposal(profile: ContainerProfile, uid: str, author: Person) -> Approvable:
-    """Give what two people must have approved: this very `spec`, of the profile that has the UID.
+    """Return what two people must have approved: this very `spec`, of the profile that has the UID.
 
     `uid` is empty for one that does not exist yet. Its author is whoever writes it now.
     """
@@ -58,7 +58,7 @@ def _covers(old: ProfileSpec, new: ProfileSpec) -> Iterator[str]:
 
 
 def _relaxed(old: ProfileSpec, relaxation: Relaxation) -> Iterator[str]:
-    """Give what the old profile covered wherever the relaxation holds."""
+    """Yield what the old profile covered wherever the relaxation holds."""
     least = _version(relaxation)
     for each in old.relaxations:
         if _version(each) <= least:

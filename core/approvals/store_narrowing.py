@@ -25,7 +25,10 @@ def store_digest(name: str, store: WeightStore | None) -> str:
 
 
 def store_proposal(name: str, store: WeightStore | None, uid: str, author: Person) -> Approvable:
-    """Give what two people must have approved: this very `spec`, of the store that has the UID."""
+    """Return what two people must have approved.
+
+    This very `spec`, of the store that has the UID.
+    """
     return Approvable(proposal_uid(KIND, uid), store_digest(name, store), author)
 
 

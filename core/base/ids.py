@@ -34,13 +34,13 @@ def uuid7(unix_ms: int, bits: int | None = None) -> str:
 
 
 def stable_id(unix_ms: int, kind: str, *words: str) -> str:
-    """Give the id of what these words tell from all else of its kind: the same each time."""
+    """Return the id of what these words tell from all else of its kind: the same each time."""
     digest = hashlib.sha256("\n".join((kind, *words)).encode()).digest()
     return uuid7(unix_ms, int.from_bytes(digest[:_BYTES], "big") >> (8 * _BYTES - _BITS))
 
 
 def _draw() -> int:
-    """Give 74 bits that nobody can foresee; each is given once, in whatever thread or process."""
+    """Return 74 bits that nobody can foresee; each is given once, in whatever thread or process."""
     try:
         drawn = _drawn.pop()
     except IndexError:

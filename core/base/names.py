@@ -153,7 +153,7 @@ NAMESPACES_RESOURCE = "namespaces"
 
 
 def process_uri(cluster: str, process: str) -> str:
-    """Give the URI by which the certificate of a cluster's process shows what it is.
+    """Return the URI by which the certificate of a cluster's process shows what it is.
 
     The auditor takes frames of a cluster from whoever has a URI that begins with the cluster's.
     """

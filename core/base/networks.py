@@ -36,7 +36,7 @@ def parse_network(text: str, *, field: str, what: str) -> Network:
 
 @lru_cache(maxsize=65_536)
 def _read(text: str) -> Network | str:
-    """Give the network, or what is wrong with it; networks are shared, for few differ."""
+    """Return the network, or what is wrong with it; networks are shared, for few differ."""
     try:
         found = ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -51,7 +51,7 @@ def _read(text: str) -> Network | str:
 
 
 def network_of(text: str) -> Network:
-    """Give a network that our own code wrote.
+    """Return a network that our own code wrote.
 
     Raises:
         ValueError: it is none.
@@ -61,7 +61,7 @@ def network_of(text: str) -> Network:
 
 
 def network_at(version: int, first: int, free: int) -> Network:
-    """Give the network that begins at a number, of so many free bits.
+    """Return the network that begins at a number, of so many free bits.
 
     Raises:
         ValueError: there is none.
@@ -72,12 +72,12 @@ def network_at(version: int, first: int, free: int) -> Network:
 
 
 def single_address_network(address: Address) -> Network:
-    """Give the network of one address."""
+    """Return the network of one address."""
     return ipaddress.ip_network(address)
 
 
 def collapse(networks: Iterable[Network]) -> tuple[Network, ...]:
-    """Give the fewest networks that hold the same addresses, sorted, IPv4 first."""
+    """Return the fewest networks that hold the same addresses, sorted, IPv4 first."""
     four: list[IPv4Network] = []
     six: list[IPv6Network] = []
     for each in networks:
@@ -89,24 +89,24 @@ def collapse(networks: Iterable[Network]) -> tuple[Network, ...]:
 
 
 def holds(outer: Network, inner: Network) -> bool:
-    """Say whether `outer` has every address of `inner`."""
+    """Return whether `outer` has every address of `inner`."""
     if isinstance(outer, IPv4Network):
         return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
     return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
 
 
 def any_holds(outers: Iterable[Network], inner: Network) -> bool:
-    """Say whether one of the networks has every address of `inner`."""
+    """Return whether one of the networks has every address of `inner`."""
     return any(holds(each, inner) for each in outers)
 
 
 def overlap(one: Network, other: Network) -> bool:
-    """Say whether they have an address in common."""
+    """Return whether they have an address in common."""
     return holds(one, other) or holds(other, one)
 
 
 def subtract(network: Network, without: Sequence[Network]) -> tuple[Network, ...]:
-    """Give what is left of a network, collapsed, once the others are taken out."""
+    """Return what is left of a network, collapsed, once the others are taken out."""
     kept = subtract_spans(span_of(network), map(span_of, without))
     return tuple(part for span in kept for part in _networks_of(span))
 
@@ -125,12 +125,12 @@ class Span(NamedTuple):
 
 
 def span_of(network: Network) -> Span:
-    """Give the addresses of a network."""
+    """Return the addresses of a network."""
     return Span(network.version, int(network.network_address), int(network.broadcast_address))
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Give the fewest spans of the same addresses, sorted."""
+    """Return the fewest spans of the same addresses, sorted."""
     found: list[Span] = []
     for span in sorted(spans):
         before = found[-1] if found else None
@@ -142,7 +142,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def subtract_spans(span: Span, holes: Iterable[Span]) -> list[Span]:
-    """Give what is left of a span, sorted, once the others are taken out."""
+    """Return what is left of a span, sorted, once the others are taken out."""
     found: list[Span] = []
     first = span.first
     for hole in merge_spans(hole for hole in holes if hole.version == span.version):
@@ -159,7 +159,7 @@ def subtract_spans(span: Span, holes: Iterable[Span]) -> list[Span]:
 
 
 def are_within(inner: Sequence[Span], outer: Sequence[Span]) -> bool:
-    """Say whether `outer` has all of `inner`; both are merged, and gone through once."""
+    """Return whether `outer` has all of `inner`; both are merged, and gone through once."""
     place = 0
     for span in inner:
         while place < len(outer) and outer[place][::2] < span[::2]:

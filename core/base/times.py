@@ -11,22 +11,22 @@ LATEST_S: Final = 253_402_300_799
 
 @lru_cache(maxsize=8)
 def second_text(seconds: int) -> str:
-    """Give a second of Unix time without its zone; what happens within one second shares it."""
+    """Return a second of Unix time without its zone; what happens within one second shares it."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def time_text(unix_s: float) -> str:
-    """Give Unix seconds as RFC 3339 to the second, UTC: `2026-10-01T12:00:00Z`."""
+    """Return Unix seconds as RFC 3339 to the second, UTC: `2026-10-01T12:00:00Z`."""
     return f"{second_text(int(unix_s))}Z"
 
 
 def milli_text(unix_ms: int) -> str:
-    """Give milliseconds of Unix time as RFC 3339, UTC: `2026-10-01T12:00:00.000Z`."""
+    """Return milliseconds of Unix time as RFC 3339, UTC: `2026-10-01T12:00:00.000Z`."""
     return f"{second_text(unix_ms // 1000)}.{unix_ms % 1000:03}Z"
 
 
 def milliseconds_of(text: str) -> int:
-    """Give the Unix time in milliseconds of a time as RFC 3339 writes it.
+    """Return the Unix time in milliseconds of a time as RFC 3339 writes it.
 
     Raises:
         ValueError: it is none.

@@ -70,7 +70,7 @@ class AssessedRisk(_Part, frozen=True):
 
 
 def record_risk(one: AssessedIdentity) -> AssessedRisk:
-    """Give what is kept of what the risk table says of an identity."""
+    """Return what is kept of what the risk table says of an identity."""
     return AssessedRisk(
         role=one.role.value,
         who=one.who,

@@ -47,7 +47,7 @@ DecisionSource = Literal["validate", "mutate", "sweep"]
 
 
 def is_final(source: str, *, allowed: bool) -> bool:
-    """Say whether a decision ended a request: one of the mutating pass does where it refuses."""
+    """Return whether a decision ended a request: one of the mutating pass does where it refuses."""
     return source == "validate" or (source == "mutate" and not allowed)
 
 
@@ -216,7 +216,7 @@ _DECODER = msgspec.json.Decoder(DecisionDocument)
 
 
 def encode_document(document: DecisionDocument) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(document)
 
 
@@ -251,12 +251,12 @@ _remembered_digest = lru_cache(maxsize=512)(_digest)
 
 
 def uuid7_time(decision_id: str) -> str:
-    """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
+    """Return the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
     return milli_text(uuid7_unix_ms(decision_id))
 
 
 def uuid7_unix_ms(decision_id: str) -> int:
-    """Give the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
+    """Return the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
     return int(decision_id[:8] + decision_id[9:13], 16)
 
 
@@ -290,7 +290,7 @@ _SWEEP_DECODER = msgspec.json.Decoder(SweepDocument)
 
 
 def encode_sweep(document: SweepDocument) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(document)
 
 

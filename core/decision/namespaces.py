@@ -42,7 +42,7 @@ class Namespace(msgspec.Struct, frozen=True):
     """RFC 3339, by kube-apiserver's clock; empty where it is not known."""
 
     def mode(self, default: Mode) -> Mode:
-        """Give the mode: the label's; `default` without one; ENFORCE for a word unknown."""
+        """Return the mode: the label's; `default` without one; ENFORCE for a word unknown."""
         label = self.labels.get(names.MODE_LABEL)
         if label is None:
             return default
@@ -52,7 +52,7 @@ class Namespace(msgspec.Struct, frozen=True):
             return Mode.ENFORCE
 
     def when_unrecorded(self, default: WhenUnrecorded) -> WhenUnrecorded:
-        """Give the rule: the label's; `default` without one; REFUSE for a word unknown."""
+        """Return the rule: the label's; `default` without one; REFUSE for a word unknown."""
         label = self.labels.get(names.UNRECORDED_LABEL)
         if label is None:
             return default
@@ -120,7 +120,7 @@ _GUARDED_LABELS: Final = frozenset(
 
 
 def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> dict[str, str]:
-    """Give the marks on a Namespace that only holders of the verb `exempt` may change.
+    """Return the marks on a Namespace that only holders of the verb `exempt` may change.
 
     Keys are field paths (`metadata.labels[sallyport.dev/mode]`). The manifest of the
     ValidatingAdmissionPolicy `deploy/namespace-guard.yaml` says the same in CEL.
@@ -146,7 +146,7 @@ class Enrolment(msgspec.Struct, frozen=True):
     """Names that `default` does not count for: those of the cluster itself."""
 
     def enrols(self, namespace: Namespace) -> bool:
-        """Say whether a namespace is: by its label, any word but `open` counting as `deny`."""
+        """Return whether a namespace is: by its label, any word but `open` counting as `deny`."""
         label = namespace.labels.get(names.EGRESS_LABEL)
         if label is not None:
             return label != _OPEN

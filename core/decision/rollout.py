@@ -28,7 +28,7 @@ class Outlook(enum.Enum):
 
 
 def enforcement_outlook(document: DecisionDocument) -> Outlook:
-    """Give what enforcing would make of a decision.
+    """Return what enforcing would make of a decision.
 
     A warning that says neither, of an earlier release, counts as a refusal. What was refused though
     its namespace did not enforce is refused in every mode: enforcing changes nothing for it.
@@ -72,7 +72,7 @@ STRICTNESS: Final = {Mode.AUDIT: 0, Mode.WARN: 1, Mode.ENFORCE: 2}
 
 
 def stricter_mode(first: Mode, second: Mode) -> Mode:
-    """Give the stricter of two modes."""
+    """Return the stricter of two modes."""
     return max(first, second, key=STRICTNESS.__getitem__)
 
 
@@ -94,7 +94,7 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
         return stricter_mode(self.default, self.least)
 
     def of(self, namespace: Namespace) -> Mode:
-        """Give the mode that holds in a namespace."""
+        """Return the mode that holds in a namespace."""
         return stricter_mode(namespace.mode(self._unlabelled(namespace)), self.least)
 
     def why(self, namespace: Namespace) -> str:
@@ -108,7 +108,7 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
         return self.new if self.new is not None and self._is_new(namespace) else self.default
 
     def _is_new(self, namespace: Namespace) -> bool:
-        """Say whether it is; one whose age is not known is taken for the stricter of the two."""
+        """Return whether it is; one whose age is not known is taken for the stricter of the two."""
         if self.new is None or self.new_since is None:
             return False
         created = parse_moment(namespace.created)
@@ -134,7 +134,7 @@ def parse_moment(text: str) -> dt.datetime | None:
 
 
 def enforce_from(namespace: Namespace) -> str:
-    """Give from when a namespace is to enforce, as it is announced; empty where it is not.
+    """Return from when a namespace is to enforce, as it is announced; empty where it is not.
 
     What is no day and no time is not shown to anybody.
     """

@@ -96,7 +96,7 @@ class EgressAllowlist(msgspec.Struct, frozen=True):
         return f"{self.meta.namespace}/{self.meta.name}"
 
     def in_time(self, now: float) -> bool:
-        """Say whether it has neither expired nor is being deleted."""
+        """Return whether it has neither expired nor is being deleted."""
         return now < self.expires and self.meta.deletion_timestamp is None
 
 
@@ -109,7 +109,7 @@ class EgressDestinations(msgspec.Struct, frozen=True):
     approvable: Approvable
 
     def in_time(self, now: float) -> bool:
-        """Say whether it has neither expired nor is being deleted."""
+        """Return whether it has neither expired nor is being deleted."""
         over = self.expires is not None and now >= self.expires
         return not over and self.meta.deletion_timestamp is None
 

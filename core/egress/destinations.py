@@ -47,7 +47,7 @@ class PortRange(msgspec.Struct, frozen=True, order=True, gc=False):
     last: int
 
     def holds(self, other: "PortRange") -> bool:
-        """Say whether it has all ports of another."""
+        """Return whether it has all ports of another."""
         return (
             self.protocol == other.protocol
             and self.first <= other.first

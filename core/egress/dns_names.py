@@ -29,7 +29,7 @@ def check_dns_name(text: str, *, field: str, what: str) -> None:
 
 
 def matches_name(pattern: str, name: str) -> bool:
-    """Say whether a pattern means a name; both in lower case and without a last dot."""
+    """Return whether a pattern means a name; both in lower case and without a last dot."""
     if pattern == ANY:
         return True
     if pattern.startswith(WILDCARD):
@@ -38,12 +38,12 @@ def matches_name(pattern: str, name: str) -> bool:
 
 
 def is_wildcard(text: str) -> bool:
-    """Say whether a name stands for many."""
+    """Return whether a name stands for many."""
     return text == ANY or text.startswith(WILDCARD)
 
 
 def readable_name(text: str) -> str:
-    """Give a name as people see it where it holds punycode; else the name itself."""
+    """Return a name as people see it where it holds punycode; else the name itself."""
     return ".".join(_decoded(label) or label for label in text.split("."))
 
 
@@ -80,7 +80,7 @@ def _encoding_problem(label: str) -> str:
 
 
 def _decoded(label: str) -> str:
-    """Give what a label of punycode says (RFC 5890, 2.3.2.1: an A-label); empty for any other.
+    """Return what a label of punycode says (RFC 5890, 2.3.2.1: an A-label); empty for any other.
 
     By the algorithm alone (RFC 3492): Python's `idna` is of 2003, and knows no label with an ß.
     """
@@ -97,7 +97,7 @@ def _decoded(label: str) -> str:
 
 
 def _encoded(text: str) -> str:
-    """Give a name as it is sent, with punycode where a label is not ASCII (RFC 5890, 2.3.2.1)."""
+    """Return a name as it is sent, with punycode where a label is not ASCII (RFC 5890, 2.3.2.1)."""
     labels = unicodedata.normalize("NFC", text.lower()).split(".")
     return ".".join(
         label if label.isascii() else f"{_ENCODED}{label.encode('punycode').decode()}"

@@ -21,7 +21,7 @@ _DIGEST: Final = 16
 
 
 def label_value(text: str) -> str:
-    """Give the value by which a name is written into a label: itself where it can be one.
+    """Return the value by which a name is written into a label: itself where it can be one.
 
     A longer one is cut, and a digest put after it; the separator `--x` keeps it from being taken
     for a name that is no longer than a label may be.
@@ -34,12 +34,12 @@ def label_value(text: str) -> str:
 
 
 def workload_label(kind: str, name: str) -> str:
-    """Give the value for a workload."""
+    """Return the value for a workload."""
     return label_value(f"{kind}.{name}")
 
 
 def egress_labels(service_account: str, workload: tuple[str, str] | None) -> dict[str, str]:
-    """Give the labels of a Pod with this service account, from this workload (kind and name)."""
+    """Return the labels of a Pod with this service account, from this workload (kind and name)."""
     return {
         names.EGRESS_ACCOUNT_LABEL: label_value(service_account),
         names.EGRESS_WORKLOAD_LABEL: workload_label(*workload) if workload else NO_WORKLOAD,
@@ -47,5 +47,5 @@ def egress_labels(service_account: str, workload: tuple[str, str] | None) -> dic
 
 
 def reserved_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """Give those of an object's labels that only the gate may set."""
+    """Return those of an object's labels that only the gate may set."""
     return {key: value for key, value in labels.items() if key.startswith(PREFIX)}

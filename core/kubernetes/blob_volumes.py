@@ -65,7 +65,7 @@ class BlobMount(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaul
 
     @property
     def place(self) -> str:
-        """Give `account/container`, with what is hidden left out."""
+        """Return `account/container`, with what is hidden left out."""
         return f"{self.account}/{self.container}"
 
 
@@ -95,7 +95,7 @@ class _Nfs(msgspec.Struct, rename="camel"):
 def find_blob_mounts(
     sources: Mapping[str, msgspec.Raw], path: str, *, inline: bool, options: str = ""
 ) -> tuple[BlobMount, ...]:
-    """Give what the sources of one volume show; `path` is the field that holds them.
+    """Return what the sources of one volume show; `path` is the field that holds them.
 
     `inline`: a Pod writes the volume itself, rather than that a PersistentVolume does, whose mount
     options `options` are.
@@ -117,7 +117,7 @@ def find_blob_mounts(
 
 
 def account_of_host(host: str) -> str:
-    """Give the account that a host of Azure Storage is of; empty for any other host."""
+    """Return the account that a host of Azure Storage is of; empty for any other host."""
     labels = host.lower().rstrip(".").split(".")
     if not _BLOB_SERVICES.isdisjoint(labels[1:-1]):
         return labels[0].removesuffix("-secondary")
@@ -125,7 +125,7 @@ def account_of_host(host: str) -> str:
 
 
 def host_of(text: str) -> str:
-    """Give the host of an address that may be a whole URL, in lower case."""
+    """Return the host of an address that may be a whole URL, in lower case."""
     text = text.strip().lower()
     try:
         parsed = urlsplit(text if "//" in text else f"//{text}")
@@ -207,7 +207,7 @@ def _of_blobs(
 def _of_others(
     attributes: Mapping[str, list[str]], path: str, *, read_only: bool
 ) -> Iterator[BlobMount]:
-    """Give what another driver's attributes name: a host of Azure Storage, in any of them."""
+    """Yield what another driver's attributes name: a host of Azure Storage, in any of them."""
     containers = [_container(each) for each in _said(attributes, _CONTAINER)] or [""]
     containers = [""] if _is_crowded(containers) else containers
     for value in (each for values in attributes.values() for each in values):
@@ -222,7 +222,7 @@ def _of_others(
 def _of_nfs_driver(
     attributes: Mapping[str, list[str]], path: str, *, read_only: bool
 ) -> Iterator[BlobMount]:
-    """Give what NFS' own driver mounts: a share, or a folder below it."""
+    """Yield what NFS' own driver mounts: a share, or a folder below it."""
     servers, shares = attributes.get("server", ()), attributes.get("share", ())
     below = attributes.get("subdir", [""])
     if _is_crowded(servers, shares, below):
@@ -254,24 +254,30 @@ def _said(attributes: Mapping[str, list[str]], keys: tuple[str, ...]) -> list[st
 
 
 def _is_crowded(*attributes: Iterable[str]) -> bool:
-    """Say whether one comes in more values than anybody means: all of them are not multiplied."""
+    """Return whether one comes in more values than anybody means.
+
+    All of them are not multiplied.
+    """
     return any(len(set(values)) > _MOST_SPELLINGS for values in attributes)
 
 
 def _leads_elsewhere(servers: Iterable[str], suffixes: Sequence[str]) -> bool:
-    """Say whether a server, or a suffix of the account's, is none of Azure's own."""
+    """Return whether a server, or a suffix of the account's, is none of Azure's own."""
     named = [*servers, *(each.lower().strip(". ") for each in suffixes)]
     return any(each and not f".{each}".endswith(_OF_AZURE) for each in named)
 
 
 def _account(text: str) -> str:
-    """Give an account's name; what can be none hides it. Its second region has the same weights."""
+    """Return an account's name.
+
+    What can be none hides it. Its second region has the same weights.
+    """
     text = text.removesuffix("-secondary")
     return text if _NAME_OF_ACCOUNT.fullmatch(text) else ""
 
 
 def _container(text: str) -> str:
-    """Give a container's name; what can be none hides it.
+    """Return a container's name; what can be none hides it.
 
     The driver fills in placeholders later, and what stands after a blank is further words of the
     command that it mounts with.

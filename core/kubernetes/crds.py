@@ -34,7 +34,7 @@ def find_pod_templates(schema: object) -> list[str]:
 
 
 def hides_fields(schema: object) -> bool:
-    """Say whether objects may have fields that the schema does not name."""
+    """Return whether objects may have fields that the schema does not name."""
     whole = isinstance(schema, Mapping) and schema.get(_UNKNOWN) is True
     return whole or any(part.get(_UNKNOWN) is True for _, part in _parts(schema))
 
@@ -136,7 +136,7 @@ class CustomResourceDefinition(msgspec.Struct, frozen=True):
         return tuple(sorted(found))
 
     def hides(self) -> bool:
-        """Say whether objects may have fields that no schema names."""
+        """Return whether objects may have fields that no schema names."""
         return any(map(hides_fields, self.schemas))
 
 

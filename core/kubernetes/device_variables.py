@@ -38,7 +38,7 @@ _MOST_REMEMBERED: Final = 4096
 
 @lru_cache(_MOST_REMEMBERED)
 def names_devices(name: str) -> bool:
-    """Say whether a toolkit reads a variable of this name."""
+    """Return whether a toolkit reads a variable of this name."""
     if name in READ_BY_TOOLKITS:
         return True
     return name.endswith(VISIBLE) and name not in READ_BY_LIBRARIES

@@ -24,7 +24,7 @@ class Requirement(msgspec.Struct, frozen=True, order=True, gc=False):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels are as demanded (apimachinery pkg/labels, Requirement.Matches)."""
+        """Return whether labels are as demanded (apimachinery pkg/labels, Requirement.Matches)."""
         match self.operator:
             case "In":
                 return labels.get(self.key) in self.values
@@ -36,7 +36,7 @@ class Requirement(msgspec.Struct, frozen=True, order=True, gc=False):
                 return self.key not in labels
 
     def written(self) -> dict[str, Any]:
-        """Give it as an entry of `matchExpressions`."""
+        """Return it as an entry of `matchExpressions`."""
         head: dict[str, Any] = {"key": self.key, "operator": self.operator}
         return {**head, "values": list(self.values)} if self.values else head
 
@@ -61,7 +61,7 @@ class LabelSelector(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
 
 def requirements_of(selector: LabelSelector | None, *, field: str, what: str) -> Requirements:
-    """Give what a selector demands; nothing of one that is absent or empty.
+    """Return what a selector demands; nothing of one that is absent or empty.
 
     Raises:
         InvalidObjectError: a key, value or operator cannot be (apimachinery
@@ -86,24 +86,24 @@ def requirements_of(selector: LabelSelector | None, *, field: str, what: str) ->
 
 
 def sort_requirements(requirements: Iterable[Requirement]) -> Requirements:
-    """Give requirements sorted, each once."""
+    """Return requirements sorted, each once."""
     return tuple(sorted(set(requirements)))
 
 
 def matches(requirements: Requirements, labels: Mapping[str, str]) -> bool:
-    """Say whether labels are as all of them demand."""
+    """Return whether labels are as all of them demand."""
     return all(each.matches(labels) for each in requirements)
 
 
 def build_selector(requirements: Requirements) -> dict[str, Any]:
-    """Give them as a LabelSelector; the empty one, which selects all, for none."""
+    """Return them as a LabelSelector; the empty one, which selects all, for none."""
     if not requirements:
         return {}
     return {"matchExpressions": [each.written() for each in requirements]}
 
 
 def implies(narrow: Requirements, wide: Requirements) -> bool:
-    """Say whether all labels that `narrow` matches are sure to be matched by `wide` too.
+    """Return whether all labels that `narrow` matches are sure to be matched by `wide` too.
 
     What it says is right; of few it does not see that they are implied, and says no.
     """
@@ -128,12 +128,12 @@ def _implies(has: Requirement, wanted: Requirement) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Say whether a text can be the value of a label."""
+    """Return whether a text can be the value of a label."""
     return _VALUE.fullmatch(text) is not None
 
 
 def is_label_key(text: str) -> bool:
-    """Say whether a text can be the key of a label: `[prefix/]name`."""
+    """Return whether a text can be the key of a label: `[prefix/]name`."""
     prefix, slash, name = text.rpartition("/")
     if slash and not (len(prefix) <= _MAX_PREFIX and _PREFIX.fullmatch(prefix)):
         return False

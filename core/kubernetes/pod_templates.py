@@ -32,7 +32,7 @@ class PodTemplate:
     """Whether something else fills in what is absent: then only what is there is certain."""
 
     def place(self, path: str) -> str:
-        """Give a path of the Pod as a path from the object's root."""
+        """Return a path of the Pod as a path from the object's root."""
         fitting = [each for each in self.places if _is_within(path, each[0])]
         if not fitting:
             return f"{self.path}.{path}" if self.path and path else self.path or path
@@ -40,7 +40,7 @@ class PodTemplate:
         return outer + path[len(inner) :]
 
     def says(self, path: str) -> bool:
-        """Say whether there is something at a path of the Pod."""
+        """Return whether there is something at a path of the Pod."""
         value: Any = self.pod
         for name, key in _STEP.findall(path):
             if isinstance(value, list):
@@ -55,12 +55,12 @@ def _is_within(path: str, inner: str) -> bool:
 
 
 def template_at(path: str, value: Json, *, partial: bool = False) -> PodTemplate:
-    """Give what lies at a path, a Pod template or a Pod, as a Template."""
+    """Return what lies at a path, a Pod template or a Pod, as a Template."""
     return PodTemplate(path, build_pod(value.get("metadata"), value.get("spec")), partial=partial)
 
 
 def build_pod(metadata: object, spec: object) -> dict[str, Any]:
-    """Give a Pod of what may be null, which is absent for kube-apiserver too."""
+    """Return a Pod of what may be null, which is absent for kube-apiserver too."""
     return {"metadata": {} if metadata is None else metadata, "spec": {} if spec is None else spec}
 
 
@@ -76,7 +76,7 @@ def values_at(value: Any, path: str) -> list[Any]:
 
 
 def json_pointer(value: Any, path: str) -> str | None:
-    """Give the JSON pointer (RFC 6901) to what lies at a path such as `spec.jobs[0].template`.
+    """Return the JSON pointer (RFC 6901) to what lies at a path such as `spec.jobs[0].template`.
 
     None where nothing does. A key may have a dot in it: the longest that leads there is taken.
     """
@@ -151,7 +151,7 @@ _NAMES: Final = ("template", "templates")
 
 
 def find_templates_by_shape(value: Json) -> list[PodTemplate]:
-    """Give what has the shape of a Pod template or a bare Pod spec, in an object that is no Pod.
+    """Return what has the shape of a Pod template or a bare Pod spec, in an object that is no Pod.
 
     A Pod spec has containers that have names, one of them an image too; a template has such a
     `spec`, without images where its field is called `…template`.
@@ -202,7 +202,7 @@ def _is_pod_spec(value: Any, *, images: bool) -> bool:
 
 
 def holds_containers(value: Any) -> bool:
-    """Say whether a list `containers` lies somewhere in a value, in a template or not."""
+    """Return whether a list `containers` lies somewhere in a value, in a template or not."""
     if isinstance(value, Mapping):
         return bool(value.get("containers") and isinstance(value["containers"], list)) or any(
             holds_containers(below) for below in value.values()

@@ -36,7 +36,7 @@ _MOST_REMEMBERED: Final = 4096
 
 
 def parse_amount(resource: str, quantity: str | float) -> int:
-    """Give how much a quantity is of a resource: not below zero, capped at LARGEST.
+    """Return how much a quantity is of a resource: not below zero, capped at LARGEST.
 
     Raises:
         ValueError: it is no quantity.
@@ -61,7 +61,7 @@ def _amount(thousandths: bool, text: str) -> int:  # noqa: FBT001  A key of what
 
 
 def parse_amounts(quantities: Mapping[str, str | float] | None) -> dict[str, int]:
-    """Give how much there is of each resource.
+    """Return how much there is of each resource.
 
     Raises:
         ValueError: one is no quantity; names the resource.
@@ -77,7 +77,7 @@ def parse_amounts(quantities: Mapping[str, str | float] | None) -> dict[str, int
 
 
 def format_amount(resource: str, value: int) -> str:
-    """Give an amount as people write it: `2.5 cpu`, `16Gi memory`, `8 nvidia.com/gpu`."""
+    """Return an amount as people write it: `2.5 cpu`, `16Gi memory`, `8 nvidia.com/gpu`."""
     if resource == CPU:
         return f"{value / 1000:g} cpu"
     if resource in _BYTES or resource.startswith("hugepages-"):

@@ -36,7 +36,7 @@ def read_notes(annotations: Mapping[str, str | None] | None) -> RequesterNotes:
 
 
 def controller_reference(references: Iterable[OwnerReference] | None) -> OwnerReference | None:
-    """Give the owner that an object is made for: the one that controls it, else the only one.
+    """Return the owner that an object is made for: the one that controls it, else the only one.
 
     kube-apiserver allows one that controls it.
     """
@@ -46,7 +46,7 @@ def controller_reference(references: Iterable[OwnerReference] | None) -> OwnerRe
 
 
 def kind_of_owner(owner: OwnerReference) -> GroupKind:
-    """Give the API group and kind of an owner."""
+    """Return the API group and kind of an owner."""
     return owner.api_version.rpartition("/")[0], owner.kind
 
 

@@ -72,12 +72,12 @@ class WorkloadKind:
 
 
 def service_account_user(name: str, namespace: str = "kube-system") -> str:
-    """Give the user name of a service account."""
+    """Return the user name of a service account."""
     return f"system:serviceaccount:{namespace}:{name}"
 
 
 def template_places(*paths: str) -> tuple[TemplatePlace, ...]:
-    """Give places where Pod templates lie."""
+    """Return places where Pod templates lie."""
     return tuple(TemplatePlace(path) for path in paths)
 
 
@@ -163,7 +163,7 @@ def _ray(
 
 
 def _ray_job(kind: str, path: str, versions: tuple[str, ...]) -> WorkloadKind:
-    """Give a kind that has a RayJob's `spec` at a path."""
+    """Return a kind that has a RayJob's `spec` at a path."""
     return _ray(
         kind,
         f"{path}.rayClusterSpec",
@@ -371,7 +371,7 @@ OPERATORS: Final = (
 def _built_in(
     group: str, kind: str, resource: str, path: str, controller: str = ""
 ) -> WorkloadKind:
-    """Give one of Kubernetes' own (k8s.io/api types.go; cmd/kube-controller-manager/app)."""
+    """Return one of Kubernetes' own (k8s.io/api types.go; cmd/kube-controller-manager/app)."""
     return WorkloadKind(
         group=group,
         kind=kind,
@@ -408,12 +408,12 @@ WORKLOADS: Final[Mapping[GroupKind, WorkloadKind]] = {each.group_kind: each for 
 
 
 def workload_of(group: str, kind: str) -> WorkloadKind | None:
-    """Give what is known of a kind; None where it is not listed."""
+    """Return what is known of a kind; None where it is not listed."""
     return WORKLOADS.get((group, kind))
 
 
 def may_carry(group: str, kind: str) -> bool:
-    """Say whether a kind that nobody listed may carry Pods: whatever a CRD may define."""
+    """Return whether a kind that nobody listed may carry Pods: whatever a CRD may define."""
     return "." in group and group != names.GROUP and (group, kind) not in WORKLOADS
 
 

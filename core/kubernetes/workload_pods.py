@@ -91,7 +91,7 @@ class _Composition:
             self.add(field, f"{path}[{index}]", item)
 
     def mounts(self) -> set[Any]:
-        """Give the names of the volumes that its containers use."""
+        """Return the names of the volumes that its containers use."""
         containers = [each for name in _LISTS for each in self._spec.get(name, ())]
         return {
             _get(mount, "name")
@@ -108,7 +108,7 @@ class _Composition:
                 self.add("volumes", f"{path}[{index}]", volume)
 
     def made(self) -> PodTemplate:
-        """Give the Pod."""
+        """Return the Pod."""
         pod = build_pod(self._metadata, self._spec)
         return PodTemplate(self._path, pod, tuple(self._places), partial=True)
 
@@ -138,7 +138,7 @@ def _argo_pod(path: str, workflow: Json, place: str, template: Json) -> PodTempl
     default = _get(workflow, "templateDefaults")
 
     def sources(field: str, whole: str) -> list[tuple[str, Any]]:
-        """Give where a field of a template may stand; `whole` is its name in the workflow."""
+        """Return where a field of a template may stand; `whole` is its name in the workflow."""
         own = (f"{place}.{field}", template.get(field))
         common = (f"{path}.templateDefaults.{field}", _get(default, field))
         return [own, common, (f"{path}.{whole}", workflow.get(whole))]
@@ -266,7 +266,7 @@ _LATER: Final = frozenset({"CronJob", "CronWorkflow", "RayCronJob", "ScheduledSp
 
 
 def count_pods(group: str, kind: str, value: Json, path: str) -> int:
-    """Give how many Pods an object makes of the template at a path; 1 where it does not say.
+    """Return how many Pods an object makes of the template at a path; 1 where it does not say.
 
     Read on the way to it: `replicas`, of a Job `parallelism` (no more than `completions`), of Ray
     `numOfHosts`, of a LeaderWorkerSet `size`, of Spark `instances`. Of kinds that nobody listed
@@ -285,7 +285,7 @@ def count_pods(group: str, kind: str, value: Json, path: str) -> int:
 
 
 def makes_pods_now(group: str, kind: str, value: Json) -> bool:
-    """Say whether Pods are made of it as soon as it is there."""
+    """Return whether Pods are made of it as soon as it is there."""
     workload = WORKLOADS.get((group, kind))
     if kind in _LATER or (workload is not None and not workload.controllers):
         return False
@@ -294,7 +294,7 @@ def makes_pods_now(group: str, kind: str, value: Json) -> bool:
 
 
 def _here(value: Json, step: str | int) -> int:
-    """Give what one object on the way multiplies by."""
+    """Return what one object on the way multiplies by."""
     count = _number(value, "replicas", 1) * _number(value, "numOfHosts", 1)
     if step == "template" and "parallelism" in value:
         parallel = _number(value, "parallelism", 1)
@@ -326,7 +326,7 @@ _DEEPEST: Final = 3
 
 
 def templates_of(group: str, kind: str, value: Json) -> list[PodTemplate]:
-    """Give what an object of a kind would make, each by its place, in the order of the table.
+    """Return what an object of a kind would make, each by its place, in the order of the table.
 
     Raises:
         InvalidObjectError: there is something else than the kind has at a place, or there is more

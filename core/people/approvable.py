@@ -34,7 +34,7 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
     creation_timestamp: str | None = None
 
     def annotation(self, name: str) -> str:
-        """Give an annotation's value; empty where there is none."""
+        """Return an annotation's value; empty where there is none."""
         return (self.annotations or {}).get(name, "")
 
 
@@ -95,7 +95,7 @@ def read_object(
 
 
 def approvable_of(written: UntypedObject) -> Approvable:
-    """Give what is approved of an object, and who wrote it, as the webhook recorded it."""
+    """Return what is approved of an object, and who wrote it, as the webhook recorded it."""
     meta = written.meta
     return Approvable(
         uid=meta.uid,
@@ -108,7 +108,7 @@ def approvable_of(written: UntypedObject) -> Approvable:
 def convert_spec(
     written: UntypedObject, kind: str, spec: type[_Spec], optional: Collection[str]
 ) -> _Spec:
-    """Give the `spec` typed; null in a field named in `optional` is absence, as in Kubernetes.
+    """Return the `spec` typed; null in a field named in `optional` is absence, as in Kubernetes.
 
     Raises:
         InvalidObjectError: with the field's path and what it must be.

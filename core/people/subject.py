@@ -47,12 +47,12 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
         return "user:" + hashlib.sha256(self.username.encode()).hexdigest()[:16]
 
     def __repr__(self) -> str:
-        """Give the label: what is printed by accident names no one."""
+        """Return the label: what is printed by accident names no one."""
         return f"Subject({self.label})"
 
 
 def pseudonymous_user(name: str) -> str:
-    """Give the name of a user fit for privileges and the record: never a person's.
+    """Return the name of a user fit for privileges and the record: never a person's.
 
     Those of the cluster (`system:…`), `*` and Entra object ids name no person and stay; any other
     is a person's, and becomes what `Subject.label` makes of it (docs/adr/0009). Nothing stays
@@ -68,7 +68,7 @@ GROUP_PREFIX: Final = "group:"
 
 @lru_cache(maxsize=4096)
 def pseudonymous_group(name: str) -> str:
-    """Give the name of a group fit for the record: people name groups after themselves.
+    """Return the name of a group fit for the record: people name groups after themselves.
 
     Those of the cluster (`system:…`) and Entra object ids stay; any other becomes `group:` and the
     first 16 hex digits of its SHA-256, so that whoever has the name finds it again.
@@ -79,7 +79,7 @@ def pseudonymous_group(name: str) -> str:
 
 
 def service_account_subject(namespace: str, name: str) -> Subject:
-    """Give the subject that a Pod running as this service account is.
+    """Return the subject that a Pod running as this service account is.
 
     Groups as kube-apiserver gives them (k8s.io/apiserver/pkg/authentication/serviceaccount).
     """

@@ -108,7 +108,7 @@ class NotApproved:
 
 
 def person_of(subject: Subject) -> Person:
-    """Give the marks by which a subject is known; user names are compared without case."""
+    """Return the marks by which a subject is known; user names are compared without case."""
     if subject.username.startswith(_CLUSTERS_OWN):
         return frozenset({subject.username})
     digest = hashlib.sha256(subject.username.casefold().encode()).hexdigest()[:16]
@@ -176,13 +176,13 @@ def why_suspended(what: Approvable, terms: ApprovalTerms) -> str:
 
 
 def stays_open(opener: Person, began: float, terms: ApprovalTerms) -> bool:
-    """Say whether what somebody opened then (Unix seconds) stays so, at risk as they may be."""
+    """Return whether what somebody opened then (Unix seconds) stays so, at risk as they may be."""
     risk = terms.at_risk(opener)
     return risk is None or began < risk.sure_before
 
 
 def is_writer(person: Person, what: Approvable) -> bool:
-    """Say whether a person is the author or one of the later editors."""
+    """Return whether a person is the author or one of the later editors."""
     return any(person & writer for writer in (what.author, *what.editors))
 
 
@@ -195,7 +195,7 @@ def judge_approval(  # noqa: PLR0913  All that the rule looks at.
     *,
     endures: bool = False,
 ) -> Approved | NotApproved:
-    """Say whether two people have approved an object as it is, and may do so still.
+    """Return whether two people have approved an object as it is, and may do so still.
 
     What somebody approved does not count while they are at risk: a stolen session may have given
     it, and what nobody stole counts again once the risk is gone. With `endures`, it counts where it
@@ -267,7 +267,7 @@ def _never_approves(subject: Subject, terms: ApprovalTerms) -> str:
 
 
 def _is_application(subject: Subject) -> bool:
-    """Say whether a subject is an application of Entra's: its user name is its object id.
+    """Return whether a subject is an application of Entra's: its user name is its object id.
 
     AKS takes the user principal name, and the object id where a token has none, as those of
     applications do. Whoever holds its key is not known, so it is nobody's consent.
@@ -276,7 +276,7 @@ def _is_application(subject: Subject) -> bool:
 
 
 def _marks(subject: Subject) -> Person:
-    """Give all by which the risk of a subject may be known.
+    """Return all by which the risk of a subject may be known.
 
     The user name of Entra's applications is their object id.
     """

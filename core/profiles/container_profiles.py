@@ -84,7 +84,7 @@ class Profile:
     """When what runs under it is sandboxed: its own, whatever it includes."""
 
     def covers(self, privilege: str) -> bool:
-        """Say whether the profile covers one privilege."""
+        """Return whether the profile covers one privilege."""
         return self.patterns.covers(privilege)
 
 
@@ -122,22 +122,22 @@ class ProfileSet:
         object.__setattr__(self, "_demanding", demanding)
 
     def bits(self, names: Iterable[str] | None) -> int:
-        """Give the bits of the profiles of these names that exist; of all without names."""
+        """Return the bits of the profiles of these names that exist; of all without names."""
         if names is None:
             return (1 << len(self.ordered)) - 1
         return sum(self._bits.get(name, 0) for name in set(names))
 
     def bit(self, name: str) -> int:
-        """Give the bit of one profile; 0 where there is none of this name."""
+        """Return the bit of one profile; 0 where there is none of this name."""
         return self._bits.get(name, 0)
 
     def demanding(self, since: int) -> int:
-        """Give the bits of the profiles whose catalogue has privileges of version `since`."""
+        """Return the bits of the profiles whose catalogue has privileges of version `since`."""
         return self._demanding.get(max(since, 1), 0)
 
 
 def is_profile_name(text: str) -> bool:
-    """Say whether a ContainerProfile can have this name (RFC 1123 subdomain)."""
+    """Return whether a ContainerProfile can have this name (RFC 1123 subdomain)."""
     return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 

@@ -50,7 +50,7 @@ def validate_pattern(pattern: str, *, field: str, what: str = "profile") -> None
 
 
 def covers(pattern: str, privilege: str) -> bool:
-    """Say whether `pattern` covers `privilege`. Both must follow the grammar.
+    """Return whether `pattern` covers `privilege`. Both must follow the grammar.
 
     >>> covers("volume/hostPath:ro/**", "volume/hostPath:ro/var/log")
     True
@@ -91,7 +91,7 @@ class PatternSet:
         self._tree = tree
 
     def covers(self, privilege: str) -> bool:
-        """Say whether any of the patterns covers `privilege`."""
+        """Return whether any of the patterns covers `privilege`."""
         return privilege in self._exact or (bool(self._tree) and self._walk(privilege))
 
     def __iter__(self) -> Iterator[str]:
@@ -130,7 +130,7 @@ class PatternIndex:
                 self._add(pattern, 1 << position)
 
     def covering(self, privilege: str) -> int:
-        """Give the bits of the sets that cover `privilege`."""
+        """Return the bits of the sets that cover `privilege`."""
         if len(privilege) > _LONGEST_KNOWN:
             return self._exact.get(privilege, 0) | self._walk(privilege)
         known = self._known.get(privilege)
@@ -188,7 +188,7 @@ _UNSPELT: Final = "\0"
 
 
 def contains_pattern(patterns: PatternSet, pattern: str, longest: int) -> bool:
-    """Say whether `patterns` cover all that `pattern` covers, one alone or several together.
+    """Return whether `patterns` cover all that `pattern` covers, one alone or several together.
 
     `longest` is the number of segments of the longest of `patterns`. Exact: a segment that no
     pattern spells, put for a wildcard, is covered by wildcards alone, and what they cover with
@@ -205,13 +205,13 @@ def contains_pattern(patterns: PatternSet, pattern: str, longest: int) -> bool:
 
 
 def find_uncovered(patterns: Iterable[str], by: PatternSet) -> list[str]:
-    """Give those of `patterns`, sorted and without what the others say too, that `by` lacks."""
+    """Return those of `patterns`, sorted and without what the others say too, that `by` lacks."""
     longest = _longest(by)
     return [p for p in reduce_patterns(patterns) if not contains_pattern(by, p, longest)]
 
 
 def reduce_patterns(patterns: Iterable[str]) -> list[str]:
-    """Give the patterns, sorted, without those that the others cover.
+    """Return the patterns, sorted, without those that the others cover.
 
     >>> reduced(["host/port/80", "host/*/80", "host/**"])
     ['host/**']

@@ -68,7 +68,7 @@ _NEVER: Final = frozenset({"etc/kubernetes", "var/lib", "var/lib/kubelet", "var/
 
 
 def suggest_privileges(examined: Iterable[ExaminedObject]) -> list[SuggestedLine]:
-    """Give a line for each privilege that some object needs, sorted: no wider, each needed."""
+    """Return a line for each privilege that some object needs, sorted: no wider, each needed."""
     places: dict[str, list[NeedPlace]] = {}
     more: dict[str, int] = {}
     for one in examined:
@@ -126,7 +126,10 @@ def _fold(lines: list[SuggestedLine], depth: int, family: _Family) -> list[Sugge
 
 
 def _may_fold(spelt: Sequence[str], family: _Family) -> bool:
-    """Say whether a pattern may stand for all below these segments; never for a path with `..`."""
+    """Return whether a pattern may stand for all below these segments.
+
+    Never for a path with `..`.
+    """
     return (
         len(spelt) >= family.spelt and "%2E%2E" not in spelt and "/".join(spelt[2:]) not in _NEVER
     )

@@ -60,7 +60,7 @@ class RecordSection:
         return len(self.starts)
 
     def find(self, who: bytes) -> bytes | None:
-        """Give the record of one identity."""
+        """Return the record of one identity."""
         starts = self.starts
         start = int.from_bytes(who[:_START])
         place = bisect_left(starts, start)
@@ -71,13 +71,13 @@ class RecordSection:
         return None
 
     def at(self, place: int) -> bytes:
-        """Give the record at a place."""
+        """Return the record at a place."""
         width, ends = self.width, self.ends
         row = self.rows[place * width : place * width + width]
         return row + self.tails[ends[place] : ends[place + 1]]
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
-        """Give all, as whom and record, sorted by whom."""
+        """Yield all, as whom and record, sorted by whom."""
         for place in range(self.count):
             yield self.keys[place * _WHO : place * _WHO + _WHO], self.at(place)
 
@@ -95,14 +95,14 @@ class SnapshotBase(Mapping[bytes, bytes]):
     shards: tuple[Shard, ...] = field(default=(_NO_SHARD,) * SHARDS)
 
     def __getitem__(self, key: bytes) -> bytes:
-        """Give a record; KeyError where there is none."""
+        """Return a record; KeyError where there is none."""
         found = self.get(key)
         if found is None:
             raise KeyError(key)
         return found
 
     def get(self, key: bytes, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
-        """Give a record."""
+        """Return a record."""
         section = self.shards[zlib.crc32(key) % SHARDS].get(key[0])
         found = section.find(key[1:]) if section is not None else None
         return default if found is None else found
@@ -116,11 +116,11 @@ class SnapshotBase(Mapping[bytes, bytes]):
         return sum(shard[sort].count for shard in self.shards if sort in shard)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Give all keys, shard by shard."""
+        """Return all keys, shard by shard."""
         return (key for key, _ in self.pairs())
 
     def pairs(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Give all keys and records whose key begins so, shard by shard."""
+        """Yield all keys and records whose key begins so, shard by shard."""
         for shard in self.shards:
             for sort, section in shard.items():
                 kind = bytes([sort])
@@ -140,7 +140,7 @@ class BaseChanges(Mapping[bytes, bytes | None]):
     gone: frozenset[bytes] = frozenset()
 
     def __getitem__(self, key: bytes) -> bytes | None:
-        """Give a record, None for one that is gone; KeyError where nothing has changed."""
+        """Return a record, None for one that is gone; KeyError where nothing has changed."""
         section = self.shard.get(key[0])
         found = section.find(key[1:]) if section is not None else None
         if found is None and key not in self.gone:
@@ -148,7 +148,7 @@ class BaseChanges(Mapping[bytes, bytes | None]):
         return found
 
     def get(self, key: bytes, default: Any = None) -> Any:
-        """Give a record, None for one that is gone."""
+        """Return a record, None for one that is gone."""
         section = self.shard.get(key[0])
         found = section.find(key[1:]) if section is not None else None
         return default if found is None and key not in self.gone else found
@@ -158,7 +158,7 @@ class BaseChanges(Mapping[bytes, bytes | None]):
         return len(self.gone) + sum(section.count for section in self.shard.values())
 
     def __iter__(self) -> Iterator[bytes]:
-        """Give the keys of all that has changed."""
+        """Yield the keys of all that has changed."""
         yield from self.gone
         for sort, section in self.shard.items():
             kind = bytes([sort])

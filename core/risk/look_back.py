@@ -144,7 +144,7 @@ class StoreReads(_Part, frozen=True, kw_only=True):
 
 
 def join_reads(one: StoreReads, other: StoreReads) -> StoreReads:
-    """Give both together, of the same store."""
+    """Return both together, of the same store."""
     return StoreReads(
         store=one.store,
         reads=one.reads + other.reads,
@@ -202,7 +202,7 @@ class LookBackDocument(_Part, frozen=True):
 
 
 def trim_items(document: LookBackDocument, most: int) -> LookBackDocument:
-    """Give the document with as many of its items as leave it at most `most` bytes long."""
+    """Return the document with as many of its items as leave it at most `most` bytes long."""
     while len(encode_look_back(document)) > most and document.items:
         kept = document.items[: len(document.items) * 3 // 4]
         more = document.more_items + len(document.items) - len(kept)
@@ -215,7 +215,7 @@ _DECODER = msgspec.json.Decoder(LookBackDocument)
 
 
 def encode_look_back(document: LookBackDocument) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(document)
 
 

@@ -117,7 +117,7 @@ class Effect(enum.Enum):
 
     @property
     def severity(self) -> int:
-        """Give a number that is greater for a stricter effect."""
+        """Return a number that is greater for a stricter effect."""
         return _SEVERITY[self.value]
 
 
@@ -168,7 +168,7 @@ class Behaviour(enum.IntFlag):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Give the names of what is set, `new-namespace` and so on, in a fixed order."""
+        """Return the names of what is set, `new-namespace` and so on, in a fixed order."""
         return tuple(each.name.lower().replace("_", "-") for each in Behaviour if each in self)  # type: ignore[union-attr]
 
 
@@ -229,7 +229,7 @@ class AssessedIdentity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def identity_key(label: str) -> bytes:
-    """Give the 16 bytes by which snapshots know a `Subject.label` or an Entra object id.
+    """Return the 16 bytes by which snapshots know a `Subject.label` or an Entra object id.
 
     An object id (`oid:…`, or bare) is its own 16 bytes; any other label the first 16 of its
     SHA-256.
@@ -242,5 +242,5 @@ def identity_key(label: str) -> bytes:
 
 
 def subject_key(subject: Subject) -> bytes:
-    """Give the same of a subject."""
+    """Return the same of a subject."""
     return identity_key(subject.label)

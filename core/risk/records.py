@@ -116,7 +116,7 @@ def unpack_entry(record: bytes, types: tuple[str, ...]) -> RiskEntry:
 
 
 def not_at_risk_since(key: bytes, record: bytes) -> int | None:
-    """Give when an entry last changed that says of nobody that they are at risk; else None.
+    """Return when an entry last changed that says of nobody that they are at risk; else None.
 
     It is what can be left out where there is no room: None also for what is no entry.
     """

@@ -96,17 +96,17 @@ class RiskSnapshot:
     """What the records' numbers of event types mean."""
 
     def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
-        """Give what a family says of an identity; None where it says nothing. See `key_of`."""
+        """Return what a family says of an identity; None where it says nothing. See `key_of`."""
         record = self.record(_FAMILIES[family] + key)
         return unpack_entry(record, self.event_types) if record is not None else None
 
     def application(self, client_id: str) -> Application | None:
-        """Give what a client id stands for; None where nobody has asked Entra yet."""
+        """Return what a client id stands for; None where nobody has asked Entra yet."""
         record = self.record(_APPLICATION + identity_key(client_id))
         return unpack_application(record) if record is not None else None
 
     def acting(self, key: bytes, now: float) -> Behaviour:
-        """Give what an identity does now that is unusual."""
+        """Return what an identity does now that is unusual."""
         record = self.record(_ACTING + key)
         if record is None:
             return Behaviour(0)
@@ -114,26 +114,26 @@ class RiskSnapshot:
         return found.behaviour if now < found.until else Behaviour(0)
 
     def is_guest(self, key: bytes) -> bool:
-        """Say whether a user is a guest, whose risk lies in another tenant."""
+        """Return whether a user is a guest, whose risk lies in another tenant."""
         return self.record(_GUEST + key) is not None
 
     def entries(self, family: RiskSource) -> Iterator[tuple[bytes, RiskEntry]]:
-        """Give all entries of a family, by key."""
+        """Yield all entries of a family, by key."""
         for key, record in self.records(_FAMILIES[family]):
             yield key[1:], unpack_entry(record, self.event_types)
 
     def applications(self) -> Iterator[tuple[str, Application]]:
-        """Give all client ids, as GUIDs in lower case, and what they stand for."""
+        """Yield all client ids, as GUIDs in lower case, and what they stand for."""
         for key, record in self.records(_APPLICATION):
             yield str(uuid.UUID(bytes=key[1:])), unpack_application(record)
 
     def actings(self) -> Iterator[tuple[bytes, BehaviourEntry]]:
-        """Give all identities that do something unusual, by key, also what counts no more."""
+        """Yield all identities that do something unusual, by key, also what counts no more."""
         for key, record in self.records(_ACTING):
             yield key[1:], unpack_behaviour(record)
 
     def records(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Give all records whose key begins so."""
+        """Yield all records whose key begins so."""
         base = self.base
         for key, record in base.pairs(prefix) if isinstance(base, SnapshotBase) else base.items():
             if key not in self.changes and key.startswith(prefix):
@@ -143,7 +143,7 @@ class RiskSnapshot:
                 yield key, changed
 
     def record(self, key: bytes) -> bytes | None:
-        """Give the record of a key; None where there is none."""
+        """Return the record of a key; None where there is none."""
         found = self.changes.get(key, _UNCHANGED)
         return self.base.get(key) if found is _UNCHANGED else found
 
@@ -164,12 +164,12 @@ class SnapshotDraft:
         return cls(before, before.head, _types=types)
 
     def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
-        """Give what a family says of an identity now."""
+        """Return what a family says of an identity now."""
         record = self._now(_FAMILIES[family] + key)
         return unpack_entry(record, tuple(self._types)) if record is not None else None
 
     def says_of_fewer(self, family: RiskSource, than: int) -> bool:
-        """Say whether a family says something of fewer identities; counted only where needed."""
+        """Return whether a family says something of fewer identities; counted only where needed."""
         prefix, base = _FAMILIES[family], self.before.base
         held = base.count(family) if isinstance(base, SnapshotBase) else len(base)
         if held + len(self.before.changes) + len(self._changes) < than:
@@ -187,7 +187,7 @@ class SnapshotDraft:
         self._set(_FAMILIES[family] + key, None)
 
     def application(self, client_id: str) -> Application | None:
-        """Give what a client id stands for now."""
+        """Return what a client id stands for now."""
         record = self._now(_APPLICATION + identity_key(client_id))
         return unpack_application(record) if record is not None else None
 
@@ -213,7 +213,7 @@ class SnapshotDraft:
         return bool(self._changes) or self.head != self.before.head
 
     def finish(self, now: float) -> RiskSnapshot:
-        """Give the next snapshot; what changed is beside the base, which is shared."""
+        """Return the next snapshot; what changed is beside the base, which is shared."""
         head = msgspec.structs.replace(self.head, version=self.before.head.version + 1, written=now)
         base = self.before.base
         changes = {**self.before.changes, **self._changes}
@@ -233,7 +233,7 @@ class SnapshotDraft:
 def rebase_snapshot(
     snapshot: RiskSnapshot, base: Records, near: Iterable[bytes], left_out: Collection[bytes] = ()
 ) -> RiskSnapshot:
-    """Give the same over another base, which differs from its own in the keys `near` alone.
+    """Return the same over another base, which differs from its own in the keys `near` alone.
 
     Where the base has what the snapshot says of a key, nothing is beside the base. Keys in
     `left_out` are those that the base had no room for: they stay out while they say no risk.

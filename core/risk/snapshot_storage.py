@@ -68,12 +68,12 @@ class StoredBase:
 
 
 def digest_of(content: bytes) -> str:
-    """Give the SHA-256 of bytes, in hexadecimal digits."""
+    """Return the SHA-256 of bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def encode_base(records: Iterable[tuple[bytes, bytes]], most: int = MOST_SHARD) -> StoredBase:
-    """Give the shards of these records, each of at most so many bytes.
+    """Return the shards of these records, each of at most so many bytes.
 
     Where they are more, those are left out that say of nobody that they are at risk, and of these
     the ones that changed the longest ago.
@@ -96,7 +96,7 @@ def encode_base(records: Iterable[tuple[bytes, bytes]], most: int = MOST_SHARD) 
 def _fitting(
     number: int, part: list[tuple[bytes, bytes]], most: int
 ) -> tuple[bytes, Shard, list[bytes]]:
-    """Give a shard as it is stored and as it is kept, and whose records were left out of it."""
+    """Return a shard as it is stored and as it is kept, and whose records were left out of it."""
     shard = sections_of(part, WIDTHS)
     content = pack_shard(shard)
     if len(content) <= most:
@@ -237,7 +237,7 @@ _HEAD: Final = msgspec.json.Decoder(StoredHead)
 
 
 def shard_name(generation: str, number: int) -> str:
-    """Give the name of a shard's Secret: `sallyport-risk-a0` … `sallyport-risk-b15`."""
+    """Return the name of a shard's Secret: `sallyport-risk-a0` … `sallyport-risk-b15`."""
     return f"{HEAD_NAME}-{generation}{number}"
 
 
@@ -249,7 +249,7 @@ SECRET_NAMES: Final = (
 
 
 def build_head(snapshot: RiskSnapshot, generation: str, digests: tuple[str, ...]) -> StoredHead:
-    """Give the head of a snapshot whose base is stored so."""
+    """Return the head of a snapshot whose base is stored so."""
     kept = {key: record for key, record in snapshot.changes.items() if record is not None}
     gone = sorted(key for key, record in snapshot.changes.items() if record is None)
     return StoredHead(
@@ -264,7 +264,7 @@ def build_head(snapshot: RiskSnapshot, generation: str, digests: tuple[str, ...]
 
 
 def encode_head(stored: StoredHead) -> dict[str, bytes]:
-    """Give the `data` of the head's Secret."""
+    """Return the `data` of the head's Secret."""
     content = msgspec.json.encode(stored)
     return {HEAD_KEY: content, DIGEST_KEY: digest_of(content).encode()}
 
@@ -294,7 +294,7 @@ def decode_head(data: Mapping[str, bytes]) -> StoredHead:
 
 
 def is_newer(data: Mapping[str, bytes]) -> bool:
-    """Say whether a head is of a format that only a later release can read."""
+    """Return whether a head is of a format that only a later release can read."""
     try:
         return msgspec.json.decode(data.get(HEAD_KEY, b""), type=_Format).format >= READABLE.stop
     except DECODE_ERRORS:
@@ -316,7 +316,7 @@ def decode_changes(stored: StoredHead) -> Changes:
 
 
 def snapshot_of(stored: StoredHead, base: SnapshotBase) -> RiskSnapshot:
-    """Give the snapshot of a head and its base.
+    """Return the snapshot of a head and its base.
 
     Raises:
         InvalidObjectError: the changes are broken.
@@ -325,7 +325,7 @@ def snapshot_of(stored: StoredHead, base: SnapshotBase) -> RiskSnapshot:
 
 
 def snapshot_without_base(data: Mapping[str, bytes], version: int) -> RiskSnapshot:
-    """Give what can be kept of a snapshot whose shards are lost: the table, and the changes.
+    """Return what can be kept of a snapshot whose shards are lost: the table, and the changes.
 
     Nothing in it says any more that all who are at risk are in it: its coverage is gone.
     """

@@ -48,7 +48,7 @@ class Toleration(msgspec.Struct, frozen=True, gc=False):
     effect: str | None = None
 
     def tolerates(self, taint: Taint) -> bool:
-        """Say whether it lets a Pod onto a node with a taint.
+        """Return whether it lets a Pod onto a node with a taint.
 
         As k8s.io/api core/v1 toleration.go, ToleratesTaint; the operators Lt and Gt, which
         compare numbers, always do here, since what is said is "at most".
@@ -73,7 +73,7 @@ class NodeShape(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Those that keep Pods away and that the RuntimeClass does not tolerate."""
 
     def room(self, of: Measure) -> Amounts:
-        """Give what there is."""
+        """Return what there is."""
         return self.free if of == "free" else self.allocatable
 
 
@@ -105,14 +105,14 @@ class PodBatch(msgspec.Struct, frozen=True, gc=False):
 
 
 def admits(shape: NodeShape, tolerations: Iterable[Toleration]) -> bool:
-    """Say whether no taint of the nodes keeps a Pod away."""
+    """Return whether no taint of the nodes keeps a Pod away."""
     return all(any(each.tolerates(taint) for each in tolerations) for taint in shape.taints)
 
 
 def count_fitting(
     capacity: Capacity, demand: Amounts, tolerations: Sequence[Toleration], *, of: Measure = "free"
 ) -> int:
-    """Give how many identical Pods fit: exact, for what the summary knows.
+    """Return how many identical Pods fit: exact, for what the summary knows.
 
     Such Pods hinder one another only on the same node: each takes as many as its scarcest resource
     allows (k8s.io/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest).
@@ -134,7 +134,7 @@ def count_fitting(
 def count_fitting_together(
     capacity: Capacity, wants: Sequence[PodBatch], *, of: Measure = "free"
 ) -> int:
-    """Give how many Pods of several templates fit: never fewer than really do.
+    """Return how many Pods of several templates fit: never fewer than really do.
 
     Of each template no more than would fit alone, and of all together no more than there is of
     each resource on all nodes, the smallest Pods first.
@@ -160,7 +160,7 @@ def _packed(
     usable: Iterable[NodeShape],
     of: Measure,
 ) -> int:
-    """Give how many Pods there is enough of one resource for."""
+    """Return how many Pods there is enough of one resource for."""
     left = sum(shape.count * shape.room(of).get(resource, 0) for shape in usable)
     count = 0
     sizes = sorted((want.demand.get(resource, 0), n) for want, n in zip(wants, alone, strict=True))
@@ -173,7 +173,7 @@ def _packed(
 def largest_allocatable(
     capacity: Capacity, resource: str, tolerations: Sequence[Toleration]
 ) -> int:
-    """Give how much the largest node has of a resource when nothing runs on it."""
+    """Return how much the largest node has of a resource when nothing runs on it."""
     return max(
         (
             shape.allocatable.get(resource, 0)
@@ -196,7 +196,7 @@ _DECODER: Final = msgspec.json.Decoder(_Written)
 
 
 def encode_capacity(capacity: Capacity) -> str:
-    """Give a summary as JSON, the same whenever it says the same."""
+    """Return a summary as JSON, the same whenever it says the same."""
     fields: dict[str, Any] = msgspec.structs.asdict(capacity)
     return msgspec.json.encode(_Written(format=FORMAT, **fields), order="sorted").decode()
 

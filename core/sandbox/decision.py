@@ -34,7 +34,7 @@ class SandboxMode(enum.Enum):
 
     @property
     def strictness(self) -> int:
-        """Give a number that is greater for a stricter mode."""
+        """Return a number that is greater for a stricter mode."""
         return _STRICTNESS[self.value]
 
 
@@ -42,14 +42,14 @@ _STRICTNESS: Final = {mode.value: number for number, mode in enumerate(SandboxMo
 
 
 def mode_of_label(value: str | None) -> SandboxMode:
-    """Give the mode that a namespace's label asks for: REQUIRED for a word unknown."""
+    """Return the mode that a namespace's label asks for: REQUIRED for a word unknown."""
     if value is None:
         return SandboxMode.NEVER
     return SandboxMode.BY_RISK if value == SandboxMode.BY_RISK.value else SandboxMode.REQUIRED
 
 
 def lacks_sandbox(rules: Collection[str], demanded: str, runtime: str) -> bool:
-    """Say whether a Pod that runs should be in a sandbox and is not.
+    """Return whether a Pod that runs should be in a sandbox and is not.
 
     `rules` are those that refuse it, `demanded` the RuntimeClass that it must have, `runtime` its
     own. One that its sandbox cannot run is in it nevertheless, if that is its class.

@@ -117,7 +117,7 @@ def _requests(container: _Container) -> dict[str, int]:
 
 
 def _of_pod(resources: _Resources | None, containers: Amounts) -> dict[str, int]:
-    """Give the requests of the Pod itself, which count in place of its containers' sum.
+    """Return the requests of the Pod itself, which count in place of its containers' sum.
 
     A limit of the Pod stands in for a request that neither it nor its containers make.
     """

@@ -204,7 +204,7 @@ class Access(_Part, frozen=True, kw_only=True):
 
 
 def access_id(unix_ms: int, resource: str, correlation: str, operation_count: int) -> str:
-    """Give the id of a record: the same for the same record, whichever way it comes.
+    """Return the id of a record: the same for the same record, whichever way it comes.
 
     A record's identity is its correlationId and operationCount (facts of Azure Storage: CopyBlob
     has three records of one correlationId); `resource` is `account/service/category`.
@@ -213,7 +213,7 @@ def access_id(unix_ms: int, resource: str, correlation: str, operation_count: in
 
 
 def contradicts(one: Access, other: Access) -> bool:
-    """Say whether two that have one id cannot be of one record.
+    """Return whether two that have one id cannot be of one record.
 
     Compared is what no export of a record leaves out: who, with what, from where, did what to
     what. What is found out here, and what exports spell in ways of their own, may differ.
@@ -234,7 +234,7 @@ _DECODER = msgspec.json.Decoder(Access)
 
 
 def encode_access(access: Access) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(access)
 
 

@@ -71,11 +71,11 @@ class AccessGrant(msgspec.Struct, frozen=True):
         return f"{self.meta.namespace}/{self.meta.name}@{self.meta.uid}"
 
     def in_time(self, now: float) -> bool:
-        """Say whether it has begun, has not expired, and is not being deleted."""
+        """Return whether it has begun, has not expired, and is not being deleted."""
         return self.begins <= now < self.expires and self.meta.deletion_timestamp is None
 
     def covers_place(self, container: str, blob: str) -> bool:
-        """Say whether it is about a blob; an empty `blob` is the container, `container` the store.
+        """Return whether it covers a blob; an empty `blob` is the container, `container` the store.
 
         Listing a container is covered by a grant of some of its prefixes: names are no weights,
         and no tool reads a prefix without it.
@@ -96,7 +96,7 @@ def parse_grant(raw: bytes | msgspec.Raw, namespace: str = "") -> AccessGrant:
 
 
 def grant_of(written: UntypedObject) -> AccessGrant:
-    """Give the AccessGrant that was written.
+    """Return the AccessGrant that was written.
 
     Raises:
         InvalidObjectError: as `parse_grant`.

@@ -68,15 +68,15 @@ class WeightStoreSet:
         self._by_client: Mapping[str, list[WeightStore]] = by_client
 
     def __bool__(self) -> bool:
-        """Say whether there are any."""
+        """Return whether there are any."""
         return bool(self.all or self.broken)
 
     def named(self, name: str) -> WeightStore | None:
-        """Give one by its name."""
+        """Return one by its name."""
         return next((one for one in self.all if one.name == name), None)
 
     def signing_in(self, client: str, path: str) -> Iterator[AccessPath]:
-        """Give the ways of a client id, in lower case; one that is hidden may be any."""
+        """Yield the ways of a client id, in lower case; one that is hidden may be any."""
         found = self._by_client.get(client, ())
         if client == HIDDEN_CLIENT:
             found = [store for store in self.all if store.client_ids]
@@ -90,7 +90,7 @@ class WeightStoreSet:
             yield AccessPath(store=store, by="identity", shown=client, path=path, rights=rights)
 
     def mounting(self, mounts: Iterable[BlobMount]) -> Iterator[AccessPath]:
-        """Give the ways of volumes; what only hints at a mount is none."""
+        """Yield the ways of volumes; what only hints at a mount is none."""
         for mount in mounts:
             for store in self.all:
                 if _mounts(mount, store):
@@ -107,7 +107,7 @@ class WeightStoreSet:
 
 
 def _mounts(mount: BlobMount, store: WeightStore) -> bool:
-    """Say whether a volume shows a store: by its account, or by the address of its endpoint.
+    """Return whether a volume shows a store: by its account, or by the address of its endpoint.
 
     A container of its account that holds no weights is none.
     """
@@ -121,7 +121,7 @@ def _mounts(mount: BlobMount, store: WeightStore) -> bool:
 
 
 def _around(server: str, store: WeightStore) -> str:
-    """Give the server by which a volume goes past the private endpoints of a store, if it does.
+    """Return the server by which a volume goes past the private endpoints of a store, if it does.
 
     The account's own names lead to a private endpoint where the network's DNS says so.
     """
@@ -140,7 +140,7 @@ def _names_of(store: WeightStore) -> frozenset[str]:
 
 
 def _is_at(server: str, store: WeightStore) -> bool | None:
-    """Say whether an address is one of the store's endpoints; None for what is no address."""
+    """Return whether an address is one of the store's endpoints; None for what is no address."""
     try:
         address = ipaddress.ip_address(server)
     except ValueError:

@@ -31,7 +31,7 @@ _DECODER: Final = msgspec.json.Decoder(_Summary)
 
 
 def encode_openings(openings: tuple[WeightOpening, ...]) -> str:
-    """Give those of one namespace as JSON."""
+    """Return those of one namespace as JSON."""
     return _ENCODER.encode(_Summary(FORMAT, sorted(set(openings)))).decode()
 
 

@@ -169,7 +169,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode_event(event: Activity | LogGap | Finding) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(event)
 
 

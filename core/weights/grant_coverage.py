@@ -39,19 +39,19 @@ ANYBODY: Final = Asker(unasked=True)
 
 
 def asker_of(subject: Subject) -> Asker:
-    """Give who asks now."""
+    """Return who asks now."""
     marks = {subject.label.lower(), _digest(subject.username), *person_of(subject)}
     return Asker(frozenset(filter(_is_mark, marks)), frozenset(subject.groups))
 
 
 def asker_of_note(label: str, noted: str) -> Asker:
-    """Give who asked first, by what is noted of them: their groups are not known any more."""
+    """Return who asked first, by what is noted of them: their groups are not known any more."""
     mark = label.lower() if _is_mark(label) else _digest(label)
     return Asker(frozenset({mark}), noted=frozenset(filter(None, noted.split(","))))
 
 
 def _digest(username: str) -> str:
-    """Give the mark of a user name; also of an identity of the cluster's, whose label is none."""
+    """Return the mark of a user name; also of an identity of the cluster's, whose label is none."""
     return f"user:{hashlib.sha256(username.encode()).hexdigest()[:16]}"
 
 
@@ -60,7 +60,7 @@ def _is_mark(text: str) -> bool:
 
 
 def note_of_grant(grant: AccessGrant) -> str:
-    """Give what is noted of a grant: which, and whom it names."""
+    """Return what is noted of a grant: which, and whom it names."""
     named = msgspec.json.encode([sorted(grant.spec.people or ()), sorted(grant.spec.groups or ())])
     digest = hashlib.sha256(named).hexdigest()[:_DIGITS]
     return f"{grant.meta.name}@{grant.meta.uid}#{digest}"

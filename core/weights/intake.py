@@ -74,7 +74,7 @@ _INTAKE = msgspec.json.Decoder(Intake)
 
 
 def encode_intake(document: RefusedRecord | Intake) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(document)
 
 

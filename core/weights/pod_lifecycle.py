@@ -103,12 +103,12 @@ _CHANGE = msgspec.json.Decoder(ObjectChange)
 
 
 def encode_life(life: PodLife) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(life)
 
 
 def encode_change(change: ObjectChange) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     return _ENCODER.encode(change)
 
 

@@ -53,7 +53,7 @@ class _EphemeralSource(msgspec.Struct, rename="camel"):
 
 
 def find_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
-    """Give all that a Pod mounts of Azure Storage, what is certain first.
+    """Return all that a Pod mounts of Azure Storage, what is certain first.
 
     Raises:
         InvalidObjectError: a volume does not have its shape; names the field.
@@ -62,7 +62,7 @@ def find_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
 
 
 def volume_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
-    """Give what its volumes show, and those that its claims are bound to or kept for.
+    """Return what its volumes show, and those that its claims are bound to or kept for.
 
     Raises:
         InvalidObjectError: as `mounts`.
@@ -78,7 +78,7 @@ def volume_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
 
 
 def hinted_mounts(pod: Pod) -> tuple[BlobMount, ...]:
-    """Give what its containers seem to mount by themselves."""
+    """Return what its containers seem to mount by themselves."""
     spec = pod.spec
     return tuple(
         mount
@@ -141,7 +141,7 @@ def _of_container(container: Container, place: str) -> Iterator[BlobMount]:
 
 
 def _words(container: Container) -> list[str]:
-    """Give the words of its command and arguments, in lower case; of another shape, none."""
+    """Return the words of its command and arguments, in lower case; of another shape, none."""
     found: list[str] = []
     for raw in (container.command, container.args):
         try:

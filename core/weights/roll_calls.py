@@ -35,11 +35,11 @@ class RollCall(msgspec.Struct, frozen=True):
     answers: frozenset[bytes]
 
     def has(self, uid: str) -> bool:
-        """Say whether a Pod was there."""
+        """Return whether a Pod was there."""
         return _short(uid) in self.answers
 
     def end_of(self, life: PodLife) -> PodLife | None:
-        """Give the end of a Pod of whom `life` is the last that is known; None where it has none.
+        """Return the end of a Pod of whom `life` is the last that is known; None where it has none.
 
         It says nothing of a Pod that was made later, or that lives in another cluster.
         """
@@ -59,7 +59,7 @@ class RollCall(msgspec.Struct, frozen=True):
 def build_roll_call(
     cluster: str, uids: Collection[str], at_ms: int, why: str
 ) -> list[ObjectChange]:
-    """Give the documents of a roll call at a moment, in milliseconds of Unix time."""
+    """Return the documents of a roll call at a moment, in milliseconds of Unix time."""
     short = sorted(map(_short, uids))
     parts = [short[at : at + _OF_ONE_PART] for at in range(0, len(short), _OF_ONE_PART)] or [[]]
     return [
@@ -84,7 +84,7 @@ def build_roll_call(
 
 
 def read_roll_calls(changes: Iterable[ObjectChange]) -> list[RollCall]:
-    """Give the roll calls of which all parts are there, by time; other changes are passed over.
+    """Return the roll calls of which all parts are there, by time; other changes are passed over.
 
     Of one that lacks a part nothing follows: its Pods would be taken for dead.
     """

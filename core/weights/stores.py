@@ -43,7 +43,7 @@ class WeightContainer(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     prefixes: Annotated[list[_Prefix], msgspec.Meta(min_length=1, max_length=64)] | None = None
 
     def holds(self, container: str, blob: str) -> bool:
-        """Say whether a blob lies in it; an empty `blob` is the container itself."""
+        """Return whether a blob lies in it; an empty `blob` is the container itself."""
         if container != self.name:
             return False
         return not self.prefixes or not blob or any(map(blob.startswith, self.prefixes))
@@ -102,7 +102,7 @@ class WeightStore(msgspec.Struct, frozen=True):
         return f"{self.spec.account}.blob.{self.spec.endpoint_suffix}"
 
     def holds(self, account: str, container: str, blob: str = "") -> bool:
-        """Say whether weights of it lie there; an empty `container` is the account itself."""
+        """Return whether weights of it lie there; an empty `container` is the account itself."""
         if account != self.spec.account:
             return False
         return not container or any(one.holds(container, blob) for one in self.spec.containers)
@@ -119,7 +119,7 @@ def parse_store(raw: bytes | msgspec.Raw) -> WeightStore:
 
 
 def store_of(written: UntypedObject) -> WeightStore:
-    """Give the WeightStore that was written.
+    """Return the WeightStore that was written.
 
     Raises:
         InvalidObjectError: as `parse_store`.

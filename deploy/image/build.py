@@ -94,7 +94,7 @@ def make(inputs: Inputs, output: Path, name: str = NAME, kept: Path | None = Non
 
 
 def _key(source: Path) -> str:
-    """Give a digest of what the layers below Sallyport's own are made of, and by."""
+    """Return a digest of what the layers below Sallyport's own are made of, and by."""
     digest = hashlib.sha256((source / "requirements" / "runtime.txt").read_bytes())
     for name in ("debian.lock", "debian.py", "pack.py", "root.py", "wheels.py"):
         digest.update(HERE.with_name(name).read_bytes())

@@ -37,7 +37,7 @@ def compile_all(folder: Path) -> None:
 
 
 def entries(folder: Path) -> Iterator[tuple[tarfile.TarInfo, Path]]:
-    """Give what is below a folder, by name, owned by root, writable by its owner alone."""
+    """Yield what is below a folder, by name, owned by root, writable by its owner alone."""
     for path in sorted(folder.rglob("*")):
         info = tarfile.TarInfo(str(path.relative_to(folder)))
         info.mtime = MTIME

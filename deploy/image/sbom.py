@@ -23,7 +23,7 @@ def bill(
     root: Path,
     image: Mapping[str, str],
 ) -> str:
-    """Give the document for what is in the image.
+    """Return the document for what is in the image.
 
     `root` holds the packages' copyrights; `image` the image's version, digest and time of making.
     """
@@ -82,7 +82,7 @@ def _package(package: Package, root: Path) -> dict[str, Any]:
 
 
 def debian_licences(copyrights: Path) -> list[str]:
-    """Give the licences that a package's copyright file names, in Debian's words.
+    """Return the licences that a package's copyright file names, in Debian's words.
 
     Machine-readable ones say `License:`; others refer to Debian's common licences; where neither
     is found, the file itself is named.
@@ -108,7 +108,7 @@ def _wheel(wheel: Wheel) -> dict[str, Any]:
 
 
 def wheel_licences(wheel: Wheel) -> list[dict[str, Any]]:
-    """Give the licence that a wheel states: an SPDX expression, words, or classifiers."""
+    """Return the licence that a wheel states: an SPDX expression, words, or classifiers."""
     if expression := wheel.metadata["License-Expression"]:
         return [{"expression": str(expression)}]
     classified = [

@@ -118,12 +118,12 @@ class ClusterEgress:
         return not_approved_message(broad, said.reasons if stored else ())
 
     def enrolled(self, namespace: str) -> bool:
-        """Say whether Pods of a namespace connect only where allowlists say."""
+        """Return whether Pods of a namespace connect only where allowlists say."""
         found = self.snapshot.namespaces.get(namespace, Namespace(namespace))
         return self.site.enrolment.enrols(found)
 
     def allowlists(self, namespace: str) -> list[EgressAllowlist]:
-        """Give the allowlists of a namespace, by name."""
+        """Return the allowlists of a namespace, by name."""
         found = self.snapshot.allowlists.values()
         return sorted(
             (each for each in found if each.meta.namespace == namespace),
@@ -131,14 +131,14 @@ class ClusterEgress:
         )
 
     def whole_meaning(self, namespace: str) -> CompiledAllowlists:
-        """Give what the allowlists of a namespace mean, whatever the engine can say of it."""
+        """Return what the allowlists of a namespace mean, whatever the engine can say of it."""
         if namespace not in self._meanings:
             found = self.allowlists(namespace) if self.enrolled(namespace) else ()
             self._meanings[namespace] = compile_allowlists(namespace, found, self.known)
         return self._meanings[namespace]
 
     def rendered(self, namespace: str) -> RenderedNamespace:
-        """Give the objects of an enrolled namespace, and what the engine cannot say."""
+        """Return the objects of an enrolled namespace, and what the engine cannot say."""
         if namespace not in self._rendered:
             target = replace_target(self.site.target, self.known)
             meaning = self.whole_meaning(namespace)
@@ -146,7 +146,7 @@ class ClusterEgress:
         return self._rendered[namespace]
 
     def openings(self, namespace: str) -> tuple[Opening, ...]:
-        """Give what is open from a namespace: what allowlists mean, less what is not said."""
+        """Return what is open from a namespace: what allowlists mean, less what is not said."""
         if namespace not in self._openings:
             self._openings[namespace] = self._said(namespace)
         return self._openings[namespace]
@@ -164,12 +164,12 @@ class ClusterEgress:
         )
 
     def problems(self, namespace: str) -> tuple[Problem, ...]:
-        """Give what stays closed, and what should be known of the rest."""
+        """Return what stays closed, and what should be known of the rest."""
         rendered = self.rendered(namespace).problems if self.enrolled(namespace) else ()
         return tuple(sorted({*self.whole_meaning(namespace).problems, *rendered}))
 
     def pod(self, namespace: str, name: str) -> SeenPod | None:
-        """Give a Pod that runs."""
+        """Return a Pod that runs."""
         return self._pods.get((namespace, name))
 
     @cached_property
@@ -177,20 +177,23 @@ class ClusterEgress:
         return {(each.namespace, each.name): each for each in self.snapshot.pods}
 
     def beside(self, namespace: str) -> list[tuple[SeenPod, str]]:
-        """Give the Pods of an enrolled namespace that allowlists do not hold or reach; and why."""
+        """Return the Pods of an enrolled namespace that allowlists do not hold or reach.
+
+        And why.
+        """
         here = (pod for pod in self.snapshot.pods if pod.namespace == namespace)
         return [(pod, why) for pod in here if (why := unheld_reason(pod))]
 
     def with_snapshot(self, snapshot: Snapshot, rights: EgressRights) -> "ClusterEgress":
-        """Give the same cluster with other objects."""
+        """Return the same cluster with other objects."""
         return ClusterEgress(snapshot, self.site, rights, self.services)
 
     def with_all_granted(self) -> "ClusterEgress":
-        """Give the same cluster as it will be with every right and approval that is asked for."""
+        """Return the same cluster as it will be with every right and approval that is asked for."""
         return ClusterEgress(self.snapshot, self.site, self.rights, self.services, granted=True)
 
     def with_nothing_over(self) -> "ClusterEgress":
-        """Give the same cluster as if nothing had expired, and all had been granted."""
+        """Return the same cluster as if nothing had expired, and all had been granted."""
         site = replace(self.site, now=0.0)
         return ClusterEgress(self.snapshot, site, self.rights, self.services, granted=True)
 
@@ -204,7 +207,7 @@ class ClusterEgress:
         )
 
     def _consents(self, meta: Metadata) -> list[Consent]:
-        """Give the approvals of an object: those in its own namespace."""
+        """Return the approvals of an object: those in its own namespace."""
         here = (each for each in self.snapshot.approvals if each.meta.namespace == meta.namespace)
         return [each.consent for each in here if each.consent and each.consent.uid == meta.uid]
 
@@ -223,5 +226,5 @@ def unheld_reason(pod: SeenPod) -> str:
 
 
 def replace_target(target: RenderTarget, known: EgressFacts) -> RenderTarget:
-    """Give what is rendered for, with the ranges that are known."""
+    """Return what is rendered for, with the ranges that are known."""
     return msgspec.structs.replace(target, reserved=known.reserved, ranges=known.ranges)

@@ -143,7 +143,7 @@ def _owner(address: Address, pods: Iterable[SeenPod]) -> SeenPod | None:
 def reached_ends(
     aim: ConnectionTarget, opening: Opening, world: ClusterEgress, *, any_port: bool = False
 ) -> frozenset[int]:
-    """Give which ends of a connection an opening lets packets through to, by their places.
+    """Return which ends of a connection an opening lets packets through to, by their places.
 
     -1 stands for the name or Service itself, where the engine goes by names, or no end is known.
     """
@@ -183,7 +183,7 @@ def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_
 
 
 def knows_names(world: ClusterEgress) -> bool:
-    """Say whether the engine goes by names, and by Pods' identities instead of addresses."""
+    """Return whether the engine goes by names, and by Pods' identities instead of addresses."""
     return world.site.target.engine.kind != "networkpolicy"
 
 
@@ -196,7 +196,7 @@ def _in_block(address: Address, block: Block) -> bool:
 
 
 def excepted_networks(aim: ConnectionTarget, opening: Opening) -> tuple[Network, ...]:
-    """Give what was taken out of an opening's networks and has an end of the connection."""
+    """Return what was taken out of an opening's networks and has an end of the connection."""
     if not isinstance(opening.peer, Addresses):
         return ()
     return tuple(
@@ -209,12 +209,12 @@ def excepted_networks(aim: ConnectionTarget, opening: Opening) -> tuple[Network,
 
 
 def is_reserved(address: Address, world: ClusterEgress) -> bool:
-    """Say whether no broader network opens an address."""
+    """Return whether no broader network opens an address."""
     return any_holds(world.known.reserved, single_address_network(address))
 
 
 def is_dns(aim: ConnectionTarget, world: ClusterEgress) -> bool:
-    """Say whether a connection is one to the cluster's DNS, which is always open."""
+    """Return whether a connection is one to the cluster's DNS, which is always open."""
     dns = world.site.target.dns
     if aim.port.first != dns.port or aim.port.protocol == "SCTP" or not aim.ends:
         return False
@@ -231,7 +231,7 @@ def is_dns(aim: ConnectionTarget, world: ClusterEgress) -> bool:
 
 
 def pods_entry(pod: SeenPod, world: ClusterEgress) -> dict[str, Any]:
-    """Give the narrowest `pods` that means Pods such as this one.
+    """Return the narrowest `pods` that means Pods such as this one.
 
     Service accounts count by labels of the gate's, so in enrolled namespaces alone.
     """

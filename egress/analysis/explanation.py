@@ -139,7 +139,7 @@ def _labels(pod: SeenPod) -> Iterator[NearMiss]:
 
 
 def _as_made_anew(pod: SeenPod) -> SeenPod:
-    """Give a Pod as the gate would label it, where it has no label of the gate's."""
+    """Return a Pod as the gate would label it, where it has no label of the gate's."""
     label = {names.EGRESS_ACCOUNT_LABEL: label_value(pod.service_account)}
     return msgspec.structs.replace(pod, labels={**label, **pod.labels})
 
@@ -230,7 +230,7 @@ def _referring(pod: SeenPod, name: str) -> EgressAllowlist:
 def _to_add(
     near: Iterable[NearMiss], aim: ConnectionTarget, world: ClusterEgress
 ) -> dict[str, Any] | None:
-    """Give the smallest entry of `spec.to` that opens a connection; None where none is known."""
+    """Return the smallest entry of `spec.to` that opens a connection; None where none is known."""
     if found := next((each.set for each in near if each.set), ""):
         return {"destinations": {"name": found}}
     ports = [{"protocol": aim.port.protocol, "port": aim.port.first}]

@@ -64,7 +64,7 @@ class EgressGraph(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def build_graph(world: ClusterEgress, namespaces: Iterable[str]) -> EgressGraph:
-    """Give the picture of some namespaces."""
+    """Return the picture of some namespaces."""
     nodes: dict[str, Node] = {}
     edges: dict[tuple[str, str], Edge] = {}
     left_out = []

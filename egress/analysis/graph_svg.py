@@ -45,7 +45,7 @@ path:hover { stroke-width: 4; opacity: 1; }
 
 
 def _colours(back: str, ink: str, faint: str, box: str, line: str, say: str, around: str) -> str:  # noqa: PLR0913, PLR0917 (a palette)
-    """Give the rules of a palette; without variables, which not every viewer knows."""
+    """Return the rules of a palette; without variables, which not every viewer knows."""
     return f"""text {{ fill: {ink}; }} .group, .below, .small {{ fill: {faint}; }}
 rect {{ fill: {box}; stroke: {line}; }} rect.back {{ fill: {back}; stroke: none; }}
 rect.name, rect.network, rect.inside, rect.subject {{ stroke: {say}; }}
@@ -78,7 +78,7 @@ class _Layout:
 
 
 def render_svg(picture: EgressGraph) -> str:
-    """Give the SVG; the same picture gives the same text."""
+    """Return the SVG; the same picture gives the same text."""
     layout = _lay_out(picture)
     parts = [*_head(picture, layout), *_edges(picture.edges, layout)]
     parts += _nodes(picture.nodes, layout)
@@ -96,7 +96,7 @@ def width_of(text: str, size: float = _EM) -> float:
 
 
 def shorten(text: str) -> str:
-    """Give a text as it is drawn; the whole is in the node's title."""
+    """Return a text as it is drawn; the whole is in the node's title."""
     return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
 
 
@@ -230,6 +230,6 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
 
 
 def _safe(text: str) -> str:
-    """Give text that XML may hold: control characters cannot be escaped in it."""
+    """Return text that XML may hold: control characters cannot be escaped in it."""
     kept = "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
     return html.escape(kept)

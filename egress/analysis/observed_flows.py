@@ -49,7 +49,7 @@ class ObservedFlows:
     """Flows of which nobody knows the service account."""
 
     def by_source(self) -> list[tuple[FlowSource, list[Flow]]]:
-        """Give the flows of each service account."""
+        """Return the flows of each service account."""
         found: dict[FlowSource, list[Flow]] = defaultdict(list)
         for flow in self.flows:
             found[FlowSource(flow.namespace, flow.account)].append(flow)
@@ -66,7 +66,7 @@ class ObservedFlows:
         return self._closed(flow, name)
 
     def pods_entry(self, flow: Flow) -> dict[str, Any]:
-        """Give the `pods` that a flow to a Pod needs."""
+        """Return the `pods` that a flow to a Pod needs."""
         pod = self.world.pod(flow.to_namespace, flow.to_pod)
         if pod is None:
             pod = SeenPod(flow.to_namespace, flow.to_pod, {}, flow.to_account or "default")
@@ -84,7 +84,7 @@ class ObservedFlows:
         return next((f"is in the reserved range {each}: {meant}" for each in hit), "")
 
     def tags_of(self, network: Network) -> list[str]:
-        """Give the smallest service tags that have a network."""
+        """Return the smallest service tags that have a network."""
         bits, shift = int(network.network_address), network.max_prefixlen
         found = {
             entry
@@ -133,7 +133,7 @@ def observe(records: Iterable[tuple[str, FlowRecord]], world: ClusterEgress) -> 
 
 
 def _plain(address: Address | None) -> Address | None:
-    """Give the IPv4 address of one that is mapped: so sockets for both families show it."""
+    """Return the IPv4 address of one that is mapped: so sockets for both families show it."""
     return getattr(address, "ipv4_mapped", None) or address
 
 
@@ -160,7 +160,7 @@ class _Ends:
                             self._behind.setdefault((address, ports), (namespace, name, port.first))
 
     def fill(self, flow: Flow) -> Flow:
-        """Give a flow with what the cluster says of its ends."""
+        """Return a flow with what the cluster says of its ends."""
         flow = msgspec.structs.replace(flow, address=_plain(flow.address))
         source = self._named.get((flow.namespace, flow.pod)) or (
             self._at.get(flow.source) if flow.source is not None else None

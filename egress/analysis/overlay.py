@@ -25,7 +25,7 @@ class Intents:
 
 
 def overlay_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
-    """Give a cluster as it is once files are applied; what they do not change stays as stored."""
+    """Return a cluster as it is once files are applied; what they do not change stays as stored."""
     allowlists = dict(snapshot.allowlists)
     for each in intents.allowlists:
         stored = allowlists.get(each.key)
@@ -41,7 +41,7 @@ def overlay_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
 
 
 def remove_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
-    """Give a cluster as it is once the objects of files are deleted.
+    """Return a cluster as it is once the objects of files are deleted.
 
     Raises:
         SettingsError: they hold a Namespace.
@@ -59,7 +59,7 @@ def remove_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
 
 
 def changed_namespaces(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    """Give the namespaces in which two states of a cluster may differ."""
+    """Return the namespaces in which two states of a cluster may differ."""
     found: set[str] = set()
     sets = {name for name in before.sets.keys() | after.sets.keys() if _differ(name, before, after)}
     for snapshot, other in ((before, after), (after, before)):

@@ -30,7 +30,7 @@ class PeerPorts(msgspec.Struct, frozen=True):
 
 
 def missing_connections(wanted: Sequence[PeerPorts], there: Sequence[PeerPorts]) -> list[PeerPorts]:
-    """Give what of `wanted` is not in `there`, in the order of `wanted`."""
+    """Return what of `wanted` is not in `there`, in the order of `wanted`."""
     known = {(each.peer, each.ports) for each in there}
     left: list[PeerPorts] = []
     for each in wanted:
@@ -44,7 +44,7 @@ def missing_connections(wanted: Sequence[PeerPorts], there: Sequence[PeerPorts])
 
 
 def covers(wide: Peer, narrow: Peer) -> bool:
-    """Say whether whoever reaches the one reaches the other, by what intents say."""
+    """Return whether whoever reaches the one reaches the other, by what intents say."""
     match wide, narrow:
         case Name(), Name():
             return _name_covers(wide, narrow)
@@ -104,7 +104,7 @@ def _whole(blocks: Iterable[Block]) -> tuple[Network, ...]:
 
 
 def _networks_left(whole: Sequence[Network], held: Iterable[Network]) -> tuple[Network, ...]:
-    """Give what of sorted networks is in none of the others; one look at each."""
+    """Return what of sorted networks is in none of the others; one look at each."""
     holes = collapse(held)
     left: list[Network] = []
     for version in (4, 6):
@@ -115,7 +115,7 @@ def _networks_left(whole: Sequence[Network], held: Iterable[Network]) -> tuple[N
 
 
 def _span_left(network: Network, rest: deque[Network]) -> Iterator[Network]:
-    """Give what is left of a network; of `rest`, sorted, what lies before it is taken away."""
+    """Yield what is left of a network; of `rest`, sorted, what lies before it is taken away."""
     first, last = int(network.network_address), int(network.broadcast_address)
     make = type(network.network_address)
     while rest and int(rest[0].network_address) <= last:
@@ -272,7 +272,7 @@ def _waiting(change: Change, after: ClusterEgress) -> Change:
 def _compare(
     sign: Literal["+", "-"], wanted: ClusterEgress, there: ClusterEgress, namespace: str
 ) -> list[Change]:
-    """Give what is open in one state and not in the other."""
+    """Return what is open in one state and not in the other."""
     openings, others = wanted.openings(namespace), there.openings(namespace)
     subjects = sorted({one for each in openings for one in subjects_of(namespace, each.selects)})
     left: dict[Subject, list[PeerPorts]] = {}
@@ -309,7 +309,7 @@ def _narrows(subject: Subject, other: Subject) -> bool:
 
 
 def _of(subject: Subject, openings: Sequence[Opening]) -> list[PeerPorts]:
-    """Give all that a subject's Pods may reach."""
+    """Return all that a subject's Pods may reach."""
     mine = (
         each
         for each in openings

@@ -74,7 +74,7 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def suggest(observed: ObservedFlows) -> list[Suggestion]:
-    """Give a suggestion for each service account whose flows were observed, in order."""
+    """Return a suggestion for each service account whose flows were observed, in order."""
     return [_of_account(source, flows, observed) for source, flows in observed.by_source()]
 
 
@@ -98,7 +98,7 @@ def _of_account(source: FlowSource, flows: Sequence[Flow], observed: ObservedFlo
 
 
 def _entries(kept: Mapping[Key, Sequence[Flow]], observed: ObservedFlows) -> list[SuggestedEntry]:
-    """Give entries; single addresses with the same ports become the networks that they fill."""
+    """Return entries; single addresses with the same ports become the networks that they fill."""
     entries: list[SuggestedEntry] = []
     alike: dict[tuple[PortRange, ...], list[tuple[Network, Sequence[Flow]]]] = defaultdict(list)
     for key, flows in sorted(kept.items()):
@@ -208,7 +208,7 @@ def _host(flow: Flow) -> _Host:
 
 
 def _scans(flows: Iterable[Flow]) -> dict[_Host, str]:
-    """Give what looks like a scan, by destination: many ports of one, or many hosts on a port."""
+    """Return what looks like a scan, by destination: many ports of one, or many hosts on a port."""
     ports: dict[_Host, set[PortRange]] = defaultdict(set)
     hosts: dict[PortRange, set[_Host]] = defaultdict(set)
     dropped: Counter[PortRange] = Counter()

@@ -61,7 +61,7 @@ class ProbeResult(msgspec.Struct, frozen=True):
 
 
 def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
-    """Give one Pod of each service account and set of labels of the gate's."""
+    """Return one Pod of each service account and set of labels of the gate's."""
     found: dict[tuple[object, ...], SeenPod] = {}
     for pod in sorted(pods, key=lambda each: each.name):
         labels = tuple(sorted(reserved_labels(pod.labels).items()))
@@ -70,7 +70,7 @@ def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
 
 
 def probes_of(pod: SeenPod, world: ClusterEgress, others: Sequence[str] = ()) -> list[Probe]:
-    """Give what is tried from a Pod; `others` are `HOST:PORT` that somebody wants tried too."""
+    """Return what is tried from a Pod; `others` are `HOST:PORT` that somebody wants tried too."""
     wanted = [*_dns(world), *_said(pod, world), *_closed(pod, world)]
     wanted += [(each, "asked for") for each in others]
     found: dict[str, Probe] = {}
@@ -121,7 +121,7 @@ _CUT_OFF: Final[dict[ProbeFinding, str]] = {
 
 
 def probe_works(probes: Sequence[Probe], found: Sequence[ProbeFinding]) -> bool:
-    """Say whether the probe is shown to work: something that must be open was."""
+    """Return whether the probe is shown to work: something that must be open was."""
     return any(
         probe.expected == "open" and one == "open" for probe, one in zip(probes, found, strict=True)
     )
@@ -144,7 +144,7 @@ def _said(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
 
 
 def _targets(opening: Opening, world: ClusterEgress) -> Iterator[str]:
-    """Give where an opening leads, as far as somebody is known to be there."""
+    """Yield where an opening leads, as far as somebody is known to be there."""
     ports = [each for each in opening.ports if each.protocol == "TCP"]
     match opening.peer:
         case Name(pattern) if not is_wildcard(pattern):
@@ -207,7 +207,7 @@ def _closed(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
 
 
 def _of_others(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
-    """Give a listening Pod of another namespace, and destinations of others' intents."""
+    """Yield a listening Pod of another namespace, and destinations of others' intents."""
     listening = (
         (each, number)
         for each in world.snapshot.pods
@@ -289,7 +289,7 @@ _WORDS: Final[dict[str, ProbeFinding]] = {
 
 
 def probe_command(probes: Sequence[Probe], timeout_s: int) -> list[str]:
-    """Give the command that tries connections, all at once, each for so many seconds."""
+    """Return the command that tries connections, all at once, each for so many seconds."""
     words = [
         word
         for index, probe in enumerate(probes)
@@ -299,7 +299,10 @@ def probe_command(probes: Sequence[Probe], timeout_s: int) -> list[str]:
 
 
 def read_probe_output(out: str, count: int) -> tuple[str, list[ProbeFinding]]:
-    """Give the tool that was used, and what was found of each; `untried` where nothing was said."""
+    """Return the tool that was used, and what was found of each.
+
+    `untried` where nothing was said.
+    """
     found: list[ProbeFinding] = ["untried"] * count
     tool = ""
     for line in out.splitlines():

@@ -60,7 +60,7 @@ NO_REFERENCES = References()
 def references_of(
     allowlists: Iterable[EgressAllowlist], sets: Mapping[str, EgressDestinations]
 ) -> References:
-    """Give what allowlists name, themselves and through the sets that they refer to."""
+    """Return what allowlists name, themselves and through the sets that they refer to."""
     services: set[ServiceKey] = set()
     names: set[str] = set()
     rights: set[Right] = set()
@@ -97,7 +97,7 @@ _Said = Peer | Problem
 def compile_allowlists(
     namespace: str, allowlists: Iterable[EgressAllowlist], known: EgressFacts
 ) -> CompiledAllowlists:
-    """Give what the allowlists of a namespace mean at `known.now`."""
+    """Return what the allowlists of a namespace mean at `known.now`."""
     openings: list[Opening] = []
     problems: list[Problem] = []
     for allowlist in sorted(allowlists, key=lambda each: each.meta.name):
@@ -110,7 +110,7 @@ def compile_allowlists(
 
 
 def selects_of(allowlist: EgressAllowlist) -> Requirements:
-    """Give which Pods an allowlist is about: by the gate's labels, narrowed by the author's."""
+    """Return which Pods an allowlist is about: by the gate's labels, narrowed by the author's."""
     spec = allowlist.spec
     accounts = tuple(sorted(map(label_value, spec.service_accounts)))
     found = [Requirement(names.EGRESS_ACCOUNT_LABEL, "In", accounts)]

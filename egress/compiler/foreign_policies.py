@@ -83,7 +83,7 @@ _DECODER: Final = msgspec.json.Decoder(_Policy)
 def read_rules(
     raw: bytes | msgspec.Raw, namespace: str, *, trusted: bool = False
 ) -> tuple[EgressRule, ...]:
-    """Give the egress rules of a policy of a namespace, whatever its `policyTypes` say.
+    """Return the egress rules of a policy of a namespace, whatever its `policyTypes` say.
 
     Of one that is `trusted` the size does not matter, since Sallyport wrote it. A port by its name
     may be any that a Pod declares: it counts as all there are, and as none in what is trusted.
@@ -156,7 +156,7 @@ def _rule(
 
 
 def _names(chosen: Requirements) -> tuple[str, ...] | None:
-    """Give names of which a namespace must have one; None where none is demanded."""
+    """Return names of which a namespace must have one; None where none is demanded."""
     for each in chosen:
         if each.key == names.NAMESPACE_NAME_LABEL and each.operator == "In":
             return each.values
@@ -237,7 +237,7 @@ def _split(requirements: Requirements) -> list[Requirements]:
 
 
 def _reaches(rule: EgressRule, pods: Pods) -> bool:
-    """Say whether a rule is to Pods, on whatever ports."""
+    """Return whether a rule is to Pods, on whatever ports."""
     return rule.everywhere or any(
         each.namespace == pods.namespace and implies(pods.requirements, each.requirements)
         for each in rule.pods
@@ -306,7 +306,7 @@ def _parts(ports: _Ports, there: Iterable[EgressRule]) -> Iterator[_Ports]:
 
 
 def _join(one: _Ports, other: _Ports) -> PortRange | None:
-    """Give two parts of a range as one, if they are next to one another."""
+    """Return two parts of a range as one, if they are next to one another."""
     if one is None or other is None or one.last + 1 != other.first:
         return None
     return PortRange(one.protocol, one.first, other.last)

@@ -21,7 +21,7 @@ def openings_to_weights(
     sets: Mapping[str, EgressDestinations],
     stores: WeightStoreSet,
 ) -> tuple[WeightOpening, ...]:
-    """Give what of a namespace's openings leads to a store, for each service account."""
+    """Return what of a namespace's openings leads to a store, for each service account."""
     found: set[WeightOpening] = set()
     for opening in meaning.openings:
         allowlist = allowlists.get(opening.allowlist)
@@ -61,7 +61,7 @@ def _by_name(peer: Name, store: WeightStore) -> Iterator[tuple[str, bool]]:
 
 
 def _is_of(pattern: str, store: WeightStore) -> bool:
-    """Say whether a pattern has a name of the account's blobs."""
+    """Return whether a pattern has a name of the account's blobs."""
     middle = store.host.partition(".")[2]
     account = store.spec.account
     names = {store.host, f"{account}.privatelink.{middle}"}

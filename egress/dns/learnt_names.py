@@ -90,7 +90,7 @@ UNASKED = LearntName()
 def learn(
     before: LearntName, replies: Iterable[Reply], now: float, settings: NamesSettings
 ) -> LearntName:
-    """Give what is known of a name after servers were asked, or failed to answer.
+    """Return what is known of a name after servers were asked, or failed to answer.
 
     An address leaves only by an answer in its own family, later than the window after it was last
     seen, that does not show it: while no server answers, all stay. Who answers in which order
@@ -120,14 +120,14 @@ def learn(
 
 
 def is_due(learnt: LearntName, now: float) -> bool:
-    """Say whether a name is to be asked for now; also where the clock was put back."""
+    """Return whether a name is to be asked for now; also where the clock was put back."""
     return learnt.asked is None or not 0 <= now - learnt.asked < learnt.wait
 
 
 def keep_wanted(
     state: Mapping[str, LearntName], wanted: Collection[str], now: float, settings: NamesSettings
 ) -> dict[str, LearntName]:
-    """Give the state with all names that intents name, and others for one window more.
+    """Return the state with all names that intents name, and others for one window more.
 
     So what an intent learnt is not lost when it is made anew. Unchanged names stay the same object.
     """
@@ -166,7 +166,7 @@ def _wait(good: Iterable[Reply], settings: NamesSettings) -> float:
 
 
 def _problems(replies: Iterable[Reply]) -> tuple[str, ...]:
-    """Give each once: most servers fail alike in both families."""
+    """Return each once: most servers fail alike in both families."""
     return tuple(
         dict.fromkeys(f"{reply.server} {reply.problem}" for reply in replies if reply.problem)
     )

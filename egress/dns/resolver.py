@@ -96,7 +96,7 @@ def server_of(text: str) -> Server:
 
 
 def servers_of_system(resolv_conf: str) -> tuple[Server, ...]:
-    """Give the name servers of a resolv.conf(5), in its order; other lines are of no matter.
+    """Return the name servers of a resolv.conf(5), in its order; other lines are of no matter.
 
     Raises:
         SettingsError: one is no address.

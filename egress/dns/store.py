@@ -54,7 +54,7 @@ _WHAT: Final = "learnt names"
 
 
 def encode_names(state: Mapping[str, LearntName], shards: int = 1) -> tuple[bytes, ...]:
-    """Give the shards of a state, in the order of their numbers; the same state, the same bytes.
+    """Return the shards of a state, in the order of their numbers; the same state, the same bytes.
 
     `shards` is how many are stored now, a power of two (as this function gives): there are twice as
     many as soon as one is full, and half as many once each would be half empty. To lose nothing

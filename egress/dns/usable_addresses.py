@@ -84,7 +84,7 @@ class LearntNames:
     )
 
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
-        """Give what a name (no pattern) resolves to. Worked out once."""
+        """Return what a name (no pattern) resolves to. Worked out once."""
         key = (name, tuple(within))
         if (found := self._resolved.get(key)) is None:
             learnt = self.state.get(name, UNASKED)
@@ -130,7 +130,7 @@ def _why_not(address: Address, within: Sequence[Network], spans: _Spans) -> str:
 
 @lru_cache(maxsize=16)
 def _spans_of(reserved: tuple[Network, ...]) -> _Spans:
-    """Give the first and the last address of each range, by family: numbers compare fast."""
+    """Return the first and the last address of each range, by family: numbers compare fast."""
     spans: dict[int, list[tuple[int, int, Network]]] = {4: [], 6: []}
     for each in reserved:
         span = (int(each.network_address), int(each.broadcast_address), each)
@@ -139,14 +139,14 @@ def _spans_of(reserved: tuple[Network, ...]) -> _Spans:
 
 
 def lies_in(network: Network, closed: Network) -> bool:
-    """Say whether a network lies in a reserved range, it or what it leads to."""
+    """Return whether a network lies in a reserved range, it or what it leads to."""
     return holds(closed, network) or any(
         one in closed and other in closed for one, other in leads_to(network)
     )
 
 
 def leads_to(network: Network) -> list[tuple[IPv4Address, IPv4Address]]:
-    """Give the first and last IPv4 address to which an IPv6 network leads, by each way.
+    """Return the first and last IPv4 address to which an IPv6 network leads, by each way.
 
     The ways are NAT64, 6to4 and Teredo; most networks have none.
     """
@@ -155,7 +155,7 @@ def leads_to(network: Network) -> list[tuple[IPv4Address, IPv4Address]]:
 
 
 def _carried(address: Address) -> Iterator[tuple[int, int]]:
-    """Give the IPv4 addresses that an IPv6 one leads to, each with its version."""
+    """Yield the IPv4 addresses that an IPv6 one leads to, each with its version."""
     if isinstance(address, IPv6Address):
         bits = int(address)
         for first, last, shift, mask in _CARRIERS:

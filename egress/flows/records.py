@@ -80,10 +80,10 @@ FlowReader = Callable[[str], Iterator[FlowRecord]]
 
 
 def protocol_of(text: str) -> Protocol | None:
-    """Give a protocol by its name or number; None for one that allowlists do not know."""
+    """Return a protocol by its name or number; None for one that allowlists do not know."""
     return _PROTOCOLS.get(text.strip().lower())
 
 
 def is_port(number: int) -> bool:
-    """Say whether it can be a port."""
+    """Return whether it can be a port."""
     return 1 <= number <= MAX_PORT

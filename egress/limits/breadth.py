@@ -52,7 +52,7 @@ class Limits:
     """Tags that always need approval, whatever the file says of their size."""
 
     def prefix(self, version: int) -> int:
-        """Give the limit of an IP version, 4 or 6."""
+        """Return the limit of an IP version, 4 or 6."""
         return {4: self.ipv4_prefix, 6: self.ipv6_prefix}[version]
 
 
@@ -76,7 +76,7 @@ def breadth_reasons(
 
 
 def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Breadth:
-    """Give what entries reach, and what of it is broader than the limits."""
+    """Return what entries reach, and what of it is broader than the limits."""
     entries = tuple(entries)
     named = [reason for entry in entries if (reason := _by_name(entry, limits))]
     reserved = (reason for entry in entries for reason in _reserved(entry))
@@ -89,7 +89,7 @@ def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> 
 
 
 def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
-    """Give the addresses that entries name by CIDR and by service tag, merged.
+    """Return the addresses that entries name by CIDR and by service tag, merged.
 
     Reserved ranges count too: what is carved out of them is the cluster's choice, not the intent's.
     So do the IPv4 addresses to which a translator leads what is sent to IPv6 ones (NAT64): all of
@@ -162,7 +162,7 @@ def excess_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
 
 
 def _widest(span: Span) -> Network:
-    """Give the first of the largest networks that lie in a span."""
+    """Return the first of the largest networks that lie in a span."""
     for free in range(span.size.bit_length() - 1, 0, -1):
         size = 1 << free
         first = -(-span.first // size) * size
@@ -204,7 +204,7 @@ def combined_breadth_reasons(
 
 
 def _age(allowlist: EgressAllowlist) -> tuple[bool, str, str]:
-    """Give what sorts the older first; what is in no cluster yet is the newest."""
+    """Return what sorts the older first; what is in no cluster yet is the newest."""
     made = allowlist.meta.creation_timestamp
     return made is None, made or "", allowlist.meta.uid
 

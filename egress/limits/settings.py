@@ -28,7 +28,7 @@ class IntentSettings:
     """The user name of Sallyport's own controller, which alone writes generated policies."""
 
     def enrols(self, namespace: Namespace) -> bool:
-        """Say whether a namespace's Pods connect only where allowlists say."""
+        """Return whether a namespace's Pods connect only where allowlists say."""
         return self.enrolment.enrols(namespace)
 
 

@@ -69,7 +69,7 @@ def name_sharing(name: str) -> str:
 
 
 def _owner(name: str, owners: Mapping[str, str]) -> str:
-    """Give whose a name is, by its own end."""
+    """Return whose a name is, by its own end."""
     labels = name.removeprefix(WILDCARD).split(".")
     ends = (".".join(labels[start:]) for start in range(len(labels)))
     return next((owners[end] for end in ends if end in owners), "")

@@ -50,7 +50,7 @@ class Subject(msgspec.Struct, frozen=True, order=True):
 
 
 def subjects_of(namespace: str, selects: Requirements) -> Iterator[Subject]:
-    """Give whom a selection means, one for each service account and workload."""
+    """Yield whom a selection means, one for each service account and workload."""
     values: dict[str, Sequence[str]] = dict.fromkeys(_GATES, ("",))
     rest = []
     for each in selects:
@@ -63,7 +63,7 @@ def subjects_of(namespace: str, selects: Requirements) -> Iterator[Subject]:
 
 
 def requirements_shown(requirements: Requirements) -> str:
-    """Give what labels must be, in brackets; empty for nothing."""
+    """Return what labels must be, in brackets; empty for nothing."""
     said = []
     for each in requirements:
         values = ",".join(each.values)
@@ -78,7 +78,7 @@ def requirements_shown(requirements: Requirements) -> str:
 
 
 def destination_of(peer: Peer, entry: Destination | None = None) -> str:
-    """Give a peer in words; `entry` is what the intent says of it, where that is known."""
+    """Return a peer in words; `entry` is what the intent says of it, where that is known."""
     match peer:
         case Addresses(blocks):
             if entry is not None and entry.service_tag is not None:
@@ -98,7 +98,7 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
 
 
 def networks_shown(networks: Sequence[Network], without: Sequence[Network] = ()) -> str:
-    """Give some networks in words; single addresses without their length."""
+    """Return some networks in words; single addresses without their length."""
     holes = f" but {networks_shown(without)}" if without else ""
     some = [str(each).removesuffix(f"/{each.max_prefixlen}") for each in networks[:MOST]]
     more = len(networks) - MOST
@@ -110,7 +110,7 @@ def _excepts(blocks: Iterable[Block]) -> list[Network]:
 
 
 def ports_shown(ports: Iterable[PortRange]) -> str:
-    """Give ports in words: `TCP 80, 443; UDP 53`."""
+    """Return ports in words: `TCP 80, 443; UDP 53`."""
     found: dict[str, list[str]] = {}
     for each in sorted(ports):
         found.setdefault(each.protocol, []).append(str(each).partition(" ")[2])
@@ -118,21 +118,21 @@ def ports_shown(ports: Iterable[PortRange]) -> str:
 
 
 def entry_of(opening: Opening, allowlist: EgressAllowlist, snapshot: Snapshot) -> Destination:
-    """Give the entry that an opening was read from, of the allowlist or of the set in it."""
+    """Return the entry that an opening was read from, of the allowlist or of the set in it."""
     return entry_in(opening, allowlist, snapshot.sets)
 
 
 def entry_in(
     opening: Opening, allowlist: EgressAllowlist, sets: Mapping[str, EgressDestinations]
 ) -> Destination:
-    """Give the same, where only the sets are at hand."""
+    """Return the same, where only the sets are at hand."""
     index, name, inner = _parts(opening.path)
     entry = allowlist.spec.to[index]
     return entry if not name else sets[name].spec.to[inner]
 
 
 def set_of(opening: Opening) -> str:
-    """Give the set that an opening was read from; empty where there is none."""
+    """Return the set that an opening was read from; empty where there is none."""
     return _parts(opening.path)[1]
 
 

@@ -32,14 +32,17 @@ class NameSource(Protocol):
     """What has been learnt of DNS names."""
 
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
-        """Give what a name (no pattern) resolves to; with `within`, only there, reserved or not."""
+        """Return what a name (no pattern) resolves to.
+
+        With `within`, only there, reserved or not.
+        """
 
 
 class TagSource(Protocol):
     """Service tags, by a file of the operator's."""
 
     def networks(self, tag: str) -> tuple[Network, ...] | str:
-        """Give a tag's networks, collapsed; or why there are none, for a person."""
+        """Return a tag's networks, collapsed; or why there are none, for a person."""
 
     def warning(self, tag: str) -> str:
         """Say what somebody who opens it should know; empty for nothing."""
@@ -102,7 +105,7 @@ class EgressFacts:
         return (*ALWAYS_RESERVED, *with_translated(self.ranges))
 
     def tag(self, name: str) -> tuple[Block, ...] | str:
-        """Give what a service tag opens; or why it opens nothing. Worked out once."""
+        """Return what a service tag opens; or why it opens nothing. Worked out once."""
         if name not in self._tag_blocks:
             networks = self.tags.networks(name)
             found = networks if isinstance(networks, str) else blocks_of(networks, self.reserved)

@@ -103,5 +103,5 @@ class CompiledAllowlists(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
     def of(self, allowlist: str) -> tuple[Opening, ...]:
-        """Give the openings of one allowlist."""
+        """Return the openings of one allowlist."""
         return tuple(each for each in self.openings if each.allowlist == allowlist)

@@ -12,7 +12,7 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 
 def with_translated(networks: Iterable[Network]) -> tuple[Network, ...]:
-    """Give networks, and the IPv6 ones by which a translator leads to those of IPv4."""
+    """Return networks, and the IPv6 ones by which a translator leads to those of IPv4."""
     networks = tuple(networks)
     base = int(_NAT64.network_address)
     translated = [
@@ -50,7 +50,7 @@ Without IPv4-mapped addresses, which never travel: kube-apiserver takes no polic
 def blocks_of(
     networks: Iterable[Network], reserved: Sequence[Network], without: Sequence[Network] = ()
 ) -> tuple[Block, ...]:
-    """Give what networks open by themselves: collapsed, less `without` and what is reserved.
+    """Return what networks open by themselves: collapsed, less `without` and what is reserved.
 
     Reserved ranges are left out whether a network holds them or lies in them.
     """
@@ -65,7 +65,7 @@ def blocks_of(
 def named_block(
     network: Network, reserved: Sequence[Network], without: Sequence[Network] = ()
 ) -> Block | None:
-    """Give what a network opens that an intent writes out; None where nothing is left of it.
+    """Return what a network opens that an intent writes out; None where nothing is left of it.
 
     One that lies in a reserved range, all of it, names that range: it is open as written.
     """

@@ -6,7 +6,7 @@ from egress.render.target import RenderedNamespace, RenderTarget
 
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
-    """Give the policies of an enrolled namespace, in the words of the target's engine."""
+    """Return the policies of an enrolled namespace, in the words of the target's engine."""
     if target.engine.kind == "networkpolicy":
         return networkpolicy.render(meaning, target)
     return cilium.render(meaning, target)

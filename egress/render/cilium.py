@@ -69,7 +69,7 @@ _LEFT_OUT: Final = re.compile(
 
 
 def unseen_label(requirements: Requirements) -> str:
-    """Give a label that Cilium does not see on Pods, if a selector has one; else nothing.
+    """Return a label that Cilium does not see on Pods, if a selector has one; else nothing.
 
     `NotIn` and `DoesNotExist` of such a label would be true of every Pod.
     """
@@ -77,7 +77,7 @@ def unseen_label(requirements: Requirements) -> str:
 
 
 def selector(requirements: Requirements, **labels: str) -> Json:
-    """Give an endpoint selector; `k8s:` keeps labels of other sources apart."""
+    """Return an endpoint selector; `k8s:` keeps labels of other sources apart."""
     found: Json = {}
     if labels:
         found["matchLabels"] = {f"k8s:{key}": value for key, value in labels.items()}
@@ -89,12 +89,12 @@ def selector(requirements: Requirements, **labels: str) -> Json:
 
 
 def of_namespace(namespace: str, requirements: Requirements) -> Json:
-    """Give the selector of Pods of a namespace."""
+    """Return the selector of Pods of a namespace."""
     return selector(requirements, **{"io.kubernetes.pod.namespace": namespace})
 
 
 def patterns(name: str, engine: Engine) -> list[Json]:
-    """Give what matches a name or wildcard: in `toFQDNs`, and in rules of DNS."""
+    """Return what matches a name or wildcard: in `toFQDNs`, and in rules of DNS."""
     if name == ANY:
         return [{"matchPattern": ANY}]
     if not name.startswith(WILDCARD):
@@ -109,7 +109,7 @@ def patterns(name: str, engine: Engine) -> list[Json]:
 
 
 def ports_of(ranges: Sequence[PortRange]) -> list[Json]:
-    """Give `toPorts`."""
+    """Return `toPorts`."""
     written = [_port(each) for each in ranges]
     return [
         {"ports": written[start : start + MAX_PORTS]} for start in range(0, len(written), MAX_PORTS)
@@ -130,7 +130,7 @@ def unsaid_ports(ranges: Sequence[PortRange], engine: Engine) -> Iterator[str]:
 
 
 def map_entries(ranges: Sequence[PortRange]) -> int:
-    """Give how many entries of a policy map ports take: a range is cut into aligned blocks."""
+    """Return how many entries of a policy map ports take: a range is cut into aligned blocks."""
     return sum(_blocks(each.first, each.last) for each in ranges)
 
 
@@ -158,7 +158,7 @@ class RenderedOpening(msgspec.Struct, frozen=True):
 
 
 def render_opening(opening: Opening, target: RenderTarget) -> RenderedOpening:
-    """Give what is said of an opening; of one that cannot be said nothing but the reason."""
+    """Return what is said of an opening; of one that cannot be said nothing but the reason."""
     if why := next(_unsaid(opening, target), ""):
         return RenderedOpening(problems=(_problem(opening, why),))
     return _said(opening, target)
@@ -232,7 +232,7 @@ def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening
 
 
 def _endpoints(selector: Json, ports: Sequence[Ports]) -> RenderedOpening:
-    """Give Pods on ports; one list of them at most."""
+    """Return Pods on ports; one list of them at most."""
     return RenderedOpening(
         items=tuple(item_of("toEndpoints", each, selector) for each in ports),
         entries=sum(map(map_entries, ports)),
@@ -242,7 +242,7 @@ def _endpoints(selector: Json, ports: Sequence[Ports]) -> RenderedOpening:
 def _render_blocks(
     opening: Opening, blocks: Iterable[Block], target: RenderTarget
 ) -> RenderedOpening:
-    """Give networks, but for those of Pods, Services and nodes, which no CIDR rule matches."""
+    """Return networks, but for those of Pods, Services and nodes, which no CIDR rule matches."""
     wanted = tuple(blocks)
     found = [each for each in wanted if not any_holds(target.ranges, each.network)]
     lost = [each for each in wanted if any_holds(target.ranges, each.network)]
@@ -260,7 +260,7 @@ def _render_blocks(
 
 
 def _asked(pattern: str, target: RenderTarget) -> tuple[str, ...]:
-    """Give the names that Pods ask for: a name itself, and under each domain of a search list."""
+    """Return the names that Pods ask for: a name itself, and under each domain of a search list."""
     if pattern == ANY:
         return (pattern,)
     return (pattern, *(f"{pattern}.{domain}" for domain in target.dns.search))
@@ -291,7 +291,7 @@ _DNS_FIELD: Final = "dns"
 
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
-    """Give the policies of an enrolled namespace."""
+    """Return the policies of an enrolled namespace."""
     objects = _floor(meaning, target)
     problems: list[Problem] = []
     entries: dict[str, int] = {}
@@ -313,7 +313,10 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
 
 
 def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
-    """Give what every namespace has: nothing is open but DNS, and reserved addresses are denied."""
+    """Return what every namespace has.
+
+    Nothing is open but DNS, and reserved addresses are denied.
+    """
     # A Pod's resolver tries each name under the cluster's zone first, and musl's gives up where
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
     zone = patterns(f"*.{target.dns.domain}", target.engine)
@@ -340,7 +343,7 @@ def _guard(namespace: str, index: int, guard: Guard) -> Json:
 def _allowlist(
     namespace: str, openings: list[Opening], said: list[RenderedOpening], target: RenderTarget
 ) -> tuple[list[Json], list[Problem]]:
-    """Give the policies of one allowlist; `said` is of its openings."""
+    """Return the policies of one allowlist; `said` is of its openings."""
     allowlist, selects = openings[0].allowlist, selector(openings[0].selects)
     empty = _policy(namespace, allow_name(allowlist, 0), selects, {}, allowlist)
     fixed = len(msgspec.json.encode([empty, _dns_rule(target.dns, [])]))

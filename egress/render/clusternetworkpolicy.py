@@ -42,7 +42,7 @@ _EVERYWHERE: Final = ("0.0.0.0/0", "::/0")
 
 
 def floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
-    """Give the floor of the cluster; `enrolled` says which namespaces' labels it is for."""
+    """Return the floor of the cluster; `enrolled` says which namespaces' labels it is for."""
     subject = {"namespaces": build_selector(enrolled)}
     asks = _rule("dns", "Accept", _dns_peers(dns), _protocols(dns))
     everywhere: list[Json] = [{"networks": list(_EVERYWHERE)}, {"namespaces": {}}]
@@ -66,7 +66,7 @@ def floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
 
 
 def passes(meaning: CompiledAllowlists) -> tuple[Json, ...]:
-    """Give what lets Pods of a namespace pass to reserved addresses that their allowlists name."""
+    """Return what lets Pods of a namespace pass to reserved addresses that allowlists name."""
     found: list[Json] = []
     for openings in by_allowlist(meaning):
         named = collapse(

@@ -20,7 +20,7 @@ _DIGEST: Final = 16
 
 
 def allow_name(allowlist: str, index: int) -> str:
-    """Give the name of the policy that has this part of what an allowlist opens.
+    """Return the name of the policy that has this part of what an allowlist opens.
 
     No two allowlists of a namespace share one: what stands before the last dash tells them apart.
     """
@@ -28,7 +28,7 @@ def allow_name(allowlist: str, index: int) -> str:
 
 
 def passes_name(namespace: str, allowlist: str, index: int) -> str:
-    """Give the name of the cluster-wide policy that lets an allowlist's reserved addresses pass.
+    """Return the name of the cluster-wide policy that lets an allowlist's reserved addresses pass.
 
     A namespace's name has no dot, so no two allowlists of the cluster share one.
     """
@@ -38,7 +38,7 @@ def passes_name(namespace: str, allowlist: str, index: int) -> str:
 def generated_object(
     api_version: str, kind: str, metadata: Json, spec: Json, allowlist: str = ""
 ) -> Json:
-    """Give a generated object; with the allowlist that it says, if it says one."""
+    """Return a generated object; with the allowlist that it says, if it says one."""
     marks: Json = {"labels": dict(MANAGED_LABELS)}
     if allowlist:
         marks["annotations"] = {names.ALLOWLIST_ANNOTATION: allowlist}
@@ -51,7 +51,7 @@ def generated_object(
 
 
 def _shortened(text: str) -> str:
-    """Give a name itself, or its beginning and a digest; `--x` is kept for those that are cut."""
+    """Return a name itself, or its beginning and a digest; `--x` is kept for those that are cut."""
     if len(text) <= _MAX and "--x" not in text:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

@@ -23,7 +23,7 @@ class Guard(msgspec.Struct, frozen=True):
 
 
 def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
-    """Give what of the reserved ranges an opening names, collapsed."""
+    """Return what of the reserved ranges an opening names, collapsed."""
     match opening.peer:
         case Addresses(found):
             blocks = found
@@ -40,7 +40,7 @@ def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Netwo
 
 
 def guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Guard, ...]:
-    """Give what is denied, so that no guard denies a Pod what an opening of its own names.
+    """Return what is denied, so that no guard denies a Pod what an opening of its own names.
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
     range for, it is closed as everything is, and only names may lead there. Who names a part of a

@@ -41,7 +41,7 @@ KIND: Final = "NetworkPolicy"
 
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
-    """Give the policies of an enrolled namespace."""
+    """Return the policies of an enrolled namespace."""
     objects = [
         _policy(meaning.namespace, DEFAULT_DENY, (), []),
         _policy(meaning.namespace, DNS, (), _rules(_dns_items(target.dns))),
@@ -55,7 +55,7 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
 
 
 def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], list[Problem]]:
-    """Give the policies of one allowlist, all of whose openings select the same Pods."""
+    """Return the policies of one allowlist, all of whose openings select the same Pods."""
     allowlist, selects = openings[0].allowlist, openings[0].selects
     problems = [_refused(each) for each in openings if _is_pattern(each)]
     said = [each for each in openings if not _is_pattern(each)]
@@ -134,7 +134,7 @@ def _port(ports: PortRange) -> Json:
 def _policy(
     namespace: str, name: str, selects: Requirements, egress: list[Json], allowlist: str = ""
 ) -> Json:
-    """Give a policy; without rules it opens nothing, and closes what no other one opens."""
+    """Return a policy; without rules it opens nothing, and closes what no other one opens."""
     spec: Json = {"podSelector": build_selector(selects), "policyTypes": ["Egress"]}
     if egress:
         spec["egress"] = egress

@@ -52,7 +52,7 @@ class Item(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 def item_of(field: str, ports: Ports, peer: Json) -> Item:
-    """Give the item of a peer that is no network."""
+    """Return the item of a peer that is no network."""
     text = msgspec.json.encode(peer, order="deterministic")
     return Item(field, ports, b"\xff" + text, text)
 
@@ -121,7 +121,7 @@ def _by_place(items: Iterable[Item], places: int) -> dict[int, list[Item]]:
 
 
 def _size(policy: Sequence[Item]) -> int:
-    """Give an upper bound of what items take as the rules of one policy."""
+    """Return an upper bound of what items take as the rules of one policy."""
     keys = {(item.field, item.ports) for item in policy}
     rules = sum(_RULE_BYTES + _PORT_BYTES * len(ports) for _, ports in keys)
     return rules + sum(len(item.peer) + 1 for item in policy)

@@ -48,13 +48,13 @@ class AccountDetails:
 def differences(
     store: WeightStore, holders: Sequence[Holder], granted: GrantHolders, around: AccountDetails
 ) -> list[AccessDifference]:
-    """Give all of them, those of principals first, at most MOST."""
+    """Return all of them, those of principals first, at most MOST."""
     found = [*_of_principals(store, holders, granted), *_of_account(store, around)]
     return found[:MOST]
 
 
 def ids_of(holder: Holder) -> Who:
-    """Give by what a holder can be listed."""
+    """Return by what a holder can be listed."""
     return frozenset(filter(None, (holder.principal, holder.client_id)))
 
 

@@ -106,12 +106,12 @@ def holders_of(rules: AccountRules) -> Iterator[Holder]:
 
 
 def matches(pattern: str, action: str) -> bool:
-    """Say whether a pattern of a role has an action."""
+    """Return whether a pattern of a role has an action."""
     return _compiled(pattern.lower()).fullmatch(action.lower()) is not None
 
 
 def applies(scope: str, resource: str) -> bool:
-    """Say whether what is assigned at a scope counts for a resource in it."""
+    """Return whether what is assigned at a scope counts for a resource in it."""
     outer, inner = scope.lower().rstrip("/"), resource.lower().rstrip("/")
     return not outer or inner == outer or inner.startswith(f"{outer}/") or _is_above(outer)
 
@@ -120,12 +120,15 @@ _ALL: Final = Permission(actions=["*"], data_actions=["*"])
 
 
 def _is_above(scope: str) -> bool:
-    """Say whether a scope is a management group: ARM gave it for this resource, so it is above."""
+    """Return whether a scope is a management group.
+
+    ARM gave it for this resource, so it is above.
+    """
     return scope.startswith("/providers/microsoft.management/managementgroups/")
 
 
 def _reached(scope: str, resource: str) -> str | None:
-    """Give the container that a scope is about, empty for all; None where it is about neither."""
+    """Return the container that a scope is about, empty for all; None where it is about neither."""
     if applies(scope, resource):
         return ""
     below = f"{resource.lower().rstrip('/')}{_CONTAINERS}"
@@ -134,7 +137,7 @@ def _reached(scope: str, resource: str) -> str | None:
 
 
 def _denied(principal: str, rules: AccountRules, container: str) -> set[str]:
-    """Give the actions that deny assignments take from a principal.
+    """Return the actions that deny assignments take from a principal.
 
     Those of groups are not followed: what is denied to a group of theirs they seem to keep, which
     shows too much, and never too little.

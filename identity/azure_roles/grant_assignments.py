@@ -79,7 +79,7 @@ class AssignmentPlan:
 def wanted_assignments(
     cluster: str, grant: AccessGrant, store: WeightStore, recipients: Iterable[Recipient]
 ) -> Iterator[WantedAssignment | ImpossibleAssignment]:
-    """Give the assignments that a live grant asks for: one for each recipient and container."""
+    """Yield the assignments that a live grant asks for: one for each recipient and container."""
     resource = store.spec.resource_id
     if resource is None:
         yield ImpossibleAssignment(grant.id, f"WeightStore {store.name} names no resourceId")
@@ -104,7 +104,7 @@ def wanted_assignments(
 def plan_assignments(
     cluster: str, wanted: Sequence[WantedAssignment], there: Iterable[Assignment], *, complete: bool
 ) -> AssignmentPlan:
-    """Give what to do, with the assignments that are there.
+    """Return what to do, with the assignments that are there.
 
     `complete` says whether all grants are known: without it nothing is removed.
     """
@@ -119,7 +119,7 @@ def plan_assignments(
 
 
 def is_ours(cluster: str, assignment: Assignment) -> bool:
-    """Say whether an assignment is of our own making, for this cluster."""
+    """Return whether an assignment is of our own making, for this cluster."""
     properties = assignment.properties
     grant = (properties.description or "").removeprefix(_MARK).partition(" ")[0]
     role = properties.role_definition_id.rpartition("/")[2]
@@ -148,7 +148,7 @@ def _wanted(cluster: str, grant: AccessGrant, opened: _Opened, to: Recipient) ->
 
 
 def condition_of(role: str, prefixes: Sequence[str]) -> str:
-    """Give the ABAC condition under which a role opens blobs of prefixes only; listing stays open.
+    """Return the ABAC condition that opens only blobs of prefixes to a role; listing stays open.
 
     Learn, "Example Azure role assignment conditions for Blob Storage", blob path.
     """

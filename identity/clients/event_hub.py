@@ -45,7 +45,7 @@ class TokenSource(Protocol):
     """The part of `identity.clients.tokens.Tokens` that is used."""
 
     async def get(self, scope: str) -> str:
-        """Give a token for a scope; raises EntraError."""
+        """Return a token for a scope; raises EntraError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class EventHub:
         self._opened = time.time()
 
     async def receive(self, wait_s: float) -> Batch | None:
-        """Give messages; None where none came in time.
+        """Return messages; None where none came in time.
 
         Raises:
             EntraError: the broker refuses, or has been silent for long.
@@ -218,7 +218,7 @@ class _SignIn(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no t
         self._scope = scope
 
     async def token(self) -> str:
-        """Give a token; aiokafka goes on trying only after errors of its own."""
+        """Return a token; aiokafka goes on trying only after errors of its own."""
         try:
             found = await self._tokens.get(self._scope)
         except EntraError as error:

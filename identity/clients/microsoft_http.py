@@ -65,7 +65,7 @@ class Pace:
 
 
 def read_retry_after(text: str | None, date: float | None) -> float:
-    """Give the seconds of a Retry-After: a number, or a date against the answer's own Date.
+    """Return the seconds of a Retry-After: a number, or a date against the answer's own Date.
 
     0 for what is neither (RFC 9110, 10.2.3).
     """
@@ -78,7 +78,7 @@ def read_retry_after(text: str | None, date: float | None) -> float:
 
 
 def read_date(text: str | None) -> float | None:
-    """Give the Unix time of an HTTP date; None for what is none."""
+    """Return the Unix time of an HTTP date; None for what is none."""
     try:
         at = parsedate_to_datetime(text or "")
     except (ValueError, TypeError, IndexError):

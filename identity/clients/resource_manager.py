@@ -80,7 +80,7 @@ class ResourceManager:
         self._tokens.close()
 
     async def get(self, path: str, version: str, require: Callable[[], None]) -> bytes:
-        """Give one resource.
+        """Return one resource.
 
         Raises:
             EntraError: there is no answer, or not the one that was asked for; its `kind` is
@@ -146,7 +146,7 @@ class ResourceManager:
             raise EntraError(f"{_named(path)}: HTTP {status.value} to a DELETE", "rejected")
 
     def _own(self, link: str, path: str) -> str:
-        """Give the path of a next link of this site's: a token is sent nowhere else."""
+        """Return the path of a next link of this site's: a token is sent nowhere else."""
         here, there = urlsplit(self._settings.site), urlsplit(link)
         if (there.scheme, there.netloc.lower()) != (here.scheme, here.netloc.lower()):
             raise EntraError(f"{_named(path)}: a next link to another site", "foreign-link")

@@ -147,7 +147,7 @@ class SigningKeys:
             await session.close()
 
     async def verify(self, token: bytes) -> VerifiedToken | UnverifiedToken | KeysUnavailable:
-        """Say whether the issuer signed a token, and give its claims."""
+        """Return whether the issuer signed a token, and give its claims."""
         header = _read_header(token)
         if isinstance(header, UnverifiedToken):
             return header
@@ -259,7 +259,7 @@ def _decode(part: bytes) -> bytes:
 
 
 def _read_keys(content: bytes) -> tuple[Mapping[str, Any], ...]:
-    """Give the keys of a set that may sign, and are public.
+    """Return the keys of a set that may sign, and are public.
 
     Raises:
         ValueError: it is no set, or a very large one.
@@ -283,7 +283,7 @@ def _may_sign(key: Mapping[str, Any]) -> bool:
 
 
 def _fitting(keys: Sequence[Mapping[str, Any]], header: _Header) -> tuple[Mapping[str, Any], ...]:
-    """Give the keys that a token may be signed with."""
+    """Return the keys that a token may be signed with."""
     kind = ALGORITHMS[header.algorithm]
     found = [
         key
@@ -296,7 +296,7 @@ def _fitting(keys: Sequence[Mapping[str, Any]], header: _Header) -> tuple[Mappin
 
 
 def _payload(token: bytes, key: Mapping[str, Any], algorithm: str) -> bytes | None:
-    """Give what a key signed with an algorithm; None where it did not sign this."""
+    """Return what a key signed with an algorithm; None where it did not sign this."""
     try:
         loaded = jwt.PyJWK(dict(key), algorithm)
         found = _JWS.decode_complete(

@@ -121,7 +121,7 @@ class _Application(Protocol):
     """The part of msal that is used."""
 
     def acquire_token_for_client(self, **asked: Any) -> Mapping[str, Any]:
-        """Give a token from memory, or ask for one."""
+        """Return a token from memory, or ask for one."""
 
 
 class Tokens:
@@ -141,7 +141,7 @@ class Tokens:
         self._changed = 0
 
     async def get(self, scope: str) -> str:
-        """Give a token for a scope, `https://SITE/.default`.
+        """Return a token for a scope, `https://SITE/.default`.
 
         Raises:
             EntraError: there is none; the message names what to mend.
@@ -190,7 +190,7 @@ class Tokens:
         return application.acquire_token_for_client(scopes=[scope])
 
     def _current(self) -> _Application:
-        """Give the application, made anew where its certificate or secret is another."""
+        """Return the application, made anew where its certificate or secret is another."""
         application, changed = self._application, self._changed_at()
         if application is None or changed != self._changed:
             application = self._made()

@@ -57,7 +57,7 @@ class IdQueue:
         }
 
     def uses(self, guid: str) -> bool:
-        """Say whether an id is in use."""
+        """Return whether an id is in use."""
         return guid in self._waits
 
     @property
@@ -66,7 +66,7 @@ class IdQueue:
         return min((each.due for each in self._waits.values()), default=float("inf"))
 
     def next(self, now: float) -> IdQuery | None:
-        """Give what to ask now, the longest due first; None while none is due."""
+        """Return what to ask now, the longest due first; None while none is due."""
         due = ((each.due, guid) for guid, each in self._waits.items() if each.due <= now)
         first = heapq.nsmallest(2 * MOST_IN_FILTER, due)
         if not first:
@@ -88,5 +88,5 @@ class IdQueue:
                 self._waits[guid] = _Wait(now + self.times.missing_s)
 
     def _turn(self, guid: str) -> float:
-        """Give a time of each id's own, so that a new leader does not ask about all at once."""
+        """Return a time of each id's own, so that a new leader does not ask about all at once."""
         return self.times.applications_s * zlib.crc32(guid.encode()) / 2**32

@@ -53,7 +53,7 @@ RESTING: Final = frozenset({"permission", "licence", "rejected", "foreign-link",
 def graph_error(
     status: int, body: bytes, resource: Resource, retry_after_s: float = 0.0
 ) -> EntraError:
-    """Give the error for an answer that is not 200; its `kind` says of what sort it is."""
+    """Return the error for an answer that is not 200; its `kind` says of what sort it is."""
     code, told = _read_error(body)
     named = f" ({code})" if code else ""
     asked = f"Graph, {resource.value}"
@@ -82,7 +82,7 @@ def _forbidden(asked: str, told: str, named: str, resource: Resource) -> EntraEr
 
 
 def _read_error(body: bytes) -> tuple[str, str]:
-    """Give the code, where it is a word, and all that was told, in lower case, to look into."""
+    """Return the code, where it is a word, and all that was told, in lower case, to look into."""
     try:
         error = msgspec.json.decode(body, type=_Refusal).error
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -123,7 +123,7 @@ class ServicePrincipal:
     application: Application
 
     def named(self, field: str) -> str:
-        """Give the id by which it was asked for, `appId` or `id`."""
+        """Return the id by which it was asked for, `appId` or `id`."""
         return self.client_id if field == BY_CLIENT else self.application.object_id
 
 

@@ -155,17 +155,20 @@ _ENDPOINTS: Final = {
 
 
 def url_of_all(site: str, resource: Resource) -> str:
-    """Give the address of the first page of all."""
+    """Return the address of the first page of all."""
     return _address(site, resource, "userType eq 'Guest'" if resource is Resource.GUESTS else "")
 
 
 def url_of_changes(site: str, resource: Resource, since: str) -> str:
-    """Give the first page of what changed at `since`, as Graph takes times, or later."""
+    """Return the first page of what changed at `since`, as Graph takes times, or later."""
     return _address(site, resource, f"{resource.changed} ge {since}")
 
 
 def url_of_applications(site: str, ids: Sequence[str], field: str) -> str:
-    """Give the address of service principals by `appId` or `id`: GUIDs, MOST_IN_FILTER at most."""
+    """Return the address of service principals by `appId` or `id`.
+
+    GUIDs, MOST_IN_FILTER at most.
+    """
     listed = ",".join(f"'{each}'" for each in ids)
     return _address(site, Resource.APPLICATIONS, f"{field} in ({listed})")
 
@@ -178,7 +181,7 @@ def _address(site: str, resource: Resource, filtered: str) -> str:
 
 
 def is_ours(link: str, site: str, resource: Resource) -> bool:
-    """Say whether a next page lies where the first one does: the token goes nowhere else."""
+    """Return whether a next page lies where the first one does: the token goes nowhere else."""
     if len(link) > _LONGEST_LINK or not link.isascii() or not link.isprintable() or "\\" in link:
         return False
     try:

@@ -78,14 +78,14 @@ def _is_past(at: int, now: float) -> bool:
 
 
 def later_time(one: str, other: str) -> str:
-    """Give the later of two times, as Graph wrote it; what is none comes first."""
+    """Return the later of two times, as Graph wrote it; what is none comes first."""
     return max(one, other, key=lambda each: (seconds_of(each) or 0, each))
 
 
 def coverage_after(
     coverage: Coverage, found: PollPass, through: str, changes_as_of: float | None
 ) -> Coverage:
-    """Give how far a resource is known after a pass that is complete.
+    """Return how far a resource is known after a pass that is complete.
 
     Before the first pass over all of them is, nothing is known to be complete.
 
@@ -190,7 +190,7 @@ class PollSchedule:
             self._tracks[resource] = _Track(resource, coverage, coverage.through, now + left)
 
     def next(self, now: float) -> PollPass | None:
-        """Give the pass whose next page is to be asked for; None while none is due."""
+        """Return the pass whose next page is to be asked for; None while none is due."""
         awake = [each for each in self._tracks.values() if now >= each.rests_until]
         if self._in_row < MOST_IN_ROW and (found := self._next_first(awake, now)):
             self._in_row += 1
@@ -199,7 +199,7 @@ class PollSchedule:
         return self._next_turn(awake, now) or self._next_first(awake, now)
 
     def _next_first(self, awake: Iterable[_Track], now: float) -> PollPass | None:
-        """Give a pass over what changed; users and service principals take turns."""
+        """Return a pass over what changed; users and service principals take turns."""
         first = [each for each in awake if each.resource in FIRST]
         for track in sorted(first, key=lambda each: each.served_first):
             if found := self._changes(track, now):
@@ -209,7 +209,7 @@ class PollSchedule:
         return None
 
     def _next_turn(self, awake: Iterable[_Track], now: float) -> PollPass | None:
-        """Give a pass of those that take turns."""
+        """Return a pass of those that take turns."""
         for track in sorted(awake, key=lambda each: each.served):
             is_first = track.resource in FIRST
             found = self._full(track, now) if is_first else self._any(track, now)
@@ -223,7 +223,7 @@ class PollSchedule:
         return self._changes(track, now) or self._full(track, now)
 
     def wait_s(self, now: float) -> float:
-        """Give the seconds until something is due, and as long as one interval at most."""
+        """Return the seconds until something is due, and as long as one interval at most."""
         dues = [each.due_at for each in self._tracks.values()]
         if applications := self._tracks.get(Resource.APPLICATIONS):
             dues.append(max(applications.rests_until, self.waiting.due_at))
@@ -288,7 +288,7 @@ class PollSchedule:
         return tuple(self._tracks)
 
     def _left(self, resource: Resource, coverage: Coverage, wall: float) -> float:
-        """Give the seconds until the next pass over all of them."""
+        """Return the seconds until the next pass over all of them."""
         every = self._full_every(resource)
         if resource is Resource.APPLICATIONS:
             return _NEVER
@@ -350,5 +350,5 @@ class PollSchedule:
 
 
 def _found(page: GraphPage, asking: IdQuery) -> set[str]:
-    """Give the ids for which there was an answer."""
+    """Return the ids for which there was an answer."""
     return {each.named(asking.field) for each in page.items if isinstance(each, ServicePrincipal)}

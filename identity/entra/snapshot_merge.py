@@ -129,7 +129,7 @@ def put_coverages(draft: SnapshotDraft, coverages: Mapping[Resource, Coverage]) 
 
 
 def coverages_of(head: Head, resources: Iterable[Resource]) -> dict[Resource, Coverage]:
-    """Give how far each resource is known."""
+    """Return how far each resource is known."""
     return {each: getattr(head, each.field) for each in resources}
 
 

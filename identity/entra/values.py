@@ -16,7 +16,7 @@ _USUAL: Final = re.compile(r"[0-9a-f]{16,64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-
 
 
 def kept_event_id(text: str) -> str:
-    """Give an event's id as it is where it can be nothing else; empty for none.
+    """Return an event's id as it is where it can be nothing else; empty for none.
 
     Microsoft's are hexadecimal or GUIDs. Of anything else its SHA-256 is kept, by which whoever
     has the original finds it: an issuer may put what it likes into a `jti`.
@@ -48,17 +48,17 @@ _STATES: Final = {each.value.casefold(): each for each in RiskState}
 
 
 def level_of(text: str | None) -> RiskLevel:
-    """Give a `riskLevel`; what this release does not know, and nothing at all, are UNKNOWN."""
+    """Return a `riskLevel`; what this release does not know, and nothing at all, are UNKNOWN."""
     return _LEVELS.get((text or "").casefold(), RiskLevel.UNKNOWN)
 
 
 def state_of(text: str | None) -> RiskState:
-    """Give a `riskState`, as `level_of`."""
+    """Return a `riskState`, as `level_of`."""
     return _STATES.get((text or "").casefold(), RiskState.UNKNOWN)
 
 
 def seconds_of(text: str | None) -> int | None:
-    """Give Unix seconds, fractions cut off; None for what is no time after 1970."""
+    """Return Unix seconds, fractions cut off; None for what is no time after 1970."""
     try:
         seconds = int(_time(text or "").timestamp())
     except (ValueError, OverflowError):
@@ -67,7 +67,7 @@ def seconds_of(text: str | None) -> int | None:
 
 
 def object_id_of(text: str | None) -> str | None:
-    """Give an object id or client id, a GUID in lower case; None for anything else.
+    """Return an object id or client id, a GUID in lower case; None for anything else.
 
     Only the usual form counts: braces, `urn:uuid:` and 32 digits without dashes do not.
     """
@@ -79,7 +79,7 @@ def object_id_of(text: str | None) -> str | None:
 
 
 def event_type_of(text: str) -> str:
-    """Give an event's type, which is an open set of words; OTHER_TYPE for what is no word."""
+    """Return an event's type, which is an open set of words; OTHER_TYPE for what is no word."""
     return text if not text or _EVENT_TYPE.fullmatch(text) else OTHER_TYPE
 
 

@@ -27,7 +27,7 @@ def document_of(  # noqa: PLR0913  Each is one thing that the document says.
     gaps: Sequence[str],
     reads: Sequence[StoreReads] = (),
 ) -> LookBackDocument:
-    """Give what is known of an identity once everything is read.
+    """Return what is known of an identity once everything is read.
 
     `end` is the window's, in Unix seconds; `unlisted` are the kinds that could not be listed,
     `gaps` say for people what could not be looked at, and `reads` what it read of the weights.
@@ -62,7 +62,7 @@ def document_of(  # noqa: PLR0913  Each is one thing that the document says.
 
 
 def _state(trace: Trace, unlisted: Collection[GroupKind]) -> State | None:
-    """Give what became of an object; None where it is gone."""
+    """Return what became of an object; None where it is gone."""
     if trace.sort is Sort.CREDENTIAL:
         return State.OUTLIVES
     if trace.there:

@@ -109,12 +109,12 @@ class IdentityAtRisk:
 
     @property
     def level(self) -> int:
-        """Give a number that is greater for a worse standing."""
+        """Return a number that is greater for a worse standing."""
         return ORDER.index(self.standing) if self.standing else 0
 
 
 def standing_of_entry(entry: RiskEntry) -> Standing | None:
-    """Give how much at risk one family says that an identity is; None where it does not."""
+    """Return how much at risk one family says that an identity is; None where it does not."""
     if not entry_at_risk(entry):
         return None
     if entry.state is RiskState.CONFIRMED_COMPROMISED:
@@ -123,7 +123,7 @@ def standing_of_entry(entry: RiskEntry) -> Standing | None:
 
 
 def window_begin(active: int, since: int, now: float, days: int) -> int:
-    """Give where the window begins: before what made it risky, or 48 hours before it was known.
+    """Return where the window begins: before what made it risky, or 48 hours before it was known.
 
     `active` and `since` are Unix seconds, 0 where not known; the window is at most `days` long.
     """
@@ -133,7 +133,7 @@ def window_begin(active: int, since: int, now: float, days: int) -> int:
 
 
 def labels_of(key: bytes) -> tuple[str, ...]:
-    """Give what decisions call an object id: by `extra.oid`, or, without it, as a user name."""
+    """Return what decisions call an object id: by `extra.oid`, or, without it, as a user name."""
     text = str(uuid.UUID(bytes=key))
     return (f"oid:{text}", Subject(username=text).label)
 
@@ -155,7 +155,7 @@ def identity_at_risk(
     days: int,
     clients: Mapping[str, frozenset[str]],
 ) -> IdentityAtRisk | None:
-    """Give an identity as its entries say together; None where none says that it is at risk.
+    """Return an identity as its entries say together; None where none says that it is at risk.
 
     `clients` are the client ids of service principals, by object id (`clients_of`).
     """
@@ -180,7 +180,7 @@ def identity_at_risk(
 
 
 def clients_of(snapshot: RiskSnapshot) -> Mapping[str, frozenset[str]]:
-    """Give the client ids of each service principal of the snapshot, by its object id."""
+    """Return the client ids of each service principal of the snapshot, by its object id."""
     found: dict[str, set[str]] = {}
     for client_id, application in snapshot.applications():
         if application.object_id:
@@ -189,7 +189,10 @@ def clients_of(snapshot: RiskSnapshot) -> Mapping[str, frozenset[str]]:
 
 
 def target_of(act: RecordedAct) -> tuple[Sort, GroupKind] | None:
-    """Give what an act is, and the kind of object that it left behind; None where it left none."""
+    """Return what an act is, and the kind of object that it left behind.
+
+    None where it left none.
+    """
     if act.operation == "CONNECT":
         entered = _ENTERED.get(act.kind)
         return (Sort.ENTERED, ("", entered)) if entered else None
@@ -206,7 +209,7 @@ def target_of(act: RecordedAct) -> tuple[Sort, GroupKind] | None:
 
 
 def sort_of(group: str, kind: str) -> Sort:
-    """Give what an object of a kind is to whoever looks back."""
+    """Return what an object of a kind is to whoever looks back."""
     return _SORTS.get((group, kind), Sort.WORKLOAD)
 
 
@@ -222,7 +225,7 @@ def describe_act(sort: Sort, operation: str) -> str:
 def due_identities(
     risen: Iterable[IdentityAtRisk], known: Mapping[bytes, tuple[int, int, int]]
 ) -> list[IdentityAtRisk]:
-    """Give those that are not looked back on yet, the worst first.
+    """Return those that are not looked back on yet, the worst first.
 
     `known` says of whom that was done: `since`, level and beginning of the window as they were. A
     later `since` is another risk; a higher level, or something that happened before the window
@@ -244,7 +247,7 @@ _CLIENT: Final = "client:"
 
 
 def parse_subject(subject: str) -> Callable[[RiskSnapshot | None], IdentityAtRisk] | None:
-    """Give what makes an identity of `oid:…`, a bare GUID, `user:…` or `client:…`; None of others.
+    """Return what makes an identity of `oid:…`, a GUID, `user:…` or `client:…`; None of others.
 
     The window of what it makes is not set. A client id needs the snapshot, which says whose it is.
     """
@@ -267,7 +270,7 @@ def _plain(label: str) -> IdentityAtRisk:
 
 
 def _client(client_id: str, snapshot: RiskSnapshot | None) -> IdentityAtRisk:
-    """Give the service principal of a client id; where nobody knows it, the client id alone."""
+    """Return the service principal of a client id; where nobody knows it, the client id alone."""
     known = snapshot.application(client_id) if snapshot is not None else None
     object_id = known.object_id if known else ""
     key = identity_key(object_id or client_id)

@@ -154,7 +154,7 @@ class Trails:
                     self._by_name.setdefault(name, []).append(trace)
 
     def kinds(self) -> frozenset[GroupKind]:
-        """Give the kinds of all objects that were acted on; credentials are not looked for."""
+        """Return the kinds of all objects that were acted on; credentials are not looked for."""
         return frozenset(
             trace.kind
             for trail in self.trails

@@ -113,7 +113,7 @@ _TENANT: Final = re.compile(r"/tenants/([0-9A-Fa-f-]{36})(?:/|$)", re.ASCII)
 def read_message(
     body: bytes | None, tenant: str
 ) -> Iterator[RiskRecord | DetectionRecord | RecordRefusal]:
-    """Give what each record of a message says, in their order; one that is refused stops nothing.
+    """Yield what each record of a message says, in their order; one that is refused stops nothing.
 
     Args:
         body: the message's value: `{"records": […]}`, a list of such, or one record.
@@ -158,7 +158,7 @@ def _read(record: msgspec.Raw, tenant: str) -> RiskRecord | DetectionRecord | Re
 
 
 def _tenant_of(envelope: _Envelope) -> str:
-    """Give the tenant by its field, else by the resource's path: not every record has both."""
+    """Return the tenant by its field, else by the resource's path: not every record has both."""
     if envelope.tenant_id:
         return envelope.tenant_id.lower()
     found = _TENANT.match(envelope.resource_id)

@@ -215,7 +215,7 @@ def _untimely(
 
 
 def _time(value: object) -> int | None:
-    """Give a NumericDate (RFC 7519, 2) in whole seconds."""
+    """Return a NumericDate (RFC 7519, 2) in whole seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _LATEST:
         return None
     return int(value / 1000 if value >= _MILLISECONDS else value)
@@ -251,7 +251,7 @@ class _About:
 def _read_event(
     kind: str, event: object, about: _About, now: float
 ) -> SecurityEvent | RefusedEvent | None:
-    """Give what an event says; None where it is about something that is no person."""
+    """Return what an event says; None where it is about something that is no person."""
     if not isinstance(event, dict):
         return RefusedEvent(Reason.MALFORMED, "an event must be an object")
     at = _time(event["event_timestamp"]) if "event_timestamp" in event else about.issued
@@ -278,7 +278,10 @@ def _read_level(
 
 
 def _person(subject: object) -> str:
-    """Give the object id by which a subject identifier (RFC 9493) names a person; else nothing."""
+    """Return the object id by which a subject identifier (RFC 9493) names a person.
+
+    Else nothing.
+    """
     if isinstance(subject, dict) and subject.get("format") == "complex":
         subject = subject.get("user")
     if not isinstance(subject, dict):

@@ -116,7 +116,7 @@ def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iter
 
 
 def _by_secrets(namespace: str, grants: Grants) -> Held:
-    """Give who may make a Secret that the token controller fills, and read it."""
+    """Return who may make a Secret that the token controller fills, and read it."""
     makes = grants.who(Question("create", "", "secrets", "", namespace))
     reads: Held = {}
     for verb in ("get", "list", "watch"):
@@ -201,7 +201,7 @@ class Escalations:
                     yield from self._lend(holder, target, own, passed[holder])
 
     def _passed(self, powerful: Held) -> dict[Holder, list[Grant]]:
-        """Give what each holder can pass on, of those that have not everything in the end."""
+        """Return what each holder can pass on, of those that have not everything in the end."""
         strongest = self.upward(powerful)
         found: dict[Holder, list[Grant]] = {}
         for holder in self.grants.holders:
@@ -217,7 +217,7 @@ class Escalations:
         return found
 
     def _adds(self, own: list[Grant], passed: list[Grant]) -> bool:
-        """Say whether some of what a holder has is not in what is passed to it."""
+        """Return whether some of what a holder has is not in what is passed to it."""
         for grant in own:
             places = {grant.place, CLUSTER} | ({EVERY} if grant.place else set())
             have = {p for g in passed if g.place in places for p in self.grants.parts(g)}

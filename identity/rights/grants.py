@@ -39,7 +39,7 @@ class Grant:
 
     @property
     def can_be_passed(self) -> bool:
-        """Say whether the holder can give it to whomever it becomes.
+        """Return whether the holder can give it to whomever it becomes.
 
         What it may give itself it may give to others; who may do everything may bind everything.
         """
@@ -129,7 +129,7 @@ class Grants:
         return [place for place in self._at if place not in {CLUSTER, EVERY}]
 
     def at(self, place: str) -> list[Grant]:
-        """Give what is given in this place, and not what counts there as well."""
+        """Return what is given in this place, and not what counts there as well."""
         return self._at.get(place, [])
 
     @property
@@ -138,11 +138,11 @@ class Grants:
         return list(self._of)
 
     def of(self, holder: Holder) -> list[Grant]:
-        """Give what a holder has itself, and not as a member of groups."""
+        """Return what a holder has itself, and not as a member of groups."""
         return self._of.get(holder, [])
 
     def parts(self, grant: Grant) -> frozenset[Part]:
-        """Give the rights of a grant that are worth something together with another right."""
+        """Return the rights of a grant that are worth something together with another right."""
         key = id(grant.rules)
         if key not in self._parts:
             self._parts[key] = frozenset(
@@ -168,7 +168,7 @@ class Grants:
         return held
 
     def _held_at(self, place: str, question: Question, *, any_name: bool) -> Held:
-        """Give who may by what is given in one place; kept, as what `_matching` finds is."""
+        """Return who may by what is given in one place; kept, as what `_matching` finds is."""
         q = question
         key = (q.verb, q.group, q.resource, q.subresource, q.name, any_name)
         kept = self._held.setdefault(place, {})
@@ -177,7 +177,7 @@ class Grants:
         return kept[key]
 
     def gives(self, question: Question) -> bool:
-        """Say whether what is given in the question's place itself allows it for some name."""
+        """Return whether what is given in the question's place itself allows it for some name."""
         return bool(self._matching(question.namespace, question))
 
     def given(self, question: Question, place: str) -> Held:
@@ -241,7 +241,7 @@ def _by(grant: Grant) -> str:
 
 
 def needs_another(by: str) -> bool:
-    """Say whether what gives a right is first had through another whom the holder becomes."""
+    """Return whether what gives a right is first had through another whom the holder becomes."""
     return _ANOTHER in by
 
 
@@ -254,7 +254,7 @@ def _held(grants: Iterable[Grant]) -> Held:
 
 
 def holders_of_both(one: Held, other: Held) -> Held:
-    """Give who has both, itself or through a group that it is always in."""
+    """Return who has both, itself or through a group that it is always in."""
     found: Held = {}
     few, many = sorted((one, other), key=len)
     for holder in (few | many) if any(map(is_implied, few)) else few:
@@ -271,12 +271,12 @@ def _of(holder: Holder, held: Held) -> str:
 
 
 def role_title(namespace: str, name: str) -> str:
-    """Give a role with its kind."""
+    """Return a role with its kind."""
     return f"Role {namespace}/{name}" if namespace else f"ClusterRole {name}"
 
 
 def place_phrase(place: str) -> str:
-    """Give a place as the end of a sentence."""
+    """Return a place as the end of a sentence."""
     if place == EVERY:
         return "in every namespace"
     return f"in namespace {place}" if place else "in the whole cluster"

@@ -26,7 +26,7 @@ class Holder(msgspec.Struct, frozen=True, order=True):
 
 
 def group(name: str) -> Holder:
-    """Give the holder that a group is."""
+    """Return the holder that a group is."""
     return Holder("Group", name)
 
 
@@ -37,7 +37,7 @@ ANONYMOUS: Final = Holder("User", "system:anonymous")
 
 
 def holder_of(subject: BindingSubject, namespace: str) -> Holder | None:
-    """Give who the subject of a binding is; `namespace` is the binding's, or empty.
+    """Return who the subject of a binding is; `namespace` is the binding's, or empty.
 
     A user whose name is a service account's is that service account. None for who cannot be.
     """
@@ -53,7 +53,7 @@ def holder_of(subject: BindingSubject, namespace: str) -> Holder | None:
 
 
 def groups_of(holder: Holder) -> frozenset[Holder]:
-    """Give the groups that a holder, or each member of a group, is in whatever else it is in.
+    """Return the groups that a holder, or each member of a group, is in whatever else it is in.
 
     Source: k8s.io/apiserver pkg/authentication/serviceaccount and pkg/authentication/group.
     """
@@ -68,19 +68,19 @@ def groups_of(holder: Holder) -> frozenset[Holder]:
 
 
 def accounts_of(holder: Holder) -> str:
-    """Give the namespace whose service accounts a group is; empty for any other holder."""
+    """Return the namespace whose service accounts a group is; empty for any other holder."""
     if holder.kind != "Group" or not holder.name.startswith(f"{_ACCOUNTS}:"):
         return ""
     return holder.name.removeprefix(f"{_ACCOUNTS}:")
 
 
 def is_implied(holder: Holder) -> bool:
-    """Say whether it is a group in which holders are whatever else they are in."""
+    """Return whether it is a group in which holders are whatever else they are in."""
     return holder in (AUTHENTICATED, UNAUTHENTICATED, EVERY_ACCOUNT) or bool(accounts_of(holder))
 
 
 def as_subject(holder: Holder) -> Subject:
-    """Give the user of a request that has what the holder has, and nothing more."""
+    """Return the user of a request that has what the holder has, and nothing more."""
     if holder.kind == "ServiceAccount":
         return service_account_subject(holder.namespace, holder.name)
     groups = sorted(each.name for each in groups_of(holder))

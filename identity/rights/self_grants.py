@@ -51,7 +51,7 @@ class SelfGrants:
 
     @cached_property
     def _of(self) -> dict[str, list[tuple[str, str]]]:
-        """Give the roles by their namespace, the strongest first."""
+        """Return the roles by their namespace, the strongest first."""
         found: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for role in sorted(self.roles, key=lambda role: role != _STRONGEST):
             found[role[0]].append(role)
@@ -81,7 +81,7 @@ class SelfGrants:
         return added
 
     def _has(self, grant: Grant) -> bool:
-        """Say whether the holder has the same already, or everything."""
+        """Return whether the holder has the same already, or everything."""
         (holder,) = grant.holders
         places = {grant.place, CLUSTER} | ({EVERY} if grant.place != CLUSTER else set())
         return any(
@@ -163,7 +163,7 @@ class SelfGrants:
                     )
 
     def _covering(self, role: tuple[str, str], place: str) -> Held:
-        """Give who has each right of a role in a place, by whatever gives it."""
+        """Return who has each right of a role in a place, by whatever gives it."""
         found: Held | None = None
         for rule in self.roles.get(role, ()):
             for verb, group, what, name in product(
@@ -178,7 +178,7 @@ class SelfGrants:
         return found or {}
 
     def _native(self, holders: Held, place: str) -> list[Grant]:
-        """Give what is given in a place, also to some of these everywhere, that is a part."""
+        """Return what is given in a place, also to some of these everywhere, that is a part."""
         wide = self.grants.at(CLUSTER)
         if not any(map(is_implied, holders)):
             among = dict.fromkeys(e for holder in holders for e in (holder, *groups_of(holder)))
@@ -188,7 +188,7 @@ class SelfGrants:
         return [g for g in found if g.direct and self.grants.parts(g)]
 
     def _anew(self, able: Held, changes: Held, place: str) -> bool:
-        """Say whether someone may bind a ClusterRole here that it may not bind everywhere."""
+        """Return whether someone may bind a ClusterRole here that it may not bind everywhere."""
         if not able or place in {CLUSTER, EVERY}:
             return bool(able)
         binds = Question("bind", GROUP, _roles(CLUSTER), "", place)
@@ -197,7 +197,7 @@ class SelfGrants:
         return here or bool(holders_of_both(able, changes))
 
     def _changing(self, some: Held, role: tuple[str, str], place: str) -> Held:
-        """Give who may add itself to a binding of the role that is there already."""
+        """Return who may add itself to a binding of the role that is there already."""
         found: Held = {}
         if some:
             for grant in self.grants.at(place):
@@ -268,7 +268,7 @@ def _without(held: Held, others: Held) -> Held:
 
 
 def _scopes(place: str) -> list[str]:
-    """Give the namespaces of the roles that can be bound in a place."""
+    """Return the namespaces of the roles that can be bound in a place."""
     return [CLUSTER] if place in {CLUSTER, EVERY} else [CLUSTER, place]
 
 

@@ -56,7 +56,7 @@ def who_can_use(
     namespace: str | None = None,
     aggregated: frozenset[str] = frozenset(),
 ) -> list[ProfileUser]:
-    """Give everyone who can use the profile in the namespace, or with None in some, sorted.
+    """Return everyone who can use the profile in the namespace, or with None in some, sorted.
 
     `aggregated` names ClusterRoles that are made of others although their `aggregationRule` is
     not in `roles`, since its result is.
@@ -131,7 +131,7 @@ class _Reached:
             waiting, self._waiting = self._waiting, []
 
     def _covered(self, holder: Holder, namespace: str) -> bool:
-        """Say whether one has it already, itself or through a group that it is always in."""
+        """Return whether one has it already, itself or through a group that it is always in."""
         return any(
             EVERYWHERE in places or namespace in places
             for each in (holder, *groups_of(holder))

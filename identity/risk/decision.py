@@ -40,7 +40,7 @@ def decide(  # noqa: PLR0913, PLR0917 -- all that a decision depends on, by name
     freshness: Freshness,
     now: float,
 ) -> tuple[AssessedIdentity, ...]:
-    """Give what the table says of each standing of each identity, the strictest first.
+    """Return what the table says of each standing of each identity, the strictest first.
 
     The strictest effect is the request's: an identity more, or a standing more, never makes it
     milder. Empty where no identity counts. `now` is in Unix seconds.

@@ -165,13 +165,13 @@ def _put(draft: SnapshotDraft, family: RiskSource, key: bytes, after: RiskEntry)
 
 
 def _badness(entry: RiskEntry) -> tuple[bool, int, int, bool]:
-    """Give what is greater for what is worse, and the same only for the same."""
+    """Return what is greater for what is worse, and the same only for the same."""
     ranks = _STATE_RANKS[entry.state], _LEVEL_RANKS[entry.level]
     return entry_at_risk(entry), *ranks, entry.deleted
 
 
 def _joined(before: RiskEntry | None, entry: RiskEntry) -> RiskEntry:
-    """Give what is known after a newer word."""
+    """Return what is known after a newer word."""
     risky = entry_at_risk(entry)
     if before is None:
         return msgspec.structs.replace(entry, since=entry.updated if risky else 0)
@@ -189,7 +189,7 @@ def _joined(before: RiskEntry | None, entry: RiskEntry) -> RiskEntry:
 
 
 def _still_cited(before: RiskEntry, entry: RiskEntry, goes_on: bool) -> bool:  # noqa: FBT001
-    """Say whether what was cited is still what the entry rests on.
+    """Return whether what was cited is still what the entry rests on.
 
     A risk that begins anew does not rest on what happened longer before than detections take.
     """

@@ -53,7 +53,7 @@ class Principal(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def principal_of(subject: Subject) -> Principal | None:
-    """Give who asks; None for the cluster's own identities, which have no risk.
+    """Return who asks; None for the cluster's own identities, which have no risk.
 
     On AKS the user name is the user principal name, and the object id where there is none: so a
     user name that is the object id is an application's (`docs/operate/risk-table.md`).
@@ -81,7 +81,7 @@ def _nature(who: str, subject: Subject) -> Nature:
 
 
 def principal_of_note(label: str) -> Principal | None:
-    """Give who submitted a workload, by its requester note; None for the cluster's own.
+    """Return who submitted a workload, by its requester note; None for the cluster's own.
 
     A note does not tell a person from an application: whose object id the snapshot lists among
     the applications is one (`identity.risk.standings`).
@@ -94,7 +94,7 @@ def principal_of_note(label: str) -> Principal | None:
 
 
 def principal_of_client(client_id: str, tenant: str = "") -> Principal:
-    """Give what a Pod signs in as; an empty or malformed client id is one that hides."""
+    """Return what a Pod signs in as; an empty or malformed client id is one that hides."""
     known = client_id.lower() if GUID.fullmatch(client_id) else ""
     who = f"client:{known or UNIDENTIFIED}"
     return Principal(

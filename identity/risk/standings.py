@@ -116,7 +116,7 @@ _CLEAN: Final = (Standing.CLEAN,)
 def standing_of(
     principal: Principal, snapshot: RiskSnapshot, freshness: Freshness, now: float
 ) -> IdentityStandings:
-    """Give what is known of an identity at a time (Unix seconds)."""
+    """Return what is known of an identity at a time (Unix seconds)."""
     if principal.nature is Nature.OUTSIDE:
         return OUTSIDE
     key, kind = _whose(principal, snapshot)
@@ -146,7 +146,7 @@ def _worst_first(found: list[Standing]) -> tuple[Standing, ...]:
 
 
 def is_at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
-    """Say whether any family says that an identity is at risk, however old its word is.
+    """Return whether any family says that an identity is at risk, however old its word is.
 
     `key` is `core.risk.model.key_of` a label. Entra's "at risk" counts also where no licence shows
     the level, or where it is one that this release does not know.
@@ -157,7 +157,7 @@ def is_at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
 
 
 def entry_at_risk(entry: RiskEntry) -> bool:
-    """Say whether one family's word is that an identity is at risk."""
+    """Return whether one family's word is that an identity is at risk."""
     risky = entry.state in _OPEN_STATES and entry.level in _RISKY_LEVELS
     return risky or entry.state in _RISKY_STATES
 
@@ -173,7 +173,7 @@ class _Kind(enum.Enum):
 
 
 def _whose(principal: Principal, snapshot: RiskSnapshot) -> tuple[bytes, ApplicationKind | _Kind]:
-    """Give the key of an identity's entries, and what it is."""
+    """Return the key of an identity's entries, and what it is."""
     key, is_person = principal.key, principal.nature is Nature.PERSON
     if principal.is_guest or (principal.role is not Role.WORKLOAD and snapshot.is_guest(key)):
         return key, _Kind.GUEST
@@ -186,7 +186,7 @@ def _whose(principal: Principal, snapshot: RiskSnapshot) -> tuple[bytes, Applica
 
 
 def _coverage(kind: ApplicationKind | _Kind, snapshot: RiskSnapshot) -> Coverage | None:
-    """Give how far its risk is known; None where no poll can tell it."""
+    """Return how far its risk is known; None where no poll can tell it."""
     if kind in _ASSESSED_NOWHERE:
         return None
     return snapshot.head.users if kind is _Kind.MEMBER else snapshot.head.service_principals
@@ -208,7 +208,7 @@ def _of_coverage(coverage: Coverage, age: float | None, freshness: Freshness) ->
 
 
 def _of_entry(entry: RiskEntry, freshness: Freshness, now: float) -> list[Standing]:
-    """Give the standings that one family's word comes to."""
+    """Return the standings that one family's word comes to."""
     standing = _BY_STATE.get(entry.state) or _BY_LEVEL[entry.level]
     if standing is Standing.CLEAN and entry.state is RiskState.AT_RISK:
         standing = Standing.UNKNOWN
@@ -246,7 +246,7 @@ class PeopleAtRisk:
     """None where nothing is decided by risk."""
 
     def __call__(self, marks: Collection[str]) -> AtRisk | None:
-        """Say whether whoever is known by any of these marks is at risk."""
+        """Return whether whoever is known by any of these marks is at risk."""
         snapshot = self.snapshot()
         if snapshot is None:
             return None
@@ -257,7 +257,7 @@ class PeopleAtRisk:
 
 
 def _sure_before(snapshot: RiskSnapshot, key: bytes) -> float:
-    """Give before when whoever has an identity was certainly its owner; 0 for never.
+    """Return before when whoever has an identity was certainly its owner; 0 for never.
 
     Entra reports what happened at most 48 hours before the risk arose, and says of some of it when
     that was. Whose account somebody has confirmed to be compromised, nobody says since when: so

@@ -48,7 +48,7 @@ _Word = TypeVar("_Word", Standing, OperationClass, Role, Effect)
 
 
 def read_rows(text: str, what: str) -> tuple[RiskRow, ...]:
-    """Give the rows of a site's table.
+    """Return the rows of a site's table.
 
     Raises:
         InvalidObjectError: it is broken; the message names the field and the fix.
@@ -285,7 +285,7 @@ class RiskTable:
         role: Role,
         groups: frozenset[str] = frozenset(),
     ) -> RiskRow:
-        """Give the row that decides; `groups` are object ids in lower case."""
+        """Return the row that decides; `groups` are object ids in lower case."""
         for row in self._cells.get((standing, operation, role), ()):
             if row.matches_place(namespace_class, groups):
                 return row

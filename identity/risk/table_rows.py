@@ -30,7 +30,10 @@ class RiskRow(msgspec.Struct, frozen=True, kw_only=True):
     """What the site tells people whom it concerns."""
 
     def matches_place(self, namespace_class: str, groups: frozenset[str]) -> bool:
-        """Say whether namespace and groups fit; the rest is looked up (`identity.risk.table`)."""
+        """Return whether namespace and groups fit.
+
+        The rest is looked up (`identity.risk.table`).
+        """
         if self.namespaces is not None and namespace_class not in self.namespaces:
             return False
         return not self.groups or not self.groups.isdisjoint(groups)
@@ -43,7 +46,7 @@ class RiskRow(msgspec.Struct, frozen=True, kw_only=True):
         return (self.name, self.effect.value, *words, places, sorted(self.groups), self.message)
 
     def covers(self, other: "RiskRow") -> bool:
-        """Say whether whatever the other row matches, this one matches too."""
+        """Return whether whatever the other row matches, this one matches too."""
         return (
             self.standings >= other.standings
             and self.operations >= other.operations

@@ -66,17 +66,17 @@ _DECODER: Final = msgspec.json.Decoder(_Projected)
 
 
 def is_for_entra(audience: str) -> bool:
-    """Say whether a service account's token for this audience is one to sign in to Entra with."""
+    """Return whether a service account's token for this audience signs in to Entra."""
     return audience.lower().startswith(_AUDIENCES)
 
 
 def signs_in(pod: Pod) -> bool:
-    """Say whether a Pod may sign in as anything: then its service account matters."""
+    """Return whether a Pod may sign in as anything: then its service account matters."""
     return bool(_token_path(pod)) or _says_itself(pod)
 
 
 def client_ids_of(pod: Pod, annotated: str, tenant: str) -> tuple[ClientId, ...]:
-    """Give all that a Pod can sign in as; `annotated` and `tenant` are its service account's.
+    """Return all that a Pod can sign in as; `annotated` and `tenant` are its service account's.
 
     They are the values of the annotations `azure.workload.identity/client-id` and `…/tenant-id`
     of the service account, empty without one. Each client id comes once for a tenant, that of the
@@ -105,7 +105,7 @@ def client_ids_of(pod: Pod, annotated: str, tenant: str) -> tuple[ClientId, ...]
 
 @lru_cache(_MOST_REMEMBERED)
 def _of_account(annotated: str, tenant: str, token: str) -> tuple[ClientId, ...]:
-    """Give what a Pod signs in as whose containers say nothing themselves."""
+    """Return what a Pod signs in as whose containers say nothing themselves."""
     found = _Found(tenant.lower())
     found.add(annotated, _ACCOUNT if annotated else token)
     return tuple(found.by_identity.values())
@@ -152,7 +152,7 @@ def _read_environment(
 
 
 def _named(env: Sequence[EnvVar], name: str, place: str) -> dict[str, str]:
-    """Give the values of the variables of a name, and where each is first; empty for hidden.
+    """Return the values of the variables of a name, and where each is first; empty for hidden.
 
     They are one more than are told apart at most: it counts as hidden, and so do the rest.
     """
@@ -170,7 +170,7 @@ def _named(env: Sequence[EnvVar], name: str, place: str) -> dict[str, str]:
 
 
 def _token_path(pod: Pod) -> str:
-    """Give the field by which a Pod has a token for Entra; empty where it has none."""
+    """Return the field by which a Pod has a token for Entra; empty where it has none."""
     if (pod.metadata.labels or {}).get(_USE) == "true":
         return f"metadata.labels[{_USE}]"
     for index, volume in enumerate(pod.spec.volumes or ()):
@@ -184,7 +184,10 @@ def _token_path(pod: Pod) -> str:
 
 
 def _own_token(projected: bytes) -> str | None:
-    """Give the audience's field; empty where it cannot be read, which others refuse; else None."""
+    """Return the audience's field.
+
+    Empty where it cannot be read, which others refuse; else None.
+    """
     try:
         sources = _DECODER.decode(projected).sources or ()
     except DECODE_ERRORS:
@@ -200,7 +203,7 @@ _remembered_token = lru_cache(_MOST_REMEMBERED)(_own_token)
 
 
 def _says_itself(pod: Pod) -> bool:
-    """Say whether a container names what it signs in as, or in which tenant."""
+    """Return whether a container names what it signs in as, or in which tenant."""
     spec = pod.spec
     for containers in (spec.containers, spec.init_containers, spec.ephemeral_containers):
         for container in containers or ():

@@ -179,7 +179,7 @@ class RecordedObjects:
         await asyncio.gather(*(watch.run() for watch in self._watches.values()))
 
     def of(self, kind: str) -> Mapping[str, RecordedObject] | None:
-        """Give the objects of a kind by their key; None where nobody serves the kind.
+        """Return the objects of a kind by their key; None where nobody serves the kind.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -192,7 +192,7 @@ class RecordedObjects:
 
 
 def path_of(kind: str) -> str:
-    """Give the path of all objects of a kind."""
+    """Return the path of all objects of a kind."""
     if kind == ACCOUNT:
         return SERVICE_ACCOUNTS_PATH
     return f"/apis/{names.API_VERSION}/{_RESOURCES[kind]}"

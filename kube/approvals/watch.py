@@ -62,19 +62,19 @@ class BreakGlasses:
         self._consents = {uid: tuple(consents) for uid, consents in found.items()}
 
     def everywhere(self) -> tuple[BreakGlass, ...]:
-        """Give all of them, by name."""
+        """Return all of them, by name."""
         return self._all
 
     def activated_in(self, namespace: str) -> tuple[BreakGlass, ...]:
-        """Give those that were activated and name a namespace, whether in force still or not."""
+        """Return those that were activated and name a namespace, whether in force still or not."""
         return self._activated.get(namespace, _NO_BREAK_GLASSES)
 
     def consents(self, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one."""
+        """Return the approvals of one."""
         return self._consents.get(uid, ())
 
     async def read(self, name: str) -> BreakGlass | None:
-        """Give one."""
+        """Return one."""
         return next((each for each in self._all if each.meta.name == name), None)
 
 
@@ -108,7 +108,7 @@ class WatchedBreakGlasses:
         await asyncio.gather(self._watch.run(), self._approvals.run())
 
     def everywhere(self) -> tuple[BreakGlass, ...]:
-        """Give all of them.
+        """Return all of them.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -119,7 +119,7 @@ class WatchedBreakGlasses:
         return self._known.everywhere()
 
     def activated_in(self, namespace: str) -> tuple[BreakGlass, ...]:
-        """Give those that were activated and name a namespace.
+        """Return those that were activated and name a namespace.
 
         Raises:
             NotSyncedError: as `everywhere`.
@@ -130,7 +130,7 @@ class WatchedBreakGlasses:
         return self._known.activated_in(namespace)
 
     def consents(self, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one.
+        """Return the approvals of one.
 
         Raises:
             NotSyncedError: as `everywhere`.
@@ -141,7 +141,7 @@ class WatchedBreakGlasses:
         return self._known.consents(uid)
 
     async def read(self, name: str) -> BreakGlass | None:
-        """Give one as it is now: one GET.
+        """Return one as it is now: one GET.
 
         Raises:
             NotSyncedError: the cluster did not say, or in a way that cannot be read.
@@ -161,12 +161,12 @@ _NONE: Final[tuple[PolicyException, ...]] = ()
 
 
 def exceptions_path(namespace: str) -> str:
-    """Give the path of a namespace's exceptions."""
+    """Return the path of a namespace's exceptions."""
     return f"{_ROOT}/{namespace}/{names.EXCEPTIONS_RESOURCE}"
 
 
 def approvals_path(namespace: str) -> str:
-    """Give the path of a namespace's approvals."""
+    """Return the path of a namespace's approvals."""
     return f"{_ROOT}/{namespace}/{names.APPROVALS_RESOURCE}"
 
 
@@ -203,19 +203,19 @@ class Exceptions:
         self._consents = {key: tuple(consents) for key, consents in found.items()}
 
     def everywhere(self) -> list[PolicyException]:
-        """Give all of them, by namespace and name."""
+        """Return all of them, by namespace and name."""
         return [each for _, some in sorted(self._by_namespace.items()) for each in some]
 
     def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
-        """Give the exceptions of a namespace, by name, whether in force or not."""
+        """Return the exceptions of a namespace, by name, whether in force or not."""
         return self._by_namespace.get(namespace, _NONE)
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of an object of a namespace."""
+        """Return the approvals of an object of a namespace."""
         return self._consents.get((namespace, uid), ())
 
     async def read(self, namespace: str, name: str) -> PolicyException | None:
-        """Give one exception."""
+        """Return one exception."""
         found = self.in_namespace(namespace)
         return next((each for each in found if each.meta.name == name), None)
 
@@ -253,7 +253,7 @@ class WatchedExceptions:
         await asyncio.gather(self._exceptions.run(), self._approvals.run())
 
     def everywhere(self) -> list[PolicyException]:
-        """Give all of them.
+        """Return all of them.
 
         Raises:
             NotSyncedError: as `in_namespace`.
@@ -264,7 +264,7 @@ class WatchedExceptions:
         return self._known.everywhere()
 
     def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
-        """Give the exceptions of a namespace.
+        """Return the exceptions of a namespace.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -275,7 +275,7 @@ class WatchedExceptions:
         return self._known.in_namespace(namespace)
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of an object.
+        """Return the approvals of an object.
 
         Raises:
             NotSyncedError: as `in_namespace`.
@@ -286,7 +286,7 @@ class WatchedExceptions:
         return self._known.consents(namespace, uid)
 
     async def read(self, namespace: str, name: str) -> PolicyException | None:
-        """Give one exception as it is now: one GET.
+        """Return one exception as it is now: one GET.
 
         Raises:
             NotSyncedError: the cluster did not say, or in a way that cannot be read.

@@ -57,12 +57,12 @@ class BundleStore:
         self._collection = f"/api/v1/namespaces/{namespace}/configmaps"
 
     def now(self) -> float:
-        """Give Unix seconds by kube-apiserver's clock; until it answers, by this machine's."""
+        """Return Unix seconds by kube-apiserver's clock; until it answers, by this machine's."""
         found = self._objects.server_time
         return time.time() if found is None else found.timestamp()
 
     async def read(self) -> PublishedHead:
-        """Give the head; that of nothing published where there is none.
+        """Return the head; that of nothing published where there is none.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -119,7 +119,7 @@ class BundleStore:
         return PublishedHead(head, await self._put(HEAD_NAME, body))
 
     async def gates(self) -> dict[str, GateAnnouncement] | None:
-        """Give what gates announce, and `control` under CONTROL; None where there is no place yet.
+        """Return what gates announce, and `control` under CONTROL; None where nothing is stored.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -183,7 +183,7 @@ class BundleStore:
 
 
 def with_wanted(head: BundleHead, revision: str) -> BundleHead:
-    """Give a head in which a revision is wanted: to be loaded everywhere, then activated.
+    """Return a head in which a revision is wanted: to be loaded everywhere, then activated.
 
     Raises:
         InvalidObjectError: no such bundle is published.
@@ -196,7 +196,7 @@ def with_wanted(head: BundleHead, revision: str) -> BundleHead:
 
 
 def with_not_before(head: BundleHead) -> BundleHead:
-    """Give a head by which nothing is taken from a registry that was built before what is wanted.
+    """Return a head by which nothing is taken from a registry that was built before what is wanted.
 
     Where that does not say when it was built, it stays as it was.
     """
@@ -205,14 +205,14 @@ def with_not_before(head: BundleHead) -> BundleHead:
 
 
 def with_active(head: BundleHead, at: float) -> BundleHead:
-    """Give a head in which what is wanted is active, from Unix seconds `at` on."""
+    """Return a head in which what is wanted is active, from Unix seconds `at` on."""
     if head.wanted == head.active:
         return head
     return _with(head, active=head.wanted, previous=head.active, changed=time_text(at))
 
 
 def _free(head: BundleHead) -> int:
-    """Give a slot that holds neither what is active or wanted nor what was before.
+    """Return a slot that holds neither what is active or wanted nor what was before.
 
     One that nobody claims, if there is one; of those that are kept for nothing else, the one that
     was published first goes.

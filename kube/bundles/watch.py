@@ -103,7 +103,7 @@ class PublishedBundles:
         await self._watch.run()
 
     async def fetch(self, stored: PublishedBundle) -> bytes:
-        """Give the file of a published bundle.
+        """Return the file of a published bundle.
 
         Raises:
             ClusterError: kube-apiserver does not answer or refuses, or a part is not yet, or no
@@ -170,7 +170,7 @@ def _naming_rights() -> Iterator[None]:
 
 
 def read_part(raw: bytes, name: str) -> bytes:
-    """Give what the ConfigMap of a part holds.
+    """Return what the ConfigMap of a part holds.
 
     Raises:
         ClusterError: it holds none.

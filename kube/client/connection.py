@@ -47,7 +47,7 @@ class ServerClock:
             self._said, self._at = said, time.monotonic()
 
     def now(self) -> dt.datetime | None:
-        """Give its time; None before the first answer."""
+        """Return its time; None before the first answer."""
         if self._said is None:
             return None
         return self._said + dt.timedelta(seconds=time.monotonic() - self._at)

@@ -87,5 +87,5 @@ def _system_reason(error: OSError) -> str:
 
 
 def _verification(error: ssl.SSLCertVerificationError) -> str:
-    """Give OpenSSL's text of a verification that failed, which is one of a fixed list."""
+    """Return OpenSSL's text of a verification that failed, which is one of a fixed list."""
     return str(getattr(error, "verify_message", "") or "no reason given")

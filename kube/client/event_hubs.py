@@ -26,12 +26,12 @@ _CONSUMING: Final[Mapping[str, Any]] = {
 
 
 def scope_of(servers: Sequence[str]) -> str:
-    """Give what a token is asked for: `https://NAMESPACE.servicebus.windows.net/.default`."""
+    """Return what a token is asked for: `https://NAMESPACE.servicebus.windows.net/.default`."""
     return f"https://{servers[0].rpartition(':')[0]}/.default"
 
 
 def consumer_settings(servers: Sequence[str], context: object, most_bytes: int) -> dict[str, Any]:
-    """Give the settings of a consumer but for its group and how it gets in.
+    """Return the settings of a consumer but for its group and how it gets in.
 
     `context` is the TLS context, `most_bytes` what one fetch brings.
     """
@@ -40,12 +40,12 @@ def consumer_settings(servers: Sequence[str], context: object, most_bytes: int) 
 
 
 def token_settings(provider: object) -> dict[str, Any]:
-    """Give the settings that sign in with tokens."""
+    """Return the settings that sign in with tokens."""
     return {"sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token_provider": provider}
 
 
 def connection_string_settings(file: Path) -> dict[str, Any]:
-    """Give the settings that sign in with a connection string, read anew: it may be renewed.
+    """Return the settings that sign in with a connection string, read anew: it may be renewed.
 
     Raises:
         OSError, UnicodeDecodeError: the file cannot be read.

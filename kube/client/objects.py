@@ -65,7 +65,7 @@ class Objects:
         return self._connection.server_clock.now()
 
     async def get(self, path: str) -> dict[str, Any] | None:
-        """Give an object; None where there is none.
+        """Return an object; None where there is none.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -156,7 +156,7 @@ class Objects:
         *,
         metadata_only: bool = False,
     ) -> Page:
-        """Give a page of a list; with `metadata_only` nothing else of its objects.
+        """Return a page of a list; with `metadata_only` nothing else of its objects.
 
         Raises:
             ClusterError: with the status 410, the token is too old; `continue_token` of the error
@@ -208,7 +208,7 @@ _TIMEOUT_S: Final = 10.0
 
 @asynccontextmanager
 async def open_objects(kubeconfig: Path | None) -> AsyncIterator[Objects]:
-    """Give the objects of the cluster of a kubeconfig.
+    """Yield the objects of the cluster of a kubeconfig.
 
     Raises:
         SettingsError: the credentials are missing or broken.

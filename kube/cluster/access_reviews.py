@@ -26,7 +26,7 @@ Key = tuple[bytes, str, str, str, str]
 
 
 def digest_of(subject: Subject) -> bytes:
-    """Give a digest of a subject; the order of groups is not of it."""
+    """Return a digest of a subject; the order of groups is not of it."""
     groups, extra = sorted(set(subject.groups)), sorted(subject.extra.items())
     whole = msgspec.json.encode((subject.username, subject.uid, groups, extra))
     return hashlib.sha256(whole).digest()
@@ -48,7 +48,7 @@ class AccessQuestion:
         return self.key_with(digest_of(self.subject))
 
     def key_with(self, digest: bytes) -> Key:
-        """Give the key; `digest` is the subject's."""
+        """Return the key; `digest` is the subject's."""
         return digest, self.verb, self.resource, self.name, self.namespace
 
 
@@ -98,7 +98,7 @@ class AccessCache:
         return self._remembered(self._key(question))
 
     def _key(self, question: AccessQuestion) -> Key:
-        """Give the key: one review asks about many profiles for one subject with many groups."""
+        """Return the key: one review asks about many profiles for one subject with many groups."""
         if question.subject is not self._last:
             self._last, self._digest = question.subject, digest_of(question.subject)
         return question.key_with(self._digest)

@@ -295,85 +295,85 @@ class FolderCluster:
             )
 
     def missing(self) -> list[str]:
-        """Give an empty list: a folder that was read is complete."""
+        """Return an empty list: a folder that was read is complete."""
         return []
 
     def identity(self) -> str:
-        """Give `local`: a folder is this machine's."""
+        """Return `local`: a folder is this machine's."""
         return "local"
 
     def access_reviews(self) -> Mapping[str, int]:
-        """Give zeros: a folder is never asked over a network."""
+        """Return zeros: a folder is never asked over a network."""
         return {"hit": 0, "miss": 0, "error": 0}
 
     def profiles(self) -> ProfileSet:
-        """Give the profiles in force."""
+        """Return the profiles in force."""
         return self._profiles
 
     async def namespace(self, name: str) -> Namespace:
-        """Give a namespace, with the label that kube-apiserver sets on each."""
+        """Return a namespace, with the label that kube-apiserver sets on each."""
         return self._namespaces.get(name) or _named(Namespace(name))
 
     async def closed(self, namespace: str) -> bool:
-        """Give True: a folder has no controller that would close a namespace a moment later."""
+        """Return True: a folder has no controller that would close a namespace a moment later."""
         del namespace
         return True
 
     async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
-        """Give none, for the same reason."""
+        """Return none, for the same reason."""
         del namespace
         return ()
 
     def volume(self, name: str) -> PersistentVolume | None:
-        """Give a PersistentVolume of the folder."""
+        """Return a PersistentVolume of the folder."""
         return self._volumes.named(name)
 
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes on a node that a claim, `namespace/name`, has."""
+        """Return the volumes on a node that a claim, `namespace/name`, has."""
         return self._volumes.claimed(claim)
 
     def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of blobs that a claim, `namespace/name`, has."""
+        """Return the volumes of blobs that a claim, `namespace/name`, has."""
         return self._volumes.showing(claim)
 
     def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes that claims of a namespace have."""
+        """Return the volumes that claims of a namespace have."""
         return self._volumes.kept_in(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
-        """Give a RuntimeClass of the folder."""
+        """Return a RuntimeClass of the folder."""
         return self._runtime_classes.get(name)
 
     def capacity(self, runtime_class: str) -> Capacity | None:
-        """Give the summary of a RuntimeClass's nodes, however old: a folder is a moment's."""
+        """Return the summary of a RuntimeClass's nodes, however old: a folder is a moment's."""
         return self._capacities.get(runtime_class)
 
     def risk(self) -> RiskSnapshot | None:
-        """Give the risk snapshot whose Secrets the folder holds; None where it holds none."""
+        """Return the risk snapshot whose Secrets the folder holds; None where it holds none."""
         return self._risk
 
     def service_account_made(self, namespace: str, name: str) -> float:
-        """Give when a ServiceAccount of the folder was made; 0.0 where the folder does not say.
+        """Return when a ServiceAccount of the folder was made; 0.0 where the folder does not say.
 
         A folder is not complete: what it does not hold is not new.
         """
         return made_of(self._service_accounts.get((namespace, name), 0.0))
 
     def service_account_sign_in(self, namespace: str, name: str) -> SignIn:
-        """Give whom a ServiceAccount of the folder signs in as."""
+        """Return whom a ServiceAccount of the folder signs in as."""
         return sign_in_of(self._service_accounts.get((namespace, name), 0.0))
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
     ) -> OwnerObject | None:
-        """Give an owner that the folder holds, with the UID of the reference."""
+        """Return an owner that the folder holds, with the UID of the reference."""
         del fresh
         key = (namespace, *kind_of_owner(reference), reference.name)
         found = self._owners.get(key)
         return found if found and found.uid == reference.uid else None
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Give a Pod of the folder.
+        """Return a Pod of the folder.
 
         Raises:
             InvalidObjectError: it does not have a Pod's shape.
@@ -382,14 +382,14 @@ class FolderCluster:
         return decode_pod(raw) if raw is not None else None
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
-        """Give the rules of a Role or ClusterRole of the folder, or of one that clusters have."""
+        """Return the rules of a Role or ClusterRole of the folder, or of one that clusters have."""
         rules = self._rbac.rules(namespace if kind == "Role" else "", name)
         return None if rules is None else tuple(map(role_rule, rules))
 
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
-        """Say whether the folder's RBAC lets `subject` do `verb` on a Sallyport resource."""
+        """Return whether the folder's RBAC lets `subject` do `verb` on a Sallyport resource."""
         return self.known(subject, verb, resource, name, namespace)
 
     def known(self, subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
@@ -412,7 +412,7 @@ class FolderCluster:
 
 
 def role_rule(rule: PolicyRule) -> RoleRule:
-    """Give a rule of a file as one of a cluster."""
+    """Return a rule of a file as one of a cluster."""
     return RoleRule(
         rule.verbs, rule.api_groups, rule.resources, rule.resource_names, rule.non_resource_urls
     )
@@ -443,6 +443,6 @@ def read_rbac(path: Path) -> tuple[list[Role], list[Binding]]:
 
 
 def _named(namespace: Namespace) -> Namespace:
-    """Give a namespace with the label that kube-apiserver sets on each."""
+    """Return a namespace with the label that kube-apiserver sets on each."""
     labels = {**namespace.labels, names.NAMESPACE_NAME_LABEL: namespace.name}
     return msgspec.structs.replace(namespace, labels=labels)

@@ -200,7 +200,7 @@ class LiveCluster:
         return [problem for problem in found if problem]
 
     def identity(self) -> str:
-        """Give the UID of the Namespace kube-system, which every cluster has and none shares.
+        """Return the UID of the Namespace kube-system, which every cluster has and none shares.
 
         Raises:
             NotSyncedError: the namespaces have not been loaded.
@@ -211,12 +211,12 @@ class LiveCluster:
         return system.uid
 
     def access_reviews(self) -> Mapping[str, int]:
-        """Give how many access reviews were answered from memory, asked, failed."""
+        """Return how many access reviews were answered from memory, asked, failed."""
         cache = self.access
         return {"hit": cache.hits, "miss": cache.misses, "error": cache.errors}
 
     def profiles(self) -> ProfileSet:
-        """Give the profiles in force.
+        """Return the profiles in force.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -227,7 +227,7 @@ class LiveCluster:
         return self._profile_set
 
     async def namespace(self, name: str) -> Namespace:
-        """Give a namespace; one that is new is waited for.
+        """Return a namespace; one that is new is waited for.
 
         Raises:
             NotSyncedError: it is unknown, or the watch has been down too long.
@@ -255,7 +255,7 @@ class LiveCluster:
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
-        """Say whether the cluster lets `subject` do `verb` on a Sallyport resource.
+        """Return whether the cluster lets `subject` do `verb` on a Sallyport resource.
 
         Raises:
             AccessReviewError: the cluster did not say.
@@ -266,7 +266,7 @@ class LiveCluster:
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
     ) -> OwnerObject | None:
-        """Give an owner, remembered for a few seconds; None where it is not there.
+        """Return an owner, remembered for a few seconds; None where it is not there.
 
         Raises:
             OwnerUnknownError: the cluster did not say.

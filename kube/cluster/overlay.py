@@ -73,7 +73,7 @@ class FileRoles:
         found[_key(role)] = role
 
     def rules(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
-        """Give the rules of a role; None where the files do not hold it.
+        """Return the rules of a role; None where the files do not hold it.
 
         Raises:
             InvalidObjectError: they hold it, but kube-apiserver would not take it.
@@ -86,13 +86,13 @@ class FileRoles:
         return tuple(map(role_rule, self._rbac.rules(*key) or ()))
 
     def collects(self, kind: str, name: str) -> bool:
-        """Say whether it is a ClusterRole of the files that takes over the rules of others."""
+        """Return whether it is a ClusterRole of the files that takes over the rules of others."""
         role = self._found.get(("", name)) if kind == "ClusterRole" else None
         return role is not None and role.aggregation_rule is not None
 
 
 def _is_shipped(name: str) -> bool:
-    """Say whether Kubernetes gives a ClusterRole of this name its rules back.
+    """Return whether Kubernetes gives a ClusterRole of this name its rules back.
 
     By aggregation at once, else as soon as a kube-apiserver starts (k8s.io/kubernetes
     plugin/pkg/auth/authorizer/rbac/bootstrappolicy, policy.go).
@@ -123,7 +123,7 @@ class OverlayCluster:
         self._roles = roles
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
-        """Give the rules of a role of the files, else of the cluster.
+        """Return the rules of a role of the files, else of the cluster.
 
         Of a ClusterRole that takes over others' rules: those that it takes from the files, and
         those that it has in the cluster. So of one that Kubernetes ships, whose rules come back.
@@ -164,7 +164,7 @@ class OverlayCluster:
         return self._cluster.missing()
 
     def identity(self) -> str:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.identity()
 
     def access_reviews(self) -> Mapping[str, int]:
@@ -172,69 +172,69 @@ class OverlayCluster:
         return self._cluster.access_reviews()
 
     def profiles(self) -> ProfileSet:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.profiles()
 
     async def namespace(self, name: str) -> Namespace:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return await self._cluster.namespace(name)
 
     async def closed(self, namespace: str) -> bool:
-        """Say whether it is closed in the cluster."""
+        """Return whether it is closed in the cluster."""
         return await self._cluster.closed(namespace)
 
     async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return await self._cluster.generated(namespace)
 
     def volume(self, name: str) -> PersistentVolume | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.volume(name)
 
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.claimed(claim)
 
     def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.showing(claim)
 
     def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.kept_in(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.runtime_class(name)
 
     def capacity(self, runtime_class: str) -> Capacity | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.capacity(runtime_class)
 
     def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.exposing(namespace, labels)
 
     def service_account_made(self, namespace: str, name: str) -> float | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.service_account_made(namespace, name)
 
     def risk(self) -> RiskSnapshot | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.risk()
 
     def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return self._cluster.service_account_sign_in(namespace, name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
     ) -> OwnerObject | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return await self._cluster.owner(namespace, reference, fresh=fresh)
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Give the cluster's."""
+        """Return the cluster's."""
         return await self._cluster.pod(namespace, name)
 
     def known(

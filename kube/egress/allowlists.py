@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 
 def allowlists_path(namespace: str) -> str:
-    """Give the path of a namespace's allowlists."""
+    """Return the path of a namespace's allowlists."""
     return f"/apis/{names.API_VERSION}/namespaces/{namespace}/{names.ALLOWLISTS_RESOURCE}"
 
 
@@ -47,16 +47,16 @@ class Intents:
         self._sets = {one.meta.name: one for one in sets}
 
     async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:
-        """Give the allowlists of a namespace, by name."""
+        """Return the allowlists of a namespace, by name."""
         found = sorted(self._allowlists.items())
         return tuple(one for (place, _), one in found if place == namespace)
 
     async def allowlist(self, namespace: str, name: str) -> EgressAllowlist | None:
-        """Give one allowlist."""
+        """Return one allowlist."""
         return self._allowlists.get((namespace, name))
 
     async def destinations(self, name: str) -> EgressDestinations | None:
-        """Give one set."""
+        """Return one set."""
         return self._sets.get(name)
 
 
@@ -67,7 +67,7 @@ class IntentGets:
         self._objects = Objects(connection, settings.review_timeout_s)
 
     async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:
-        """Give the allowlists of a namespace, by name; one that is broken is left out, loudly.
+        """Return the allowlists of a namespace, by name; one that is broken is left out, loudly.
 
         Raises:
             NotSyncedError: the cluster did not say.
@@ -85,7 +85,7 @@ class IntentGets:
         return tuple(sorted(found, key=lambda one: one.meta.name))
 
     async def allowlist(self, namespace: str, name: str) -> EgressAllowlist | None:
-        """Give one allowlist.
+        """Return one allowlist.
 
         Raises:
             NotSyncedError: the cluster did not say, or in a way that cannot be read.
@@ -97,7 +97,7 @@ class IntentGets:
             raise NotSyncedError(f"{KIND} {namespace}/{name}: {error}") from error
 
     async def destinations(self, name: str) -> EgressDestinations | None:
-        """Give one set.
+        """Return one set.
 
         Raises:
             NotSyncedError: as `allowlist`.

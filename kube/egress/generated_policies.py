@@ -32,7 +32,7 @@ class GeneratedPolicies:
         self._objects = Objects(connection, settings.review_timeout_s)
 
     async def list(self, namespace: str) -> tuple[msgspec.Raw, ...]:
-        """Give the JSON of each.
+        """Return the JSON of each.
 
         Raises:
             NotSyncedError: the cluster did not say.
@@ -73,7 +73,7 @@ class WatchedDefaultDenies(OptionalWatch[Literal[True]]):
             await super().run()
 
     async def closed(self, namespace: str) -> bool:
-        """Say whether a namespace has the policy; one that has not yet is waited for.
+        """Return whether a namespace has the policy; one that has not yet is waited for.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -118,7 +118,7 @@ def _resource(wanted: DefaultDeny) -> Resource[Literal[True]]:
 
 
 def _read(raw: msgspec.Raw, wanted: DefaultDeny) -> Literal[True] | None:
-    """Give True of one that is as it is made."""
+    """Return True of one that is as it is made."""
     try:
         return True if digest_of(_OBJECT.decode(raw)) == wanted.digest else None
     except DECODE_ERRORS as error:

@@ -56,7 +56,7 @@ class LivePolicy(msgspec.Struct, frozen=True, gc=False):
 
 
 def policy_path(kind: str, namespace: str, name: str) -> str:
-    """Give the path of a policy; `namespace` is empty for one of the cluster."""
+    """Return the path of a policy; `namespace` is empty for one of the cluster."""
     within = f"/namespaces/{namespace}" if namespace else ""
     return f"{POLICY_PATHS[kind]}{within}/{PLURALS[kind]}/{name}"
 
@@ -96,7 +96,7 @@ def read_policy(raw: bytes | msgspec.Raw, kind: str) -> LivePolicy:
 
 
 def live_policy(policy: Mapping[str, Any], kind: str) -> LivePolicy:
-    """Give what is kept of a policy as kube-apiserver sent it."""
+    """Return what is kept of a policy as kube-apiserver sent it."""
     metadata = policy["metadata"]
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     ours = labels.get(names.MANAGED_BY_LABEL) == "sallyport" or _applied(metadata)
@@ -115,7 +115,7 @@ def live_policy(policy: Mapping[str, Any], kind: str) -> LivePolicy:
 
 
 def field_managers(policy: Mapping[str, Any]) -> frozenset[str]:
-    """Give the field managers of an object's main resource."""
+    """Return the field managers of an object's main resource."""
     entries = policy["metadata"].get("managedFields") or ()
     return frozenset(each.get("manager", "") for each in entries if not each.get("subresource"))
 
@@ -128,7 +128,10 @@ def _applied(metadata: Mapping[str, Any]) -> bool:
 
 
 def _of_egress(spec: Mapping[str, Any], kind: str) -> bool:
-    """Say whether it opens something on the way out; `policyTypes` may leave that to `egress`."""
+    """Return whether it opens something on the way out.
+
+    `policyTypes` may leave that to `egress`.
+    """
     return kind == "NetworkPolicy" and bool(spec.get("egress"))
 
 

@@ -146,7 +146,7 @@ def read_mark(raw: bytes | msgspec.Raw) -> SliceMark | None:
 
 
 async def endpoints_of(objects: Objects, namespace: str, service: str) -> list[Endpoint]:
-    """Give the endpoints of a Service, by its slices.
+    """Return the endpoints of a Service, by its slices.
 
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.
@@ -186,7 +186,7 @@ def _range(port: _Port) -> PortRange | None:
 
 
 def _protocol(text: str | None) -> Protocol:
-    """Give a protocol; TCP without one (k8s.io/api/core/v1, ServicePort)."""
+    """Return a protocol; TCP without one (k8s.io/api/core/v1, ServicePort)."""
     match text or "TCP":
         case "TCP" | "UDP" | "SCTP" as known:
             return known

@@ -154,7 +154,7 @@ class SnapshotBuilder:
 
 
 def is_intent(manifest: Manifest) -> bool:
-    """Say whether a manifest is an allowlist or a set of destinations."""
+    """Return whether a manifest is an allowlist or a set of destinations."""
     return manifest.group == names.GROUP and manifest.kind in {KIND, SET_KIND}
 
 
@@ -256,7 +256,7 @@ async def read_cluster(
 def _places(
     seen: Snapshot, within: Collection[str] | None, others: Sequence[EgressAllowlist]
 ) -> list[str]:
-    """Give the namespaces to read Pods of; an empty name stands for all."""
+    """Return the namespaces to read Pods of; an empty name stands for all."""
     if within is None:
         return [""]
     chosen = [one for one in seen.allowlists.values() if one.meta.namespace in within]
@@ -279,7 +279,7 @@ async def _list(
 def namespaces_named(
     allowlists: Iterable[EgressAllowlist], sets: Iterable[EgressDestinations]
 ) -> frozenset[str]:
-    """Give the namespaces whose Pods or Services these name, their own included."""
+    """Return the namespaces whose Pods or Services these name, their own included."""
     found: set[str] = set()
     for allowlist in allowlists:
         found |= {allowlist.meta.namespace, *_named(allowlist.spec.to)}

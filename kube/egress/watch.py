@@ -57,7 +57,7 @@ class IntentStatus(msgspec.Struct, frozen=True, rename="camel"):
     conditions: tuple[Condition, ...] = ()
 
     def condition(self, kind: str) -> Condition | None:
-        """Give a condition."""
+        """Return a condition."""
         return next((each for each in self.conditions if each.type == kind), None)
 
 
@@ -164,7 +164,7 @@ class EgressWatch:
 
 
 def intent_path(namespace: str, name: str) -> str:
-    """Give the path of an allowlist."""
+    """Return the path of an allowlist."""
     return f"{allowlists_path(namespace)}/{name}"
 
 

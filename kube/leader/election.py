@@ -77,7 +77,7 @@ class LeaseElection:
         self._problem = "no answer yet"
 
     def leads(self) -> bool:
-        """Say whether this process leads, now."""
+        """Return whether this process leads, now."""
         return self._leadership is not None and self._leadership.holds()
 
     @property
@@ -204,7 +204,7 @@ class LeaseElection:
         return record if record and record.holder == self.identity else None
 
     async def _release(self) -> None:
-        """Give the record up if it is ours; where that fails, it runs out by itself."""
+        """Return the record up if it is ours; where that fails, it runs out by itself."""
         try:
             async with asyncio.timeout(self._settings.call_timeout_s):
                 if record := await self._ours():

@@ -49,12 +49,12 @@ class LeaseSettings:
 
 
 def boot_time() -> float:
-    """Give seconds since the machine booted (CLOCK_BOOTTIME): no jumps, and sleep counts."""
+    """Return seconds since the machine booted (CLOCK_BOOTTIME): no jumps, and sleep counts."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def wall_time() -> dt.datetime:
-    """Give the time of day, UTC."""
+    """Return the time of day, UTC."""
     return dt.datetime.now(dt.UTC)
 
 
@@ -79,7 +79,7 @@ class Leadership:
         self._ended = False
 
     def holds(self) -> bool:
-        """Say whether this process may act, now."""
+        """Return whether this process may act, now."""
         return self.remaining() > 0
 
     def require(self) -> None:
@@ -97,7 +97,7 @@ class Leadership:
             )
 
     def remaining(self) -> float:
-        """Give the seconds that are left without another renewal; 0 when it is over."""
+        """Return the seconds that are left without another renewal; 0 when it is over."""
         return 0.0 if self._ended else max(0.0, self._until - self._elapsed())
 
     def extend(self, until: float) -> None:
@@ -122,7 +122,7 @@ class LeaseRecord:
     acquired: str
 
     def patience(self, settings: LeaseSettings) -> float:
-        """Give the seconds for which a candidate must have seen exactly this record.
+        """Return the seconds for which a candidate must have seen exactly this record.
 
         None for a record that its holder gave up. One that is emptied by somebody else may
         have a leader that acts and does not know yet; so may one that was deleted.
@@ -155,7 +155,7 @@ def read_record(body: Mapping[str, Any]) -> LeaseRecord:
 
 
 def build_unheld(namespace: str, name: str, settings: LeaseSettings) -> dict[str, Any]:
-    """Give the Lease to create where there is none: nobody's, so that everyone waits first."""
+    """Return the Lease to create where there is none: nobody's, so that everyone waits first."""
     return {
         **_kind({"namespace": namespace, "name": name}),
         "spec": {"holderIdentity": "", "leaseDurationSeconds": math.ceil(settings.duration_s)},
@@ -165,7 +165,7 @@ def build_unheld(namespace: str, name: str, settings: LeaseSettings) -> dict[str
 def build_claim(
     record: LeaseRecord, identity: str, settings: LeaseSettings, now: dt.datetime
 ) -> dict[str, Any]:
-    """Give the Lease by which `identity` takes it over, or renews it."""
+    """Return the Lease by which `identity` takes it over, or renews it."""
     renewal = record.holder == identity
     return {
         **_kind(record.metadata),
@@ -180,7 +180,7 @@ def build_claim(
 
 
 def build_release(record: LeaseRecord, now: dt.datetime) -> dict[str, Any]:
-    """Give the Lease by which its holder gives it up: the next may take over at once."""
+    """Return the Lease by which its holder gives it up: the next may take over at once."""
     return {
         **_kind(record.metadata),
         "spec": {
@@ -197,7 +197,7 @@ def _kind(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _micro_time(now: dt.datetime) -> str:
-    """Give a time as Kubernetes' MicroTime spells it (apimachinery, meta/v1)."""
+    """Return a time as Kubernetes' MicroTime spells it (apimachinery, meta/v1)."""
     return now.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

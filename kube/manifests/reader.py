@@ -142,7 +142,7 @@ def _documents(text: str, name: str) -> Iterator[Any]:
 
 
 def _json(text: str, name: str) -> Any:
-    """Give the value of JSON text; None for what may be YAML that begins like JSON."""
+    """Return the value of JSON text; None for what may be YAML that begins like JSON."""
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:

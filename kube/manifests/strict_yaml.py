@@ -202,7 +202,7 @@ def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
 
 
 def resolve(text: str) -> Any:
-    """Give the value of a plain scalar, as go-yaml v2's `resolve` does.
+    """Return the value of a plain scalar, as go-yaml v2's `resolve` does.
 
     >>> [resolve(text) for text in ("on", "017", "1:30", "2026-01-01", "1e3")]
     [True, 15, '1:30', '2026-01-01', 1000.0]

@@ -24,7 +24,7 @@ from kube.rbac.objects import (
 
 
 def aggregate(roles: Mapping[str, Role]) -> dict[str, tuple[PolicyRule, ...]]:
-    """Give the rules of each ClusterRole, by name.
+    """Return the rules of each ClusterRole, by name.
 
     The controller replaces the rules of a role that has an aggregationRule by those of the
     roles that it selects, which may be aggregated themselves. Where these have none, it applies
@@ -56,7 +56,7 @@ def aggregate(roles: Mapping[str, Role]) -> dict[str, tuple[PolicyRule, ...]]:
 
 
 def _reached(name: str, selected: Mapping[str, list[str]]) -> set[str]:
-    """Give a role and those that it selects, directly or through others."""
+    """Return a role and those that it selects, directly or through others."""
     found = {name}
     waiting = list(selected.get(name, ()))
     while waiting:
@@ -68,7 +68,7 @@ def _reached(name: str, selected: Mapping[str, list[str]]) -> set[str]:
 
 
 def _union(parts: Iterable[Iterable[PolicyRule]]) -> tuple[PolicyRule, ...]:
-    """Give the rules of all parts, each once, in their order."""
+    """Return the rules of all parts, each once, in their order."""
     found: list[PolicyRule] = []
     for part in parts:
         found += [rule for rule in part if rule not in found]
@@ -81,7 +81,7 @@ def _selects_any(aggregation: AggregationRule | None, meta: Meta) -> bool:
 
 
 def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Say whether a label selector selects these labels (apimachinery, pkg/labels)."""
+    """Return whether a label selector selects these labels (apimachinery, pkg/labels)."""
     wanted = (selector.match_labels or {}).items()
     return all(labels.get(key) == value for key, value in wanted) and all(
         _meets(requirement, labels) for requirement in selector.match_expressions or ()
@@ -117,7 +117,7 @@ class Question:
 
 
 def rule_allows(rule: PolicyRule, question: Question) -> bool:
-    """Say whether one rule allows what is asked."""
+    """Return whether one rule allows what is asked."""
     return (
         _has(rule.verbs, question.verb)
         and _has(rule.api_groups, question.group)
@@ -142,7 +142,7 @@ def _names_resource(resources: Sequence[str], question: Question) -> bool:
 
 
 def applies_to(subject: BindingSubject, user: Subject, namespace: str) -> bool:
-    """Say whether a binding's subject is this user; `namespace` is the binding's, or empty."""
+    """Return whether a binding's subject is this user; `namespace` is the binding's, or empty."""
     if subject.kind == "User":
         return user.username == subject.name
     if subject.kind == "Group":
@@ -171,7 +171,7 @@ class Rbac:
             self._bindings.setdefault(binding.metadata.namespace, []).append(binding)
 
     def allows(self, user: Subject, question: Question) -> bool:
-        """Say whether the user may do what is asked."""
+        """Return whether the user may do what is asked."""
         return MASTERS in user.groups or any(
             rule_allows(rule, question) for rule in self._rules_of(user, question.namespace)
         )
@@ -187,7 +187,7 @@ class Rbac:
             yield from ((one, self._rules.get(_role_key(one), ())) for one in bindings)
 
     def rules(self, namespace: str, name: str) -> tuple[PolicyRule, ...] | None:
-        """Give the rules of a role (of a ClusterRole without a namespace); None without one."""
+        """Return the rules of a role (of a ClusterRole without a namespace); None without one."""
         return self._rules.get((namespace, name))
 
     def roles(self) -> Iterator[tuple[str, str, tuple[PolicyRule, ...]]]:

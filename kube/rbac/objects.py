@@ -152,7 +152,7 @@ def _check_labels(selector: LabelSelector, path: str, what: str) -> None:
 
 
 def _labels(selector: LabelSelector) -> Iterator[tuple[str, str, list[str]]]:
-    """Give each key of a selector, where it stands and the values beside it."""
+    """Yield each key of a selector, where it stands and the values beside it."""
     for key, value in (selector.match_labels or {}).items():
         yield "matchLabels", key, [value]
     for index, one in enumerate(selector.match_expressions or ()):

@@ -47,7 +47,7 @@ class Exposing(msgspec.Struct, frozen=True, gc=False):
     """Labels that a Pod must have, all of them; never empty."""
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Say whether it sends to a Pod with these labels."""
+        """Return whether it sends to a Pod with these labels."""
         return all(labels.get(key) == value for key, value in self.selector)
 
 
@@ -119,7 +119,7 @@ def _lets_in(service: _Envelope) -> bool:
 
 
 def _stays_inside(service: _Envelope) -> bool:
-    """Say whether its cloud keeps a load balancer in the private network.
+    """Return whether its cloud keeps a load balancer in the private network.
 
     The annotation of another cloud has no effect. Which cloud it is shows once the load balancer
     is there: AWS alone gives it a name, the others an address.

@@ -60,7 +60,7 @@ _DECODER: Final = msgspec.json.Decoder(_Pod)
 async def live_pods(
     objects: Objects, namespace: str, selector: Mapping[str, str] | None = None, account: str = ""
 ) -> list[LivePod]:
-    """Give the live Pods of a namespace that have all labels of `selector`.
+    """Return the live Pods of a namespace that have all labels of `selector`.
 
     With `account`, only those that run as that service account.
 

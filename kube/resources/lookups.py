@@ -28,7 +28,7 @@ class Gets:
         self._turns = asyncio.Semaphore(settings.reviews_in_flight)
 
     async def get(self, path: str, *, accept: str = "application/json") -> bytes | None:
-        """Give what lies at a path, in the form that `accept` names; None where nothing does.
+        """Return what lies at a path, in the form that `accept` names; None where nothing does.
 
         Raises:
             ClusterError: no answer in time, or a failure.
@@ -54,7 +54,7 @@ class Gets:
 
 
 def may_exist(name: str) -> bool:
-    """Say whether an object can have a name that somebody wrote, and that becomes part of a path.
+    """Return whether an object can have a name that somebody wrote and that becomes part of a path.
 
     Names are path segments (apimachinery, pkg/api/validation/path).
     """

@@ -90,7 +90,7 @@ class OwnerGets:
         return _owned(*kind_of_owner(reference), found)
 
     async def _collection(self, namespace: str, reference: OwnerReference) -> str:
-        """Give the path of the objects of an owner's kind; empty where there is no such kind."""
+        """Return the path of the objects of an owner's kind; empty where there is no such kind."""
         group, kind = kind_of_owner(reference)
         version = reference.api_version.rpartition("/")[2]
         workload = workload_of(group, kind)
@@ -115,7 +115,7 @@ class OwnerGets:
 
 
 def _may_exist(reference: OwnerReference) -> bool:
-    """Say whether an object could be called so: anyone may write a reference."""
+    """Return whether an object could be called so: anyone may write a reference."""
     parts = (*reference.api_version.split("/"), reference.name)
     return len(parts) <= _MOST_PARTS and all(map(may_exist, parts))
 

@@ -51,19 +51,19 @@ class Volumes:
                 self._note(volume)
 
     def named(self, name: str) -> PersistentVolume | None:
-        """Give a volume by its name."""
+        """Return a volume by its name."""
         return self._by_name.get(name)
 
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes on a node that a claim, `namespace/name`, has, by name."""
+        """Return the volumes on a node that a claim, `namespace/name`, has, by name."""
         return tuple(each for each in self._of(claim) if _ON_NODE in each.types)
 
     def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of blobs that a claim, `namespace/name`, has, by name."""
+        """Return the volumes of blobs that a claim, `namespace/name`, has, by name."""
         return tuple(each for each in self._of(claim) if each.mounts)
 
     def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes that claims of a namespace have: looks at all, some ms at 20,000."""
+        """Return the volumes that claims of a namespace have: looks at all, some ms at 20,000."""
         mark = f"{namespace}/"
         return tuple(each for each in self._by_name.values() if each.claim.startswith(mark))
 
@@ -94,7 +94,7 @@ class WatchedVolumes:
         await self._watch.run()
 
     def named(self, name: str) -> PersistentVolume | None:
-        """Give a PersistentVolume.
+        """Return a PersistentVolume.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -103,7 +103,7 @@ class WatchedVolumes:
         return self._known.named(name)
 
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes on a node that a claim, `namespace/name`, has.
+        """Return the volumes on a node that a claim, `namespace/name`, has.
 
         Raises:
             NotSyncedError: as `named`.
@@ -112,7 +112,7 @@ class WatchedVolumes:
         return self._known.claimed(claim)
 
     def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of blobs that a claim, `namespace/name`, has.
+        """Return the volumes of blobs that a claim, `namespace/name`, has.
 
         Raises:
             NotSyncedError: as `named`.
@@ -121,7 +121,7 @@ class WatchedVolumes:
         return self._known.showing(claim)
 
     def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes that claims of a namespace have.
+        """Return the volumes that claims of a namespace have.
 
         Raises:
             NotSyncedError: as `named`.

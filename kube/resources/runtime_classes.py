@@ -80,7 +80,7 @@ class WatchedRuntimeClasses(OptionalWatch[RuntimeClass]):
         super().__init__(connection, settings, resource)
 
     def named(self, name: str) -> RuntimeClass | None:
-        """Give one.
+        """Return one.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.

@@ -83,7 +83,7 @@ class WatchedCapacities:
             await self._watch.run()
 
     def of(self, runtime_class: str) -> Capacity | None:
-        """Give the summary of a RuntimeClass; None where there is none that can be believed."""
+        """Return the summary of a RuntimeClass; None where there is none that can be believed."""
         found = self._known.get(runtime_class)
         if found is None or abs(self._clock() - found.as_of) > OLDEST_S:
             return None

@@ -41,7 +41,7 @@ class Secrets:
         self._collection = f"/api/v1/namespaces/{namespace}/secrets"
 
     async def read(self, name: str) -> Secret | None:
-        """Give a Secret; None where there is none. A value that is no base64 is left out.
+        """Return a Secret; None where there is none. A value that is no base64 is left out.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.

@@ -104,12 +104,12 @@ def _kept(text: str | None) -> str:
 
 
 def made_of(kept: AccountRecord) -> float:
-    """Give when one was made, in Unix seconds."""
+    """Return when one was made, in Unix seconds."""
     return kept if isinstance(kept, float) else kept.made
 
 
 def sign_in_of(kept: AccountRecord) -> SignIn:
-    """Give whom one signs in as."""
+    """Return whom one signs in as."""
     return _NO_SIGN_IN if isinstance(kept, float) else kept.sign_in
 
 
@@ -123,7 +123,7 @@ class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
         super().__init__(connection, settings, resource)
 
     def made(self, namespace: str, name: str) -> float | None:
-        """Give when one was made, in Unix seconds; None where it is not known yet.
+        """Return when one was made, in Unix seconds; None where it is not known yet.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -132,7 +132,7 @@ class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
         return None if found is None else made_of(found)
 
     def sign_in(self, namespace: str, name: str) -> SignIn | None:
-        """Give whom one signs in as; None where it is not known yet.
+        """Return whom one signs in as; None where it is not known yet.
 
         Raises:
             NotSyncedError: as `made`.
@@ -141,7 +141,7 @@ class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
         return None if found is None else sign_in_of(found)
 
     def client_ids(self) -> set[str]:
-        """Give all client ids that they name, as they are written.
+        """Return all client ids that they name, as they are written.
 
         Raises:
             NotSyncedError: as `made`.

@@ -38,7 +38,7 @@ class Listing:
     """Tried in turn, until one is served."""
 
     def path(self, version: str) -> str:
-        """Give the path of all its objects, in all namespaces."""
+        """Return the path of all its objects, in all namespaces."""
         base = f"/apis/{self.group}/{version}" if self.group else f"/api/{version}"
         return f"{base}/{self.resource}"
 
@@ -171,6 +171,6 @@ def read_live(raw: msgspec.Raw, group: str, kind: str) -> LiveObject:
 
 
 def _changed(fields: list[_Field]) -> int:
-    """Give when anything but a subresource was last written, in Unix seconds; 0 if not known."""
+    """Return when anything but a subresource was last written, in Unix seconds; 0 if not known."""
     times = [each.time.timestamp() for each in fields if each.time and not each.subresource]
     return int(max(times, default=0))

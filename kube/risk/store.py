@@ -72,7 +72,7 @@ class RiskSecrets:
         self._shards: dict[str, Shard] = {}
 
     async def read(self, name: str) -> Secret | None:
-        """Give one; None where there is none. As `kube.secrets.Secrets.read`."""
+        """Return one; None where there is none. As `kube.secrets.Secrets.read`."""
         return await self._secrets.read(name)
 
     async def write(
@@ -86,7 +86,7 @@ class RiskSecrets:
         return await self._secrets.write(leadership, name, before, content, OPAQUE)
 
     async def base(self, stored: StoredHead) -> SnapshotBase:
-        """Give the base that a head names; a shard whose digest is known is not read again.
+        """Return the base that a head names; a shard whose digest is known is not read again.
 
         Raises:
             InvalidObjectError: a shard is missing, or is not the one that the head names: the
@@ -116,7 +116,7 @@ class RiskSecrets:
 
 
 def parse_content(raw: bytes | msgspec.Raw) -> SecretContent:
-    """Give what a Secret holds; nothing where it has no such shape, which `decode_head` says."""
+    """Return what a Secret holds; nothing where it has no such shape, which `decode_head` says."""
     try:
         return _DECODER.decode(raw).data or {}
     except DECODE_ERRORS:
@@ -124,7 +124,7 @@ def parse_content(raw: bytes | msgspec.Raw) -> SecretContent:
 
 
 def snapshot_in(secrets: Mapping[str, SecretContent]) -> RiskSnapshot | None:
-    """Give the snapshot of Secrets, by name; None where there is no head.
+    """Return the snapshot of Secrets, by name; None where there is no head.
 
     Raises:
         InvalidObjectError: one is broken, or a shard is missing.
@@ -198,7 +198,7 @@ class RiskStore:
         """For how many identities, none at risk, there was no room when all was last written."""
 
     async def read(self) -> RiskSnapshot:
-        """Give the snapshot as it is stored; an empty one where there is none, or a broken one.
+        """Return the snapshot as it is stored; an empty one where there is none, or a broken one.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or a later release wrote the snapshot.
@@ -309,14 +309,14 @@ class RiskStore:
         return nonce
 
     async def _confirmed(self, nonce: str) -> _Held:
-        """Give what is stored; a conflict where the head does not hold the nonce any more."""
+        """Return what is stored; a conflict where the head does not hold the nonce any more."""
         held = await self._load()
         if held.stored.rebase != nonce:
             raise _conflict()
         return held
 
     def _changed(self, held: _Held, change: Change) -> RiskSnapshot:
-        """Give the snapshot with the change; the same one where nothing changes."""
+        """Return the snapshot with the change; the same one where nothing changes."""
         draft = SnapshotDraft.of(held.snapshot)
         change(draft)
         return draft.finish(self._clock()) if draft.changed else held.snapshot
@@ -354,7 +354,7 @@ class RiskStore:
         return _Held(secret, stored, snapshot_of(stored, await self._secrets.base(stored)))
 
     def _last(self) -> RiskSnapshot:
-        """Give what this process read or wrote last: it is written again where it was lost."""
+        """Return what this process read or wrote last: it is written again where it was lost."""
         return self._held.snapshot if self._held else RiskSnapshot(Head(version=self._version))
 
     def _anew(self, secret: Secret | None, problem: InvalidObjectError | None) -> _Held:
@@ -372,7 +372,7 @@ class RiskStore:
 
 
 def _encoded(after: RiskSnapshot, before: StoredHead) -> StoredHead:
-    """Give the head of a snapshot over the base that is stored, and who rebases it meanwhile."""
+    """Return the head of a snapshot over the base that is stored, and who rebases it meanwhile."""
     stored = build_head(after, before.generation, before.shards)
     return msgspec.structs.replace(stored, rebase=before.rebase, rebase_at=before.rebase_at)
 

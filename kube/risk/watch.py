@@ -52,7 +52,7 @@ class WatchedRisk:
         self._problem = ""
 
     def current(self) -> RiskSnapshot | None:
-        """Give the last good one; an empty one before the first, None where none is wanted."""
+        """Return the last good one; an empty one before the first, None where none is wanted."""
         return self._snapshot if self._wanted else None
 
     @property
@@ -124,7 +124,7 @@ class WatchedRisk:
 
 
 def is_older(stored: StoredHead, held: RiskSnapshot) -> bool:
-    """Say whether a stored snapshot is older than the one that is held: by version and by time.
+    """Return whether a stored snapshot is older than the one that is held: by version and by time.
 
     A version that is lower but was written later comes from a `control` that goes on with a backup
     of etcd, or that began anew: it is the one that is kept up, and refusing it would keep new risk

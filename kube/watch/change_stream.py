@@ -60,7 +60,7 @@ class Change:
 
 
 def is_lost(error: ClusterError) -> bool:
-    """Say whether an error means that an exact version can be had no more."""
+    """Return whether an error means that an exact version can be had no more."""
     return error.status in _LOST
 
 
@@ -91,7 +91,7 @@ class ChangeStream:
 
     @asynccontextmanager
     async def watch(self, version: str) -> AsyncIterator[AsyncIterator[list[Change]]]:
-        """Give what changes after a version, as many at once as have come, for about a minute.
+        """Yield what changes after a version, as many at once as have come, for about a minute.
 
         Raises:
             ClusterError: as `pages`; with the status 410, what happened since is not known.

@@ -333,7 +333,7 @@ class DeltaWatch(Generic[T]):
         await self._watch.run()
 
     def changes(self) -> list[tuple[str, T | None, T | None]]:
-        """Give what has changed since this was last called: the key, what was, and what is."""
+        """Return what has changed since this was last called: the key, what was, and what is."""
         if not self._changed:
             return []
         self._changed = False

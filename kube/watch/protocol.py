@@ -70,7 +70,7 @@ async def find_rollback(
     timeout_s: float,
     selecting: Mapping[str, str] | None = None,
 ) -> str:
-    """Give the version of a collection where it is an older one than `version`; else nothing.
+    """Return the version of a collection where it is an older one than `version`; else nothing.
 
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.

@@ -154,7 +154,7 @@ def read_pod_lifecycle(raw: bytes | msgspec.Raw) -> PodLifecycle:
 
 
 def _stopped(status: _Status) -> float:
-    """Give when the last container stopped; 0 where one may run, or nobody says."""
+    """Return when the last container stopped; 0 where one may run, or nobody says."""
     last = 0.0
     for group in (status.containers, status.init_containers, status.ephemeral):
         for each in group or ():

@@ -20,12 +20,12 @@ MOST_BYTES: Final = 900_000
 
 
 def path_of(namespace: str) -> str:
-    """Give the ConfigMap's path."""
+    """Return the ConfigMap's path."""
     return f"/api/v1/namespaces/{namespace}/configmaps/{NAME}"
 
 
 def body_of(namespace: str, known: Mapping[str, StoreAccess]) -> dict[str, Any]:
-    """Give the ConfigMap; what does not fit is left out, and the store's gaps say so."""
+    """Return the ConfigMap; what does not fit is left out, and the store's gaps say so."""
     share = MOST_BYTES // max(1, len(known))
     return {
         "apiVersion": "v1",
@@ -40,7 +40,7 @@ def body_of(namespace: str, known: Mapping[str, StoreAccess]) -> dict[str, Any]:
 
 
 async def read_accesses(objects: Objects, namespace: str) -> list[StoreAccess] | None:
-    """Give what is known of each store, by name; None where nothing was ever read.
+    """Return what is known of each store, by name; None where nothing was ever read.
 
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.
@@ -61,7 +61,7 @@ def _decoded(written: Iterable[tuple[str, str]]) -> Iterable[StoreAccess]:
 
 
 def _fitting(access: StoreAccess, most: int) -> str:
-    """Give a store's access as JSON of at most so many bytes."""
+    """Return a store's access as JSON of at most so many bytes."""
     whole, dropped = access, 0
     while len(content := msgspec.json.encode(access)) > most and (
         access.holders or access.differing

@@ -88,7 +88,7 @@ class WatchedWeightOpenings:
             await self._watch.run()
 
     def of(self, namespace: str) -> tuple[WeightOpening, ...]:
-        """Give those of a namespace.
+        """Return those of a namespace.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -127,7 +127,7 @@ class _Head(msgspec.Struct):
 
 
 def grants_path(namespace: str) -> str:
-    """Give the path of a namespace's grants."""
+    """Return the path of a namespace's grants."""
     return f"{_ROOT}/{namespace}/{names.ACCESS_GRANTS_RESOURCE}"
 
 
@@ -179,24 +179,24 @@ class WeightGrants:
         }
 
     def stores(self) -> WeightStoreSet:
-        """Give all stores."""
+        """Return all stores."""
         return self._stores
 
     def everywhere(self) -> list[AccessGrant]:
-        """Give all grants, by namespace and name."""
+        """Return all grants, by namespace and name."""
         return [each for _, some in sorted(self._grants.items()) for each in some]
 
     def grants(self, namespace: str) -> tuple[AccessGrant, ...]:
-        """Give the grants of a namespace, by name, whether in force or not."""
+        """Return the grants of a namespace, by name, whether in force or not."""
         return self._grants.get(namespace, _NONE)
 
     def openings(self, namespace: str) -> tuple[WeightOpening, ...]:
-        """Give none: a folder has no controller that would open anything."""
+        """Return none: a folder has no controller that would open anything."""
         del namespace
         return ()
 
     async def read_grant(self, namespace: str, name: str) -> AccessGrant | None:
-        """Give one grant."""
+        """Return one grant."""
         return next((one for one in self.grants(namespace) if one.meta.name == name), None)
 
 
@@ -237,7 +237,7 @@ class WatchedWeights:
         await asyncio.gather(self._stores.run(), self._grants.run(), self._openings.run())
 
     def stores(self) -> WeightStoreSet:
-        """Give all stores.
+        """Return all stores.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -248,7 +248,7 @@ class WatchedWeights:
         return self._known.stores()
 
     def everywhere(self) -> list[AccessGrant]:
-        """Give all grants.
+        """Return all grants.
 
         Raises:
             NotSyncedError: as `grants`.
@@ -259,7 +259,7 @@ class WatchedWeights:
         return self._known.everywhere()
 
     def grants(self, namespace: str) -> tuple[AccessGrant, ...]:
-        """Give the grants of a namespace.
+        """Return the grants of a namespace.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -270,7 +270,7 @@ class WatchedWeights:
         return self._known.grants(namespace)
 
     async def read_grant(self, namespace: str, name: str) -> AccessGrant | None:
-        """Give one grant as it is now: one GET.
+        """Return one grant as it is now: one GET.
 
         Raises:
             NotSyncedError: the cluster did not say, or in a way that cannot be read.

@@ -98,7 +98,7 @@ def measure(
 
 
 def _sets(workspace: Workspace) -> dict[str, list[str]]:
-    """Give the sets of each rule, as the bundle asks for them."""
+    """Return the sets of each rule, as the bundle asks for them."""
     found: dict[str, list[str]] = {}
     joined = workspace.bundle.sources[str(Path("rego/site.rego"))]
     for package, name in _SETS.findall(joined):
@@ -141,7 +141,7 @@ def _cost(
 
 
 def _least_us(compiled: CompiledPolicy, entry: str, document: bytes, rounds: int) -> float:
-    """Give the least time of an input, above the least of the rule that does nothing.
+    """Return the least time of an input, above the least of the rule that does nothing.
 
     The two take turns. What disturbs a machine only ever adds: the least is the rule's own.
     """
@@ -169,7 +169,7 @@ def _grown(sized: Mapping[str, float]) -> list[str]:
 
 
 def growth(first: float, second: float, third: float) -> float:
-    """Give how much more is added from 10 to 100 containers than from 1 to 10.
+    """Return how much more is added from 10 to 100 containers than from 1 to 10.
 
     A linear rule has 10, a quadratic one 100. Less than a microsecond is no measurement.
     """
@@ -211,7 +211,7 @@ _LABELS: Final = {"app.kubernetes.io/name": "pretrain", "example.com/team": "res
 
 
 def _container(number: int) -> dict[str, Any]:
-    """Give a container of a training Pod; each differs in its name and port alone."""
+    """Return a container of a training Pod; each differs in its name and port alone."""
     return {
         "name": f"trainer-{number}",
         "image": f"registry.example/train@sha256:{'0' * 64}",
@@ -235,7 +235,7 @@ def _container(number: int) -> dict[str, Any]:
 
 
 def training_pod(containers: int) -> dict[str, Any]:
-    """Give a Pod that trains a model, with so many containers."""
+    """Return a Pod that trains a model, with so many containers."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -269,13 +269,13 @@ _PODS: Final = (
 
 
 def ordinary_cases(choices: Choices) -> Iterator[PolicyCase]:
-    """Give Pods as a cluster sees them."""
+    """Yield Pods as a cluster sees them."""
     for pod in _PODS:
         yield _case(f"an example: {pod['metadata']['name']}", pod, choices)
 
 
 def sized_cases(choices: Choices) -> dict[str, tuple[int, PolicyCase]]:
-    """Give training Pods of 1, 10 and 100 containers, by the file that they are asked about."""
+    """Return training Pods of 1, 10 and 100 containers, by the file that they are asked about."""
     made = ((size, _case(f"{size} containers", training_pod(size), choices)) for size in SIZES)
     return {case.file: (size, case) for size, case in made}
 

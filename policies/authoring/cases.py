@@ -99,12 +99,12 @@ class PolicyCase(msgspec.Struct, frozen=True):
         return frozenset(f"rules/{name}" for name in chosen - own)
 
     def place(self, field: str) -> str:
-        """Give file and line of a field."""
+        """Return file and line of a field."""
         return f"{self.file}:{self.lines.get(field, 1)}"
 
 
 def find_cases(site: Path) -> list[Path]:
-    """Give the files of cases in a folder and below it, sorted."""
+    """Return the files of cases in a folder and below it, sorted."""
     folders = [path for path in sorted(site.rglob(FOLDER)) if path.is_dir()]
     if site.name == FOLDER:
         folders.insert(0, site)
@@ -213,7 +213,7 @@ def _check(path: Path, lines: Mapping[str, int], said: CaseFile) -> None:
 def manifest_of(
     path: Path, lines: Mapping[str, int], field: str, value: dict[str, Any]
 ) -> Manifest:
-    """Give the manifest of a field, or of the file that it names.
+    """Return the manifest of a field, or of the file that it names.
 
     Raises:
         BundleRefusedError: there is none.
@@ -251,7 +251,7 @@ def _short(rule: str) -> str:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Give the line of each field of a YAML text, by its path; none where it is no YAML.
+    """Return the line of each field of a YAML text, by its path; none where it is no YAML.
 
     Only for what `load_all` takes: libyaml's composer has no bound on nesting.
     """
@@ -277,7 +277,7 @@ def _lines(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
 
 
 def diff_case(expected: Sequence[ExpectedFinding], found: Sequence[ExpectedFinding]) -> list[str]:
-    """Give a line `- …` for each that was expected and not found, `+ …` for the opposite.
+    """Return a line `- …` for each that was expected and not found, `+ …` for the opposite.
 
     Each is found once; what names a path or a message too is looked for first.
     """
@@ -316,7 +316,7 @@ _NOT_BUILT_IN: Final = (SITE_FILES, "rego/library/")
 
 
 def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
-    """Give the file of each rule and signal that is no built-in one, by its id.
+    """Return the file of each rule and signal that is no built-in one, by its id.
 
     Of several files it is the first.
     """
@@ -328,7 +328,7 @@ def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
 
 
 def rules_beside(folder: Path) -> list[str]:
-    """Give the ids of the rules of a folder, `rules/labels/team`: those of its Rego but the tests.
+    """Return the ids of the rules of a folder (`rules/labels/team`): of its Rego but the tests.
 
     Raises:
         BundleRefusedError: a file cannot be read.
@@ -341,7 +341,7 @@ def rules_beside(folder: Path) -> list[str]:
 def rules_beyond(
     about: Path, sites: Sequence[Path], files: Mapping[str, PurePosixPath]
 ) -> frozenset[str]:
-    """Give the rules and signals that a case of the folder `about` says nothing about.
+    """Return the rules and signals that a case of the folder `about` says nothing about.
 
     A case in `labels/team/cases` is about the rules in `labels/team` and below; where there is
     none, about those of the folder above; one in the `cases` of the whole folder about all, those

@@ -22,7 +22,7 @@ class CompiledPolicy:
         self._instance: Instance = make_instance(self._code, Limits())
 
     def evaluate(self, name: str, document: bytes, seconds: float) -> bytes:
-        """Give the result set of an entry point, `site.x_test.test_a`, as JSON.
+        """Return the result set of an entry point, `site.x_test.test_a`, as JSON.
 
         Raises:
             PolicyError: it took too long or too much memory, or failed.

@@ -29,12 +29,12 @@ _MESSAGE: Final = "message.txt"
 
 
 def find_examples(site: Path) -> list[Path]:
-    """Give the examples in a folder and below it, sorted: those with Rego beside them."""
+    """Return the examples in a folder and below it, sorted: those with Rego beside them."""
     return [path for path in sorted(site.rglob("*.yaml")) if _is_example(path)]
 
 
 def find_all(site: Path) -> list[Path]:
-    """Give the files of cases and of examples in a folder and below it."""
+    """Return the files of cases and of examples in a folder and below it."""
     return [*find_cases(site), *find_examples(site)]
 
 
@@ -59,7 +59,7 @@ def read_case_file(path: Path, site: Path, choices: Choices) -> PolicyCase:
 
 
 def with_examples(sites: Sequence[Path], choices: Choices) -> Choices:
-    """Give the choices with what `rules.yaml` beside examples says of rules that they do not name.
+    """Return the choices with what `rules.yaml` beside examples says of rules they do not name.
 
     Raises:
         BundleRefusedError: such a file is broken.

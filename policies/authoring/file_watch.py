@@ -13,7 +13,7 @@ FileState = dict[str, tuple[int, int]]
 
 
 def state_of(paths: Iterable[Path]) -> FileState:
-    """Give time and size of the files that policies are made of, in these files and folders."""
+    """Return time and size of the files that policies are made of, in these files and folders."""
     return {
         str(file): (found.st_mtime_ns, found.st_size)
         for path in paths

@@ -113,7 +113,7 @@ def differences(workspace: Workspace, asked: Sequence[RecordedQuestion]) -> list
 def _answers(
     workspace: Workspace, asked: Sequence[RecordedQuestion], *flags: str
 ) -> tuple[dict[int, Any], str]:
-    """Give OPA's answers by number; or what it says where it has none."""
+    """Return OPA's answers by number; or what it says where it has none."""
     needs = {str(i): msgspec.Raw(it.document) for i, it in enumerate(asked) if _is_needs(it)}
     judge = {str(i): msgspec.Raw(it.document) for i, it in enumerate(asked) if not _is_needs(it)}
     document = msgspec.json.encode({"needs": needs, "judge": judge})

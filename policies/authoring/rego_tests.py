@@ -152,7 +152,7 @@ def _failing(results: dict[str, Any]) -> str:
 
 
 def explain_failures(workspace: Workspace, tests: Iterable[RegoTest]) -> str:
-    """Give OPA's own report of the tests that failed, with the values of what was compared."""
+    """Return OPA's own report of the tests that failed, with the values of what was compared."""
     if all(test.outcome in {TestOutcome.PASSED, TestOutcome.SKIPPED} for test in tests):
         return ""
     said = run_program(workspace.opa, workspace.folder, "test", "-b", "rego", "--var-values")
@@ -199,7 +199,7 @@ def _lines(lines: _Range) -> str:
 
 
 def files_below(coverage: Sequence[Coverage], least: float) -> list[Coverage]:
-    """Give the files of which less is reached."""
+    """Return the files of which less is reached."""
     return [each for each in coverage if each.percent < least]
 
 
@@ -258,7 +258,7 @@ def _place(test: RegoTest) -> str:
 
 
 def _holds(answer: bytes) -> bool:
-    """Say whether a test holds: `true`, or of one for each case, `true` for all."""
+    """Return whether a test holds: `true`, or of one for each case, `true` for all."""
     results = msgspec.json.decode(answer)
     if not results:
         return False
@@ -271,6 +271,6 @@ def _holds(answer: bytes) -> bool:
 def find_differing(
     tests: Sequence[RegoTest], compiled: Sequence[CompiledTest]
 ) -> list[CompiledTest]:
-    """Give those that end otherwise than with OPA."""
+    """Return those that end otherwise than with OPA."""
     passed = {test.name: test.outcome is TestOutcome.PASSED for test in tests}
     return [each for each in compiled if not each.cannot and each.passed != passed[each.name]]

@@ -18,7 +18,7 @@ _DEEPEST: Final = 12
 
 
 def schemas_of(opa: Path | None, sites: Sequence[Path], choices: Choices) -> dict[str, Any]:
-    """Give the schemas by file name; of the folders' fields, where there are folders.
+    """Return the schemas by file name; of the folders' fields, where there are folders.
 
     Raises:
         BundleRefusedError: the folders' Rego is no bundle; the message has file and line.
@@ -34,7 +34,7 @@ def schemas_of(opa: Path | None, sites: Sequence[Path], choices: Choices) -> dic
 
 
 def example_of(schemas: Mapping[str, Any]) -> Any:
-    """Give an input of `judge` in which every field is there once, whatever it would be worth."""
+    """Return an input of `judge` in which every field is there once, whatever it would be worth."""
     judge = _example(schemas["judge.json"], schemas["judge.json"], _DEEPEST)
     projection = schemas["projection.json"]
     judge["projection"] = _example(projection, projection, _DEEPEST)

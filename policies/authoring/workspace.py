@@ -64,7 +64,7 @@ class Places:
     sites: tuple[Path, ...]
 
     def named(self, text: str) -> str:
-        """Give a text in which paths of the workspace are those that the author knows."""
+        """Return a text in which paths of the workspace are those that the author knows."""
         for site in self.sites:
             staged = re.escape(f"{SITE_FILES}{site.resolve().name}/")
             shown = f"{site}/" if str(site) != "." else ""

@@ -32,7 +32,7 @@ _END: Final = "@"
 
 
 def expression(pattern: str) -> str:
-    """Give the RE2 of one pattern, for a privilege up to the `@`.
+    """Return the RE2 of one pattern, for a privilege up to the `@`.
 
     >>> expression("volume/hostPath:ro/var/log/**")
     'volume/hostPath:ro/var/log/[^@]+'
@@ -43,7 +43,7 @@ def expression(pattern: str) -> str:
 
 
 def spellings(privilege: str) -> list[str]:
-    """Give how CEL may write a privilege: its encoded segments stand as `%`."""
+    """Return how CEL may write a privilege: its encoded segments stand as `%`."""
     segments = privilege.split("/")
     return sorted(
         {
@@ -55,13 +55,13 @@ def spellings(privilege: str) -> list[str]:
 
 @lru_cache(4096)
 def is_relevant(pattern: str) -> bool:
-    """Say whether a pattern covers anything that the back-stop holds."""
+    """Return whether a pattern covers anything that the back-stop holds."""
     segments = pattern.split("/")
     return any(_meet(segments, held.split("/")) for each in COVERED for held in each.patterns)
 
 
 def expressions(patterns: Iterable[str]) -> list[str]:
-    """Give those of the patterns that matter, sorted, each once."""
+    """Return those of the patterns that matter, sorted, each once."""
     return sorted({expression(each) for each in patterns if is_relevant(each)})
 
 
@@ -77,7 +77,7 @@ def _is_unclear(text: str) -> bool:
 
 
 def _meet(one: list[str], other: list[str]) -> bool:
-    """Say whether some privilege is covered by both patterns."""
+    """Return whether some privilege is covered by both patterns."""
     if not one or not other:
         return not one and not other
     if REST in {one[0], other[0]}:
@@ -128,7 +128,7 @@ class BackstopData(msgspec.Struct, frozen=True):
 
 
 def build_parameters(known: BackstopInputs, now: float) -> BackstopData:
-    """Give the data. It changes with time only as something begins or ends."""
+    """Return the data. It changes with time only as something begins or ends."""
     listed = _listed(known.profiles, frozenset(known.since.items()))
     lines = [f"{name}\t{text}" for name, text in listed.items()]
     data = {
@@ -145,7 +145,7 @@ def build_parameters(known: BackstopInputs, now: float) -> BackstopData:
 
 @lru_cache(2)
 def _listed(profiles: ProfileSet, since: frozenset[tuple[str, int]]) -> Mapping[str, str]:
-    """Give the expression of each profile that covers anything held; empty: it covers all.
+    """Return the expression of each profile that covers anything held; empty: it covers all.
 
     Worked out once for each set: 300 profiles of 500 patterns take a second.
     """
@@ -188,7 +188,10 @@ def _modes(modes: Modes) -> dict[str, str]:
 
 
 def _excuses(exceptions: Iterable[PolicyException]) -> dict[str, str]:
-    """Give what is excused: a line for the Pod that is named, or for those that are made for it."""
+    """Return what is excused.
+
+    A line for the Pod that is named, or for those that are made for it.
+    """
     found: dict[str, set[str]] = {}
     for each in exceptions:
         lines = found.setdefault(each.meta.namespace, set())
@@ -219,7 +222,7 @@ def _is_open(one: BreakGlass, now: float) -> bool:
 
 
 def _glass(opened: Iterable[BreakGlass]) -> dict[str, str]:
-    """Give what is relaxed in each namespace."""
+    """Return what is relaxed in each namespace."""
     found: dict[str, set[str]] = {}
     for each in opened:
         for namespace in each.spec.namespaces:

@@ -51,7 +51,7 @@ Json = dict[str, Any]
 
 
 def manifests(remedies: Mapping[str, str], namespace: str, excluded: list[str]) -> list[Json]:
-    """Give the policy and its binding.
+    """Return the policy and its binding.
 
     `remedies` are the rules', by id; `excluded` are the namespaces that are left out.
     """
@@ -152,7 +152,7 @@ def _host_paths() -> str:
 
 
 def _lines(lists: Iterable[str], container: str) -> str:
-    """Give the CEL of a line for each privilege of these lists."""
+    """Return the CEL of a line for each privilege of these lists."""
     every = " + ".join(each for each in lists if each)
     return f"({every}).map(n, n + '@' + {container} + '\\n').join('')"
 
@@ -258,7 +258,7 @@ _DOUBT: Final = (
 
 
 def _message(remedies: Mapping[str, str]) -> str:
-    """Give the CEL of one line: what is needed, by which container, and what to do about each."""
+    """Return the CEL of one line: what is needed, by which container, and what to do about each."""
     advice = [
         f"({_found(each.patterns)} ? ' {_quoted(remedies[each.rule])}' : '')" for each in COVERED
     ]
@@ -275,7 +275,7 @@ def _message(remedies: Mapping[str, str]) -> str:
 
 
 def _found(patterns: tuple[str, ...]) -> str:
-    """Give the CEL of whether any need left is one of these."""
+    """Return the CEL of whether any need left is one of these."""
     starts = sorted({each.rstrip("*").rstrip("/") for each in patterns})
     return " || ".join(f"('\\n' + variables.left).contains('\\n{each}')" for each in starts)
 

@@ -32,7 +32,7 @@ class CoveredRule:
 
 
 def segment(text: str) -> str:
-    """Give the CEL of one segment of a privilege."""
+    """Return the CEL of one segment of a privilege."""
     plain = f"{text}.size() <= 200 && {text}.matches('{PLAIN}') && !({text} in ['.', '..'])"
     return f"({plain} ? {text} : '{UNCLEAR}')"
 
@@ -42,7 +42,7 @@ def _flag(field: str, privilege: str) -> str:
 
 
 def _typed(context: str, privilege: str) -> str:
-    """Give the CEL of a profile (seccomp, AppArmor) that confines nothing."""
+    """Return the CEL of a profile (seccomp, AppArmor) that confines nothing."""
     type_of = f"{context}.?type.orValue('')"
     free = f"{context}.hasValue() && !({type_of} in ['RuntimeDefault', 'Localhost'])"
     return f"({free} ? ['{privilege}'] : [])"

@@ -116,7 +116,7 @@ def stage_own(
 
 
 def _proved(archive: bytes) -> Bundle:
-    """Give the bundle that was made, where an engine takes it."""
+    """Return the bundle that was made, where an engine takes it."""
     bundle = parse_bundle(archive, "the bundle")
     if bundle.engine == "opa":
         refuse_outside(bundle)
@@ -137,7 +137,7 @@ def stage_built_in(folder: Path, target: Path) -> None:
 
 
 def _rules(opa: Path, staged: Path, own: Sequence[Rule]) -> Iterator[Rule]:
-    """Give all rules of what is staged; the METADATA of a site's `own` has been read already."""
+    """Yield all rules of what is staged; the METADATA of a site's `own` has been read already."""
     yield from own
     sites = {rule.id for rule in own}
     inspected = run_opa(opa, staged, "inspect", "-a", "-f", "json", "rego")

@@ -60,7 +60,7 @@ ChosenRule = tuple[AuthoredRule, Choice]
 
 
 def join_rules(chosen: Sequence[ChosenRule]) -> str:
-    """Give the package `sallyport.site`: for each rule what it finds, where it holds."""
+    """Return the package `sallyport.site`: for each rule what it finds, where it holds."""
     return _HEAD + "".join(
         _SET.format(name=name, entries="".join(_entries(chosen, set_)))
         for name, set_ in (("signals", "signals"), ("denials", "deny"), ("warnings", "warn"))
@@ -86,7 +86,7 @@ def _where(written: AuthoredRule, choice: Choice) -> str:
 
 
 def write_parameters(values: Mapping[str, Mapping[str, Any]]) -> str:
-    """Give the package `sallyport.parameters`, by category and name of the rule."""
+    """Return the package `sallyport.parameters`, by category and name of the rule."""
     lines = [_PARAMETERS]
     for rule, given in sorted(values.items()):
         category, name = rule.removeprefix("rules/").split("/")
@@ -114,7 +114,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 def rule_id(module: Module, built_in: Collection[str]) -> str | None:
-    """Give the id of a file of a rule or a signal, `rules/<category>/<name>`; None of a helper.
+    """Return the id of a file of a rule or a signal, `rules/<category>/<name>`; None of a helper.
 
     Raises:
         BundleRefusedError: its package is not one that a site may have, or it is an entry point.
@@ -212,7 +212,7 @@ def stage_sites(
 def _modules(
     opa: Path, staged: Path, files: Iterable[tuple[str, str]], built_in: Collection[str]
 ) -> dict[str, list[Module]]:
-    """Give the files of each rule and signal."""
+    """Return the files of each rule and signal."""
     found: dict[str, list[Module]] = {}
     owners: dict[tuple[str, ...], tuple[str, Module]] = {}
     for name, file in files:
@@ -230,7 +230,7 @@ def _modules(
 
 
 def in_library() -> list[str]:
-    """Give the ids of the library's rules."""
+    """Return the ids of the library's rules."""
     return sorted(
         f"rules/{path.parent.relative_to(LIBRARY).as_posix()}"
         for path in LIBRARY.glob(f"*/*/*{_SUFFIX}")

@@ -46,7 +46,7 @@ class _Reader:
         self._one = _one_of(delimiters, negated=True) if delimiters else _ANYTHING
 
     def whole(self) -> str:
-        """Give the regular expression that takes the same."""
+        """Return the regular expression that takes the same."""
         out: list[str] = []
         depth = 0
         while self._at < len(self._text):

@@ -171,7 +171,7 @@ _ALLOWED: Final = {
 
 
 def parse_time_ns(layout: str, value: str) -> int:
-    """Give the nanoseconds since 1970 in UTC.
+    """Return the nanoseconds since 1970 in UTC.
 
     Raises:
         ValueError: the value is not of that layout, or no time that there is.

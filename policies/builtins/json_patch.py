@@ -31,7 +31,7 @@ def patch(value: Any, operations: Any) -> Any:
 
 
 def _apply(value: Any, step: Any) -> tuple[Any, Any]:
-    """Give the changed value, and what was copied: into itself, that doubles each time."""
+    """Return the changed value, and what was copied: into itself, that doubles each time."""
     if not isinstance(step, dict):
         raise ValueError(  # noqa: TRY004  As all errors of arguments.
             "must be an array of JSON-Patch objects, but at least one element is not an object"
@@ -152,7 +152,10 @@ def _replaced(value: Any, path: Path, new: Any) -> Any:
 
 
 def _changed(value: Any, path: Path, change: Any) -> Any:
-    """Give a value in which the parent of a path's end is another; nothing is changed in place."""
+    """Return a value in which the parent of a path's end is another.
+
+    Nothing is changed in place.
+    """
     parents = [value]
     for part in path[:-1]:
         parents.append(_child(parents[-1], part))

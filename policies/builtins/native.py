@@ -153,7 +153,7 @@ GUARDS: Final[Mapping[str, Guard]] = {
 
 
 def without_value(name: str) -> Callable[..., Any]:
-    """Give what is called in place of a function that has no value for its arguments.
+    """Return what is called in place of a function that has no value for its arguments.
 
     It has one, says that there is none, or raises ValueError where OPA's own function fails.
     """
@@ -170,7 +170,7 @@ def _failing(name: str) -> Callable[..., Any]:
 
 
 def _of_nothing(name: str) -> Callable[..., Any]:
-    """Give what says that an empty list or set has none, and fails on everything else."""
+    """Return what says that an empty list or set has none, and fails on everything else."""
     fail = _failing(name)
 
     def of(given: Any) -> Any:

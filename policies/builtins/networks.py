@@ -32,7 +32,7 @@ class Network(NamedTuple):
         return self.first | ((1 << (self.bits - self.prefix)) - 1)
 
     def holds(self, other: "Network") -> bool:
-        """Say whether all of another one lies in it."""
+        """Return whether all of another one lies in it."""
         return self.bits == other.bits and self.first <= other.first and other.last <= self.last
 
 

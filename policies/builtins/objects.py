@@ -44,7 +44,7 @@ def _within(whole: Any, part: Any) -> bool:
 
 
 def _joined(values: list[Any]) -> str:
-    """Give the elements as lines; none of them has a line's end in it."""
+    """Return the elements as lines; none of them has a line's end in it."""
     return "\n" + "".join(f"{canonical(each)}\n" for each in values)
 
 

@@ -37,7 +37,7 @@ def why_no_pattern(text: str) -> str:
 
 
 def whole(pattern: str, text: str) -> bool:
-    """Say whether an expression takes a text from its begin to its end."""
+    """Return whether an expression takes a text from its begin to its end."""
     expression, given = _compiled(pattern), text.encode()
     _check_steps(expression, len(given))
     return expression.fullmatch(given) is not None

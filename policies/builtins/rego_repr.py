@@ -18,7 +18,7 @@ _ESCAPES: Final = {
 
 
 def go_quote(text: str, mark: str = '"', *, ascii_only: bool = False) -> str:
-    """Give a text in quotation marks, as Go's strconv.Quote does."""
+    """Return a text in quotation marks, as Go's strconv.Quote does."""
     return mark + "".join(_quoted(each, mark, ascii_only=ascii_only) for each in text) + mark
 
 
@@ -36,7 +36,7 @@ def _quoted(character: str, mark: str, *, ascii_only: bool) -> str:
 
 
 def rego_repr(value: Any) -> str:
-    """Give a value as Rego writes it; members and keys in order."""
+    """Return a value as Rego writes it; members and keys in order."""
     if isinstance(value, str):
         return go_quote(value)
     if value is None or isinstance(value, bool):
@@ -54,13 +54,13 @@ def rego_repr(value: Any) -> str:
 
 
 def pairs(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """Give the keys and values of an object, in order."""
+    """Return the keys and values of an object, in order."""
     found = [(of_key(key), each) for key, each in value.items()]
     return sorted(found, key=lambda pair: order(pair[0]))
 
 
 def order(value: Any) -> tuple[Any, ...]:
-    """Give what values are sorted by: their type, then themselves (v1/ast/compare.go)."""
+    """Return what values are sorted by: their type, then themselves (v1/ast/compare.go)."""
     if value is None:
         return (0,)
     if isinstance(value, bool):

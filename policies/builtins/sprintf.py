@@ -49,7 +49,7 @@ def type_of(value: Any) -> str:
 
 
 def print_value(value: Any, verb: str, flags: Flags) -> str:
-    """Give a value as a verb shows it.
+    """Return a value as a verb shows it.
 
     Raises:
         ValueError: it would be longer than is supplied, or is what only OPA's own process knows.
@@ -72,7 +72,7 @@ def bad_verb(value: Any, verb: str, flags: Flags) -> str:
 
 
 def is_big(value: Any) -> bool:
-    """Say whether a value is a whole number of more than 64 bits."""
+    """Return whether a value is a whole number of more than 64 bits."""
     return isinstance(value, int) and not _is_word(value)
 
 
@@ -224,7 +224,7 @@ def _magnitude(value: float, verb: str, precision: int | None) -> str:
 
 
 def _power(plain: str) -> int:
-    """Give the power of ten of the first digit that is not 0; of 0, 0."""
+    """Return the power of ten of the first digit that is not 0; of 0, 0."""
     whole, _, rest = plain.partition(".")
     if whole.strip("0"):
         return len(whole) - 1

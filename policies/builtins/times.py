@@ -105,7 +105,7 @@ def _part(found: "re.Match[str]", problem: str) -> int:
 
 
 def _fraction(digits: str) -> tuple[int, float]:
-    """Give the digits that fit 64 bits, and the power of ten that they stand over."""
+    """Return the digits that fit 64 bits, and the power of ten that they stand over."""
     number, scale = 0, 1.0
     for digit in digits:
         if number > (_LARGEST - 1) // 10 or number * 10 + int(digit) > _LARGEST:

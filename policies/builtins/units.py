@@ -76,7 +76,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _end_of_number(text: str) -> int:
-    """Give where the number ends; "e" begins an exponent where digits or a sign follow."""
+    """Return where the number ends; "e" begins an exponent where digits or a sign follow."""
     at = 0
     while at < len(text):
         if text[at] in "eE":

@@ -87,22 +87,22 @@ UNDEFINED: Final = object()
 
 
 def key_of(value: Any) -> str | Key:
-    """Give a value as a key of an object."""
+    """Return a value as a key of an object."""
     return value if isinstance(value, str) else Key(value)
 
 
 def of_key(key: str | Key) -> Any:
-    """Give the value that a key of an object is."""
+    """Return the value that a key of an object is."""
     return key.value if isinstance(key, Key) else key
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Say whether two values are the same to Rego: 1 and 1.0 are, 1 and true are not."""
+    """Return whether two values are the same to Rego: 1 and 1.0 are, 1 and true are not."""
     return canonical(one) == canonical(other)
 
 
 def canonical(value: Any, depth: int = 0) -> str:
-    """Give a text that equal values share, and no others.
+    """Return a text that equal values share, and no others.
 
     Raises:
         ValueError: it is nested deeper than values may be.

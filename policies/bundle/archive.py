@@ -45,7 +45,7 @@ def read_archive(path: Path) -> bytes:
 
 
 def unpack(packed: bytes, path: str) -> dict[str, bytes]:
-    """Give the files of a packed bundle, by name; `path` is what messages call it.
+    """Return the files of a packed bundle, by name; `path` is what messages call it.
 
     Raises:
         BundleRefusedError: it is damaged, or too large.
@@ -82,7 +82,7 @@ def _entries(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Give a packed bundle of files by name; same in, same out."""
+    """Return a packed bundle of files by name; same in, same out."""
     out = io.BytesIO()
     with (
         # Without a time in the header, which tarfile's own "w:gz" would put there.

@@ -20,7 +20,7 @@ class FileSource:
     _digest: str = field(default="", init=False)
 
     def read(self) -> Bundle:
-        """Give the bundle as it is now.
+        """Return the bundle as it is now.
 
         Raises:
             BundleRefusedError: it is missing, damaged, or not signed as it must be.
@@ -31,7 +31,7 @@ class FileSource:
         return bundle
 
     def changed(self) -> Bundle | None:
-        """Give the bundle where the file holds another than before; else None.
+        """Return the bundle where the file holds another than before; else None.
 
         Raises:
             BundleRefusedError: as `read`, once for each state of the file.
@@ -43,7 +43,7 @@ class FileSource:
         return bundle if bundle.digest != before else None
 
     def _look(self) -> _Seen | None:
-        """Give what changes with the file: a kubelet replaces a link to it, editors the file."""
+        """Return what changes with the file: a kubelet replaces a link to it, editors the file."""
         try:
             found = self.path.stat()
         except OSError:

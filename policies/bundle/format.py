@@ -86,7 +86,7 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     """Of a site's rule: what becomes of what it denies."""
 
     def risk_of(self, privilege: str) -> int:
-        """Give the points of a privilege of this rule that is had by an exception only."""
+        """Return the points of a privilege of this rule that is had by an exception only."""
         found = [points for pattern, points in self.risks.items() if covers(pattern, privilege)]
         return max(found, default=self.risk)
 
@@ -241,7 +241,7 @@ def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
 
 
 def add_signature(packed: bytes, signing: SigningKey, path: str) -> bytes:
-    """Give a packed bundle with a signature; one that it has already is replaced.
+    """Return a packed bundle with a signature; one that it has already is replaced.
 
     Raises:
         BundleRefusedError: it cannot be read.
@@ -258,7 +258,7 @@ def _revision(wasm: bytes, manifest: Manifest) -> str:
 
 
 def with_manifest(archive: bytes, manifest: Manifest, sources: Mapping[str, bytes]) -> bytes:
-    """Give OPA's bundle with `manifest` put into its `.manifest`; same in, same out.
+    """Return OPA's bundle with `manifest` put into its `.manifest`; same in, same out.
 
     `sources` are the Rego files as their authors wrote them, by path: OPA puts its own
     formatting of them into the bundle, in which lines have other numbers.

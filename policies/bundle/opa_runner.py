@@ -24,7 +24,10 @@ def run_opa(opa: Path, folder: Path, *arguments: str | Path) -> bytes:
 
 
 def errors_in(printed: bytes) -> str:
-    """Give what OPA says is wrong, a line for each; it says it as JSON where that was asked for."""
+    """Return what OPA says is wrong, a line for each.
+
+    It says it as JSON where that was asked for.
+    """
     text = printed.decode(errors="replace").strip()
     try:
         errors: Any = msgspec.json.decode(text)["errors"]

@@ -51,7 +51,7 @@ class Keys:
     by_id: Mapping[str, PublicKey] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Say whether bundles must be signed."""
+        """Return whether bundles must be signed."""
         return bool(self.by_id)
 
 
@@ -113,7 +113,7 @@ def _against(key: object) -> str:
 
 
 def sign(files: Mapping[str, bytes], signing: SigningKey) -> bytes:
-    """Give the content of `.signatures.json` for the files of a bundle, by name."""
+    """Return the content of `.signatures.json` for the files of a bundle, by name."""
     key, key_id = signing.key, signing.key_id
     listed = [
         {"name": name, "hash": _hash(name, content), "algorithm": "SHA-256"}
@@ -169,7 +169,7 @@ def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
 
 
 def _verified(content: bytes, keys: Keys, where: str) -> tuple[dict[str, Any], str]:
-    """Give the payload of the one signature, and whose it is."""
+    """Return the payload of the one signature, and whose it is."""
     try:
         tokens = msgspec.json.decode(content, type=dict[str, Any])["signatures"]
         (token,) = tokens  # OPA too refuses several.

@@ -117,7 +117,7 @@ def parse_reference(text: str, named: str, *, pinned: bool = False) -> Reference
 
 
 async def resolve(reference: Reference, registry: Registry) -> Reference:
-    """Give the image that a tag names now, by its digest; one that has a digest is not asked for.
+    """Return the image that a tag names now, by its digest; one that has a digest is not asked for.
 
     Raises:
         RegistryAwayError: the registry does not answer.
@@ -132,7 +132,7 @@ async def resolve(reference: Reference, registry: Registry) -> Reference:
 
 
 async def fetch(reference: Reference, registry: Registry) -> bytes:
-    """Give the file of a bundle.
+    """Return the file of a bundle.
 
     Raises:
         RegistryAwayError: the registry does not answer.
@@ -170,7 +170,7 @@ class _Fetching:
     _token: str = ""
 
     async def manifest(self) -> bytes:
-        """Give the manifest that the tag names."""
+        """Return the manifest that the tag names."""
         return await self._give("manifests", self.reference.tag, _SMALL)
 
     async def bundle(self) -> bytes:
@@ -189,7 +189,7 @@ class _Fetching:
         return str(found[0])
 
     async def _get(self, what: str, digest: str, most: int) -> bytes:
-        """Give a manifest or a blob, which must have the digest by which it was asked for."""
+        """Return a manifest or a blob, which must have the digest by which it was asked for."""
         content = await self._give(what, digest, most)
         if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
             raise self._not_given(f"what the registry gives has not the digest {digest[:19]}")
@@ -207,7 +207,7 @@ class _Fetching:
         return content
 
     async def _ask(self, url: yarl.URL, most: int) -> tuple[int, bytes, str | None]:
-        """Give status, content, and how to sign in: None where another than the registry says it.
+        """Return status, content, and how to sign in: None where another than the registry says it.
 
         The token goes to the registry alone, and nothing where there is no TLS.
         """

@@ -108,7 +108,7 @@ class RememberingEngine:
         return judgement
 
     def recent(self, most: int) -> list["CachedSample"]:
-        """Give what was asked last, of inputs that differ, with what was answered."""
+        """Return what was asked last, of inputs that differ, with what was answered."""
         last = islice(reversed(self._remembered.items()), most)
         return [_sample(key, said) for key, said in last]
 
@@ -157,7 +157,7 @@ def _sample(key: _Key, said: PolicyAnswer | Judgement) -> CachedSample:
 
 
 def _size(key: _Key, said: PolicyAnswer | Judgement) -> int:
-    """Give about how many bytes it takes; a character may take four."""
+    """Return about how many bytes it takes; a character may take four."""
     kept = len(key) if isinstance(key, bytes) else sum(map(len, key))
     characters = sum(len(signal.value) + len(signal.path) for signal in said.signals)
     count = 1 + len(said.signals)

@@ -169,7 +169,7 @@ class EmbeddedEngine:
             self._observe(time.perf_counter() - start)
 
     def machine(self) -> bytes:
-        """Give the machine code that the bundle was compiled to, for `Bundle.machine`."""
+        """Return the machine code that the bundle was compiled to, for `Bundle.machine`."""
         return bytes(self._code.module.serialize())
 
     def close(self) -> None:
@@ -235,7 +235,7 @@ def _load(bundle: Bundle, limits: Limits) -> tuple[Code, dict[str, int]]:
 
 
 def make_instance(code: Code, limits: Limits) -> Instance:
-    """Give an instance with the functions that the engine supplies.
+    """Return an instance with the functions that the engine supplies.
 
     Raises:
         PolicyError: the policy cannot be started.

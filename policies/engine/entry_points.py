@@ -24,7 +24,7 @@ def judge_input(
     *,
     whole: bool = True,
 ) -> bytes:
-    """Give the input of `judge` as JSON (schema/judge.json).
+    """Return the input of `judge` as JSON (schema/judge.json).
 
     Without `whole` the object stays out: where no Rego of a site may read it.
     """

@@ -9,7 +9,7 @@ from policies.engine.wasm import Code, Instance
 
 
 def place_of(bundle: Bundle, builtin: str) -> str:
-    """Give file and line of the first call, or say that they are not known."""
+    """Return file and line of the first call, or say that they are not known."""
     call = re.compile(rf"(?<![\w.]){re.escape(builtin)}\(")
     for path, text in sorted(bundle.sources.items()):
         for number, line in enumerate(text.splitlines(), 1):

@@ -64,7 +64,7 @@ class Engine(Protocol):
         """What the rules of the site in it look at."""
 
     async def ask(self, projection: bytes) -> PolicyAnswer:
-        """Give what an object needs, what it may never have, how risky it is and what it uses.
+        """Return what an object needs, what it may never have, how risky it is and what it uses.
 
         Raises:
             EvaluationError: the policies failed, or exceeded their time or memory.
@@ -73,7 +73,7 @@ class Engine(Protocol):
     async def judge(
         self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
-        """Give what makes a request risky that its object alone does not show, and what is wrong.
+        """Return what makes a request risky that its object alone does not show, and what is wrong.
 
         `projection` is what `ask` was given, `answer` what it gave, and `context` what
         `policies.projection.context.encode_context` makes.

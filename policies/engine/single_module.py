@@ -88,7 +88,7 @@ class SingleModule:
     """Of each line, the file and the line in the bundle; empty of those that are in none."""
 
     def place(self, line: int) -> str:
-        """Give file and line in the bundle of a line, counted from 1."""
+        """Return file and line in the bundle of a line, counted from 1."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
@@ -214,7 +214,7 @@ def _heads(source: _Source) -> Iterator[tuple[int, Token]]:
 
 
 def _unused(sources: Sequence[_Source]) -> str:
-    """Give a beginning that no name in the sources has."""
+    """Return a beginning that no name in the sources has."""
     used = {token.text for source in sources for token in source.tokens if token.sort == "name"}
     prefix = "s"
     while any(re.match(rf"{prefix}\d", name) for name in used):
@@ -263,7 +263,7 @@ class _Writer:
                     yield text + "\n" * kept.count("\n")
 
     def _named(self, number: int) -> tuple[str, int]:
-        """Give what stands for a name, and the number of the first token that it does not."""
+        """Return what stands for a name, and the number of the first token that it does not."""
         _, token = self._seen[number]
         if number and self._seen[number - 1][1].text == ".":
             return token.text, number + 1
@@ -280,7 +280,7 @@ class _Writer:
         return local or token.text, number + 1
 
     def _found(self, token: Token, path: _Path, number: int, after: int) -> tuple[str, int]:
-        """Give the full name of what a path leads to; the rest of it stays as it is."""
+        """Return the full name of what a path leads to; the rest of it stays as it is."""
         for length in range(len(path) - 1, 0, -1):
             name = self._flat.get((path[:length], path[length]))
             if name is not None:

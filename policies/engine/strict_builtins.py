@@ -32,7 +32,7 @@ _ALWAYS_THERE: Final = "opa_eval"
 
 
 def make_strict(wasm: bytes) -> bytes:
-    """Give the same policy with functions that ask the host where they have no value.
+    """Return the same policy with functions that ask the host where they have no value.
 
     Raises:
         PolicyError: it is no policy that OPA compiled, or its functions have no names.
@@ -55,7 +55,7 @@ def make_strict(wasm: bytes) -> bytes:
 
 
 def _change(found: Functions, at: int, number: int, name: str) -> None:
-    """Give a function of the module, the `at`th of its own, another body."""
+    """Return a function of the module, the `at`th of its own, another body."""
     if at < 0:
         raise IndexError(at)
     kind = found.kinds[at]
@@ -97,7 +97,7 @@ def _ask(number: int, signature: Signature, imported: Sequence[str]) -> bytes:
 
 
 def _wrap(original: int, count: int, ask: bytes, guard: bytes) -> bytes:
-    """Give its value; where it is none, or the guard holds, what the host says."""
+    """Return its value; where it is none, or the guard holds, what the host says."""
     value = number_of(count)
     call = _parameters(count) + _CALL + number_of(original) + _TEE + value + _EQZ
     body = call + _IF + ask + _ELSE + _GET + value + _END

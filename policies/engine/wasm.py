@@ -245,7 +245,7 @@ class Instance:
         self._names = {number: name for name, number in self.required.items()}
 
     def evaluate(self, entrypoint: int, document: bytes, seconds: float) -> bytes:
-        """Give the result set of an entry point, `[{"result": …}]`, as JSON.
+        """Return the result set of an entry point, `[{"result": …}]`, as JSON.
 
         Raises:
             PolicyError: it took too long or too much memory, or failed.
@@ -263,7 +263,7 @@ class Instance:
             raise self._explain(error, seconds) from error
 
     def close(self) -> None:
-        """Give its memory back."""
+        """Return its memory back."""
         self._store.close()
 
     def _make_room(self, end: int) -> None:
@@ -338,11 +338,11 @@ class Instance:
         return self._exported(name)(self._store)
 
     def _read_numbers(self, address: int) -> dict[str, int]:
-        """Give a value of the policy's that gives names their numbers."""
+        """Return a value of the policy's that gives names their numbers."""
         return msgspec.json.decode(self._read_text(self._dump(address)), type=dict[str, int])
 
     def _read_text(self, address: int) -> bytes:
-        """Give the text at an address, which ends with a zero, as all of OPA's do.
+        """Return the text at an address, which ends with a zero, as all of OPA's do.
 
         Raises:
             PolicyError: the address is outside the memory, or the text does not end in it.

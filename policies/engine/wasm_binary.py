@@ -64,7 +64,7 @@ class Functions(NamedTuple):
             raise PolicyError("it is no WebAssembly with functions of its own") from error
 
     def written(self) -> bytes:
-        """Give the module with what `kinds` and `bodies` are now."""
+        """Return the module with what `kinds` and `bodies` are now."""
         count = number_of
         kinds = count(len(self.kinds)) + b"".join(map(count, self.kinds))
         bodies = count(len(self.bodies)) + b"".join(map(_sized, self.bodies))

@@ -31,7 +31,7 @@ Of = tuple[Template, Constraint]
 
 
 def fields_of(needed: NeededFields, match: Match) -> tuple[str, ...]:
-    """Give what the rule must declare: what the policy reads, and what decides where it holds."""
+    """Return what the rule must declare: what the policy reads, and what decides where it holds."""
     found = set(needed.fields)
     if match.labels or (match.namespace_labels and "Namespace" in match.kinds):
         found.add("metadata.labels")
@@ -44,7 +44,7 @@ def fields_of(needed: NeededFields, match: Match) -> tuple[str, ...]:
 
 
 def adapter(name: str, package: str, of: Of, match: Match, needed: NeededFields) -> str:
-    """Give the text of the rule; `package` is that of the template's Rego."""
+    """Return the text of the rule; `package` is that of the template's Rego."""
     fields = fields_of(needed, match)
     conditions = "".join(f"\t{line}\n" for line in _conditions(match))
     parts = [
@@ -103,7 +103,7 @@ def _conditions(match: Match) -> Iterator[str]:
 
 
 def _place(match: Match) -> Iterator[str]:
-    """Give the rules that the conditions name."""
+    """Yield the rules that the conditions name."""
     conditions = "\n".join(_conditions(match))
     of_namespaces = match.namespace_labels and "Namespace" in match.kinds
     if match.labels or of_namespaces:
@@ -133,7 +133,7 @@ def _selected(selector: str, match: Match) -> Iterator[str]:
 
 
 def _review(needed: NeededFields, *, has_fields: bool) -> Iterator[str]:
-    """Give `review`: the object and what of the request the policy reads. It is always defined."""
+    """Yield `review`: the object and what of the request the policy reads. It is always defined."""
     parts = [
         '"object": shared.object_of(input, fields, here)',
         '"operation": input.context.operation',
@@ -154,7 +154,7 @@ def _review(needed: NeededFields, *, has_fields: bool) -> Iterator[str]:
 
 
 def _here(match: Match) -> str:
-    """Give `here`, the object's namespace; empty where its kind lies in none."""
+    """Return `here`, the object's namespace; empty where its kind lies in none."""
     if outside := cluster_scoped(match.kinds):
         kinds = _constant(outside)
         return f'\nhere := "" if input.kind in {kinds}\n\nelse := input.context.namespace\n'
@@ -166,7 +166,7 @@ def _constant(value: Any) -> str:
 
 
 def _common(fields: Iterable[str]) -> str:
-    """Give the field that all lie in: where to look, if the policy does not say."""
+    """Return the field that all lie in: where to look, if the policy does not say."""
     paths = [field.replace("[]", ".[]").split(".") for field in fields if not field.endswith("']")]
     paths = [path for path in paths if path not in (["apiVersion"], ["metadata", "name"])]
     common: list[str] = []

@@ -68,7 +68,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 def read_match(constraint: Constraint) -> Match:
-    """Give where a Constraint holds.
+    """Return where a Constraint holds.
 
     Raises:
         BundleRefusedError: something of it cannot be carried over; names the field.

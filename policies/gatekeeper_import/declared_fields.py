@@ -103,7 +103,7 @@ def needed_fields(reading: InputReads, kinds: Sequence[str]) -> NeededFields:
 
 
 def _leaves(reading: InputReads) -> set[Path]:
-    """Give what is read whole, and what is looked at where nothing below it is read."""
+    """Return what is read whole, and what is looked at where nothing below it is read."""
     found = reading.whole | reading.seen
     inner = {path[:end] for path in found for end in range(len(path))}
     return reading.whole | (reading.seen - inner)
@@ -126,7 +126,7 @@ def _of_review(path: Path) -> Iterable[str]:
 
 
 def _fields(path: Path, kinds: Sequence[str]) -> Iterable[str]:
-    """Give the fields for one place of the object."""
+    """Yield the fields for one place of the object."""
     steps = [each for each in path if each != ""]
     if steps[:1] in (["kind"], ["apiVersion"]) or steps == ["metadata", "namespace"]:
         yield from (["apiVersion"] if steps == ["apiVersion"] else [])
@@ -169,7 +169,7 @@ def _field(steps: Sequence[str], kinds: Sequence[str]) -> str:
 
 
 def _shown(steps: Sequence[str], kept: int, field: str, kind: str) -> bool:
-    """Say whether what lies at the steps is shown to a rule that declares the field."""
+    """Return whether what lies at the steps is shown to a rule that declares the field."""
     value: Any = _MARK
     for number in range(len(steps) - 1, -1, -1):
         listed = steps[number] == ANY and (number < kept or _is_list(steps, number))
@@ -202,7 +202,7 @@ def _notes(field: str) -> Iterable[str]:
 
 
 def _above(field: str) -> str:
-    """Give the field that contains one: `spec`, `metadata.labels`."""
+    """Return the field that contains one: `spec`, `metadata.labels`."""
     steps = re.split(r"\.|\[", field)
     return ".".join(steps[:2]) if steps[0] == "metadata" else steps[0]
 

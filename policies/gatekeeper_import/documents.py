@@ -40,7 +40,7 @@ class Document(msgspec.Struct, frozen=True):
         return f"{self.file}:{self.line}"
 
     def text_line(self, *steps: str | int) -> tuple[int, bool]:
-        """Give the line on which a field's text begins, and whether each line is one of it."""
+        """Return the line on which a field's text begins, and whether each line is one of it."""
         node = self.node
         for step in steps:
             node = _child(node, step)

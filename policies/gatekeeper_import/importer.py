@@ -44,7 +44,7 @@ _MEMORY_BYTES: Final = 64 * 1024 * 1024
 
 
 def missing_builtins(opa: Path, made: Mapping[str, ConvertedTemplate]) -> dict[str, list[str]]:
-    """Give for each of the templates the functions that it calls and the engine lacks.
+    """Return for each of the templates the functions that it calls and the engine lacks.
 
     Raises:
         BundleRefusedError: OPA cannot compile them.
@@ -354,7 +354,7 @@ def _alone(template: _Ready, carried: ConvertedRules) -> None:
 
 
 def _short(name: str) -> str:
-    """Give a name of a package; of two names never the same."""
+    """Return a name of a package; of two names never the same."""
     plain = re.sub(r"[^a-z0-9_]", "_", name.lower())
     if plain != name or len(plain) > _LONGEST or not plain[:1].isalpha():
         digest = hashlib.sha256(name.encode()).hexdigest()[:6]
@@ -364,5 +364,5 @@ def _short(name: str) -> str:
 
 
 def names_of(outcomes: Sequence[ImportOutcome]) -> list[str]:
-    """Give the ids of the rules that were made."""
+    """Return the ids of the rules that were made."""
     return [each.rule for each in outcomes if each.rule]

@@ -54,19 +54,19 @@ class Names:
                 module.imports[each.get("alias") or str(parts[-1]["value"])] = parts
 
     def rules(self, package: Package, name: str) -> list[Rule]:
-        """Give the clauses of a rule; none where there is no such rule."""
+        """Return the clauses of a rule; none where there is no such rule."""
         module = self._modules.get(package)
         return module.rules.get(name, []) if module else []
 
     def arity(self, package: Package, name: str) -> int:
-        """Give how many arguments a function has."""
+        """Return how many arguments a function has."""
         rules = self.rules(package, name)
         return len(rules[0]["head"].get("args") or []) if rules else 0
 
     def resolve(
         self, package: Package, parts: Sequence[Term]
     ) -> tuple[Package, str, Sequence[Term]] | None:
-        """Give package and name of the rule that a reference begins with, and the rest of it."""
+        """Return package and name of the rule that a reference begins with, and the rest of it."""
         head = str(parts[0]["value"])
         module = self._modules[package]
         if head in module.rules:
@@ -83,7 +83,7 @@ class Names:
         return None
 
     def imported(self, package: Package, head: str) -> list[Term]:
-        """Give what a name of an import stands for, where it is a part of the input."""
+        """Return what a name of an import stands for, where it is a part of the input."""
         parts = self._modules[package].imports.get(head, [])
         return parts if parts and parts[0]["value"] == "input" else []
 
@@ -117,10 +117,10 @@ class Follower(Protocol):
         """Note that all in a value is read."""
 
     def called(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
-        """Give what a rule may be; of a function, with these arguments."""
+        """Return what a rule may be; of a function, with these arguments."""
 
     def apart(self, work: Callable[[], T]) -> tuple[T, InputReads]:
-        """Give what some work gives, and what it reads, which does not count yet."""
+        """Return what some work gives, and what it reads, which does not count yet."""
 
 
 _PATTERNS: Final = frozenset({"var", "array", "object"})
@@ -172,7 +172,7 @@ class Clause:
             self._bind(pattern, value, self._scope, declares=True)
 
     def value(self) -> Value:
-        """Give what its head may be."""
+        """Return what its head may be."""
         scope = self._body(self._rule.get("body") or [], self._scope)
         head = self._rule["head"]
         key = self._term(head["key"], scope) if "key" in head else None
@@ -242,7 +242,7 @@ class Clause:
         return found
 
     def _made(self, kind: str, value: Any, scope: _Scope) -> Value:
-        """Give what a collection that the policy makes may hold."""
+        """Return what a collection that the policy makes may hold."""
         if kind in {"array", "set"}:
             return collection([self._term(each, scope) for each in value])
         if kind == "object":
@@ -372,7 +372,7 @@ class Clause:
             self._follower.read(self._term(pattern, scope))
 
     def _names(self, pattern: Term, scope: _Scope) -> bool:
-        """Say whether a variable is the name of a rule, an import or the input."""
+        """Return whether a variable is the name of a rule, an import or the input."""
         name = str(pattern["value"])
         if name in scope:
             return False
@@ -389,7 +389,7 @@ _DEEPEST: Final = 60
 
 
 def follow(trees: Sequence[Tree], rule: str = "violation") -> InputReads:
-    """Give what a rule of the first of the trees reads.
+    """Return what a rule of the first of the trees reads.
 
     Raises:
         BundleRefusedError: it replaces its input (`with`), or is too deep to be followed.
@@ -410,7 +410,7 @@ class _Follower:
         self.reading.whole |= whole(value)
 
     def called(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
-        """Give what a rule may be; of a function, with these arguments."""
+        """Return what a rule may be; of a function, with these arguments."""
         key = (package, name, given)
         if key not in self._known:
             self._known[key] = (NOTHING, InputReads())
@@ -420,7 +420,7 @@ class _Follower:
         return value
 
     def apart(self, work: Callable[[], T]) -> tuple[T, InputReads]:
-        """Give what some work gives, and what it reads, which does not count yet."""
+        """Return what some work gives, and what it reads, which does not count yet."""
         before, self.reading = self.reading, InputReads()
         self._depth += 1
         if self._depth > _DEEPEST:

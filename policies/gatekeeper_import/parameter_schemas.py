@@ -10,7 +10,7 @@ _DEEPEST: Final = 30
 
 
 def json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Give what of a schema says types; patterns and bounds are another dialect's, left out."""
+    """Return what of a schema says types; patterns and bounds are another dialect's, left out."""
     if depth > _DEEPEST:
         return {}
     found = {key: value for key, value in schema.items() if key in _KEPT and value is not None}
@@ -47,7 +47,7 @@ def schema_problem(value: Any, schema: Mapping[str, Any]) -> str:
 
 
 def fill_defaults(value: Any, schema: Any) -> Any:
-    """Give a value with the defaults of its schema, as kube-apiserver stores a Constraint."""
+    """Return a value with the defaults of its schema, as kube-apiserver stores a Constraint."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(value, Mapping):

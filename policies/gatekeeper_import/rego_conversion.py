@@ -63,7 +63,7 @@ class ConvertedTemplate(msgspec.Struct, frozen=True):
 
 
 def convert_template(opa: Path, template: Template, name: str) -> ConvertedTemplate:
-    """Give a template's Rego in packages below ROOT and `name`.
+    """Return a template's Rego in packages below ROOT and `name`.
 
     Raises:
         BundleRefusedError: it reads other objects or libraries that the template does not have, or
@@ -93,7 +93,7 @@ def _gives_violations(rule: Tree) -> bool:
 
 
 def _packages(template: Template, trees: Mapping[str, Tree], name: str) -> dict[str, str]:
-    """Give for each package what it is called from now on."""
+    """Return for each package what it is called from now on."""
     first, *libs = trees.items()
     names = {".".join(package_of(first[1])): f"{ROOT}.{name}.policy"}
     for number, (_, tree) in enumerate(libs):
@@ -106,7 +106,7 @@ def _packages(template: Template, trees: Mapping[str, Tree], name: str) -> dict[
 
 
 def _renamed(source: Source, tree: Tree, names: Mapping[str, str]) -> str:
-    """Give the text with the new names of packages and of functions that are gone."""
+    """Return the text with the new names of packages and of functions that are gone."""
     lines = source.text.splitlines()
     edits: list[tuple[int, int, str, str]] = []
     old = ".".join(package_of(tree))
@@ -152,7 +152,7 @@ def _moved(called: str, names: Mapping[str, str], place: str) -> tuple[str, str]
 
 
 def _formatted(opa: Path, source: Source, text: str) -> str:
-    """Give the text as Rego v1."""
+    """Return the text as Rego v1."""
     flags = ["--v0-v1"] if source.version == "v0" else []
     done = subprocess.run(
         [opa, "fmt", *flags], input=text.encode(), capture_output=True, check=False

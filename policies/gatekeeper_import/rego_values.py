@@ -39,7 +39,7 @@ _MOST: Final = 200
 
 
 def collection(values: Iterable[Value]) -> Value:
-    """Give a collection of the values; one that lies too deep is spread."""
+    """Return a collection of the values; one that lies too deep is spread."""
     joined: Value = frozenset().union(*values)
     if not joined:
         return NOTHING
@@ -51,7 +51,7 @@ def _depth(value: Value) -> int:
 
 
 def step(value: Value, key: Value, *, constant: bool) -> Value:
-    """Give what lies one step below: under the names that `key` may be, or under any."""
+    """Return what lies one step below: under the names that `key` may be, or under any."""
     names = sorted(atom.text for atom in key if isinstance(atom, Text)) if constant else []
     found: set[Atom] = set()
     for atom in value:
@@ -63,16 +63,16 @@ def step(value: Value, key: Value, *, constant: bool) -> Value:
 
 
 def only_constants(key: Value) -> bool:
-    """Say whether a key is known to be one of some constants."""
+    """Return whether a key is known to be one of some constants."""
     return bool(key) and len(key) <= _MOST and all(isinstance(atom, Text) for atom in key)
 
 
 def places(value: Value) -> frozenset[Path]:
-    """Give the paths that the value itself may stand for."""
+    """Return the paths that the value itself may stand for."""
     return frozenset(atom.path for atom in value if isinstance(atom, InputPath))
 
 
 def whole(value: Value) -> frozenset[Path]:
-    """Give all paths in it."""
+    """Return all paths in it."""
     inner = (whole(atom.of) for atom in value if isinstance(atom, Items))
     return places(value).union(*inner)

@@ -27,7 +27,7 @@ class Mistake(msgspec.Struct, frozen=True):
 
 
 def parse_rego(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
-    """Give the tree of a text, or the first mistake in it."""
+    """Return the tree of a text, or the first mistake in it."""
     flags = [_LEGACY] if legacy else []
     command: list[str | Path] = [
         opa,
@@ -46,7 +46,7 @@ def parse_rego(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
 
 
 def mistakes(printed: bytes) -> list[Mistake]:
-    """Give what OPA printed as errors; never none."""
+    """Return what OPA printed as errors; never none."""
     try:
         errors = msgspec.json.decode(printed)["errors"]
         return [
@@ -63,7 +63,7 @@ def mistakes(printed: bytes) -> list[Mistake]:
 
 
 def no_mistake(found: Tree | Mistake, at: str) -> Tree:
-    """Give the tree.
+    """Return the tree.
 
     Raises:
         BundleRefusedError: there is a mistake; `at` says where the text begins.
@@ -74,7 +74,7 @@ def no_mistake(found: Tree | Mistake, at: str) -> Tree:
 
 
 def package_of(tree: Tree) -> tuple[str, ...]:
-    """Give the package's name, in parts."""
+    """Return the package's name, in parts."""
     return tuple(str(each["value"]) for each in tree["package"]["path"][1:])
 
 
@@ -101,7 +101,7 @@ def references(node: Any) -> Iterator[list[Term]]:
 
 
 def constant_path(parts: list[Term]) -> str:
-    """Give the parts of a reference as far as they are constant: `data.lib.exempt`."""
+    """Return the parts of a reference as far as they are constant: `data.lib.exempt`."""
     names: list[str] = []
     for part in parts:
         if names and part["type"] != "string":

@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True):
     version: str = "v0"
 
     def at(self, row: int) -> str:
-        """Give file and line of a row of the text, from 1."""
+        """Return file and line of a row of the text, from 1."""
         return f"{self.file}:{self.line + (row - 1 if self.exact else 0)}"
 
 
@@ -61,12 +61,12 @@ class Constraint(msgspec.Struct, frozen=True):
 
 
 def is_template(document: Document) -> bool:
-    """Say whether an object is a ConstraintTemplate."""
+    """Return whether an object is a ConstraintTemplate."""
     return _group(document) == _TEMPLATES and document.value.get("kind") == "ConstraintTemplate"
 
 
 def is_constraint(document: Document) -> bool:
-    """Say whether an object is a Constraint."""
+    """Return whether an object is a Constraint."""
     return _group(document) == _CONSTRAINTS
 
 
@@ -75,19 +75,19 @@ def _group(document: Document) -> str:
 
 
 def name_of(document: Document) -> str:
-    """Give the object's name; `(unnamed)` where it has none."""
+    """Return the object's name; `(unnamed)` where it has none."""
     return str(_mapping(document.value.get("metadata")).get("name") or "(unnamed)")
 
 
 def read_constraint(document: Document) -> Constraint:
-    """Give a Constraint."""
+    """Return a Constraint."""
     spec = _mapping(document.value.get("spec"))
     kind = str(document.value.get("kind", ""))
     return Constraint(kind, name_of(document), document.place, spec)
 
 
 def read_template(document: Document) -> Template:
-    """Give a ConstraintTemplate.
+    """Return a ConstraintTemplate.
 
     Raises:
         BundleRefusedError: it has no Rego, or another shape than a template; has file and line.

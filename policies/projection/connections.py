@@ -109,13 +109,13 @@ def _node_proxy(read: _Proxy, kind: str, name: str) -> Object:
 
 
 def _program(command: str) -> str:
-    """Give a program's plain name where that means it, else what was written."""
+    """Return a program's plain name where that means it, else what was written."""
     directory, _, name = command.rpartition("/")
     return name if name and directory in _SYSTEM_DIRECTORIES else command
 
 
 def first_part(path: str) -> str:
-    """Give the first part of a path as a node gets it: kube-apiserver cleans it.
+    """Return the first part of a path as a node gets it: kube-apiserver cleans it.
 
     See JoinPreservingTrailingSlash in k8s.io/apimachinery/pkg/util/net/http.go.
 
@@ -139,7 +139,7 @@ CONNECTION_KINDS: Final = frozenset(_KINDS)
 
 
 def project_connection(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projection:
-    """Give the projection of a connection of one of CONNECTION_KINDS. Pure.
+    """Return the projection of a connection of one of CONNECTION_KINDS. Pure.
 
     `name` is the one in the URL: of a Pod, Service or node, for proxies with scheme and port.
 

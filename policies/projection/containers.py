@@ -90,7 +90,10 @@ class Container(_Struct, frozen=True):
 
 
 def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[Container]:
-    """Give all containers of a Pod: ordinary, init, ephemeral; if `weighed`, with what is risky."""
+    """Yield all containers of a Pod: ordinary, init, ephemeral.
+
+    If `weighed`, with what is risky.
+    """
     lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
     bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
     placed = [
@@ -113,7 +116,7 @@ def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[C
 
 
 def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
-    """Give which of cpu and memory nothing limits: a limit of zero is none."""
+    """Return which of cpu and memory nothing limits: a limit of zero is none."""
     limits = (resources.limits if resources else None) or {}
     missing = [name for name in _LIMITED if is_nothing(limits.get(name))]
     if missing and of_pod and of_pod.limits:
@@ -160,7 +163,7 @@ def _project(
 
 
 def _host_ports(path: str, container: k8s.Container, *, of_node: bool) -> list[HostPort]:
-    """Give the ports of the node; where the Pod is in its network (`of_node`) every port is one.
+    """Return the ports of the node; where the Pod is in its network (`of_node`) every port is one.
 
     kube-apiserver fills them in for Pods, and for templates not (kubernetes/pkg/apis/core/v1
     defaults.go, SetDefaults_PodSpec).
@@ -207,7 +210,7 @@ def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
 def _mounts(
     path: str, mounts: list[k8s.VolumeMount], *, weighed: bool
 ) -> tuple[list[Mount], list[str]]:
-    """Give the mounts that ask for devices; if `weighed`, those that must be made recursive.
+    """Return the mounts that ask for devices; if `weighed`, those that must be made recursive.
 
     Of a recursive one `IfPossible` demands nothing of the runtime. Most containers have neither.
     """

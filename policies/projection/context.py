@@ -63,5 +63,8 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic", enc_hook=dict)
 
 
 def encode_context(context: Context) -> bytes:
-    """Give the context as the JSON that policies are evaluated on; equal ones give equal bytes."""
+    """Return the context as the JSON that policies are evaluated on.
+
+    Equal ones give equal bytes.
+    """
     return _ENCODER.encode(context)

@@ -137,7 +137,7 @@ CREDENTIAL_KINDS: Final = frozenset(_KINDS)
 
 
 def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projection:
-    """Give the projection of a TokenRequest, a Binding, a CertificateSigningRequest.
+    """Return the projection of a TokenRequest, a Binding, a CertificateSigningRequest.
 
     CertificateApproval is the last one's subresource `approval`. `name` is the one in the URL.
 

@@ -111,7 +111,7 @@ class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def project_hints(containers: Iterable[Container], metadata: k8s.ObjectMeta) -> tuple[Hint, ...]:
-    """Give the hints of a Pod: by its images, labels and owners."""
+    """Return the hints of a Pod: by its images, labels and owners."""
     found: list[Hint] = []
     for container in containers:
         if told := find_named_kinds(container.image_from):
@@ -144,7 +144,7 @@ def _of_owners(owners: Iterable[k8s.OwnerReference]) -> Iterator[Hint]:
 
 @lru_cache(_MOST_REMEMBERED)
 def find_named_kinds(text: str) -> tuple[tuple[str, str], ...]:
-    """Give kind and word of each kind that an image's repository, or a label's value, names.
+    """Return kind and word of each kind that an image's repository, or a label's value, names.
 
     The host of a registry says nothing.
 

@@ -87,7 +87,7 @@ def origin(reference: str) -> Origin:
 
 
 def segment(text: str) -> str:
-    """Give text as one segment of a privilege, as `segment` in policies/rego/lib does."""
+    """Return text as one segment of a privilege, as `segment` in policies/rego/lib does."""
     if not text:
         return NOWHERE
     if text in {".", ".."}:
@@ -96,7 +96,10 @@ def segment(text: str) -> str:
 
 
 def _is_public(host: str) -> bool:
-    """Say whether anyone may publish at a host, however it is spelled: with a port, in capitals."""
+    """Return whether anyone may publish at a host, however it is spelled.
+
+    With a port, in capitals.
+    """
     return host.partition(":")[0].lower() in _PUBLIC
 
 
@@ -127,5 +130,5 @@ def _complete(host: str, path: str) -> tuple[str, str]:
 
 
 def _names_host(text: str) -> bool:
-    """Say whether a first component is a host: no repository has capital letters."""
+    """Return whether a first component is a host: no repository has capital letters."""
     return "." in text or ":" in text or text == "localhost" or text.lower() != text

@@ -177,7 +177,7 @@ OBJECT_KINDS: Final = frozenset(_KINDS)
 
 
 def project_object(group: str, kind: str, raw: bytes | msgspec.Raw) -> Projection:
-    """Give the projection of an object of one of OBJECT_KINDS. Pure.
+    """Return the projection of an object of one of OBJECT_KINDS. Pure.
 
     Raises:
         InvalidObjectError: it does not have its kind's shape, or holds more than is judged.
@@ -190,7 +190,7 @@ def project_object(group: str, kind: str, raw: bytes | msgspec.Raw) -> Projectio
 
 
 def project_persistent(volume: PersistentVolume, path: str) -> Projection:
-    """Give the projection of a PersistentVolume, which whoever mounts it may write to.
+    """Return the projection of a PersistentVolume, which whoever mounts it may write to.
 
     Raises:
         InvalidObjectError: its path is longer than any.

@@ -152,7 +152,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode(projection: Projection) -> bytes:
-    """Give the projection as the JSON that policies are evaluated on."""
+    """Return the projection as the JSON that policies are evaluated on."""
     return _ENCODER.encode(projection)
 
 
@@ -167,7 +167,7 @@ def project(
     placed: bool = False,
     weighed: bool = True,
 ) -> Projection:
-    """Give the projection of a Pod. Pure.
+    """Return the projection of a Pod. Pure.
 
     `claimed` gives the volumes that a claim of the Pod's namespace amounts to.
     A Pod that is `placed` may have its node from the scheduler: who set it is not known. What
@@ -211,7 +211,7 @@ def project(
 
 
 def project_annotations(annotations: dict[str, str]) -> dict[str, str]:
-    """Give those annotations of a Pod that kubelets and runtimes act on.
+    """Return those annotations of a Pod that kubelets and runtimes act on.
 
     Raises:
         InvalidObjectError: there are more than any real Pod has, or one has a longer name.

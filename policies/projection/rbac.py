@@ -73,7 +73,7 @@ KINDS: Final[Mapping[tuple[str, str], tuple[type[Any], Callable[[Any], Object]]]
 
 
 def role_of(kind: str, raw: msgspec.Raw) -> RoleReference:
-    """Give the role that a binding gives.
+    """Return the role that a binding gives.
 
     Raises:
         InvalidObjectError: it does not have the shape of a binding.
@@ -85,7 +85,7 @@ def role_of(kind: str, raw: msgspec.Raw) -> RoleReference:
 
 
 def with_role(projection: Projection, rules: Iterable[RoleRule] | None) -> Projection:
-    """Give a binding's projection with the rules of its role; None where there is no such role.
+    """Return a binding's projection with the rules of its role; None where there is no such role.
 
     Raises:
         InvalidObjectError: the role has more rules than any real one.

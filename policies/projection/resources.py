@@ -17,7 +17,7 @@ _MOST_REMEMBERED: Final = 4096
 
 
 def special_resources(limits: Mapping[str, str | int | float | None], path: str) -> tuple[str, ...]:
-    """Give the resources that are wanted and that not every node has: hugepages, devices.
+    """Return the resources that are wanted and that not every node has: hugepages, devices.
 
     Of these the API demands limits (ValidateContainerResourceRequirements in
     kubernetes/pkg/apis/core/validation): what is requested stands there too.
@@ -38,7 +38,7 @@ def special_resources(limits: Mapping[str, str | int | float | None], path: str)
 
 
 def is_nothing(quantity: str | float | None) -> bool:
-    """Say whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
+    """Return whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
     if not isinstance(quantity, str):
         return not quantity
     known = len(quantity) <= _LONGEST_QUANTITY

@@ -157,7 +157,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
 
 
 def granted_rules(rules: Iterable[RoleRule], kind: str, path: str = "") -> list[GrantedRule]:
-    """Give the rules of a role; all stand at `path`, where it is given: that of a binding's role.
+    """Return the rules of a role; all stand at `path`, where it is given: that of a binding's role.
 
     Raises:
         InvalidObjectError: there are more than any real role has.
@@ -188,7 +188,7 @@ def _granted(rule: RoleRule, path: str) -> GrantedRule:
 
 
 def _names_people(rule: RoleRule) -> bool:
-    """Say whether the names of a rule are users', their uids or their extra fields' values.
+    """Return whether the names of a rule are users', their uids or their extra fields' values.
 
     In a rule that also gives something else, of the same names, they are pseudonyms for that too:
     nobody can say which of them is a person's.
@@ -208,7 +208,7 @@ def _impersonates(verb: str) -> bool:
 
 
 def binding_subjects(binding: Binding, kind: str) -> list[BindingSubject]:
-    """Give the subjects of a binding, with the namespace of each service account.
+    """Return the subjects of a binding, with the namespace of each service account.
 
     A service account that is named as the user that it is, is that service account.
 
@@ -233,7 +233,10 @@ def binding_subjects(binding: Binding, kind: str) -> list[BindingSubject]:
 
 
 def is_foreign(subject: BindingSubject, namespace: str) -> bool:
-    """Say whether a subject lives in another namespace than the binding's; people live in none."""
+    """Return whether a subject lives in another namespace than the binding's.
+
+    People live in none.
+    """
     if subject.kind == "ServiceAccount":
         return subject.namespace != namespace
     within = subject.name.removeprefix(_ACCOUNTS)
@@ -241,7 +244,7 @@ def is_foreign(subject: BindingSubject, namespace: str) -> bool:
 
 
 def aggregation_selectors(rule: _AggregationRule | None) -> list[AggregationSelector]:
-    """Give the selectors of an aggregationRule.
+    """Return the selectors of an aggregationRule.
 
     Raises:
         InvalidObjectError: there are more than any real one has.
@@ -262,7 +265,7 @@ def aggregation_selectors(rule: _AggregationRule | None) -> list[AggregationSele
 
 
 def aggregation_labels(metadata: _Meta) -> list[AggregationLabel]:
-    """Give the labels of a ClusterRole by which another takes over its rules.
+    """Return the labels of a ClusterRole by which another takes over its rules.
 
     The common ones alone: a cluster may have aggregationRules that select any other label, and
     then the rules count that the role itself has.
@@ -275,7 +278,7 @@ def aggregation_labels(metadata: _Meta) -> list[AggregationLabel]:
 
 
 def federated_identities(metadata: _Meta) -> list[FederatedIdentity]:
-    """Give the identities that a ServiceAccount's Pods have in clouds.
+    """Return the identities that a ServiceAccount's Pods have in clouds.
 
     Raises:
         InvalidObjectError: a value is longer than any.

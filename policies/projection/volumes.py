@@ -57,7 +57,7 @@ class ProjectedVolume(msgspec.Struct):
 
 
 def is_ordinary(raw: msgspec.Raw, *, no_token: bool) -> bool:
-    """Say whether a projected volume is what each Pod is given to reach the API server with.
+    """Return whether a projected volume is what each Pod is given to reach the API server with.
 
     They are the same but for the name of the volume.
     """
@@ -76,7 +76,7 @@ def _holds_nothing(projected: bytes) -> bool:
 def credentials_of(
     projected: ProjectedVolume, place: str, *, every_token: bool
 ) -> tuple[list[Token], list[Certificate]]:
-    """Give the credentials of a volume that lies at `place`, but for the token of every Pod's.
+    """Return the credentials of a volume that lies at `place`, but for the token of every Pod's.
 
     With `every_token` that one too: the Pod says that it wants none, so it is its own.
 
@@ -195,7 +195,7 @@ class _ImageSource(msgspec.Struct):
 
 
 def project_volumes(of: k8s.Pod, claimed: ClaimLookup) -> Iterator[Volume]:
-    """Give the volumes of a Pod that some rule looks at.
+    """Yield the volumes of a Pod that some rule looks at.
 
     Raises:
         InvalidObjectError: one has the wrong shape; names the field.
@@ -219,7 +219,7 @@ def project_volumes(of: k8s.Pod, claimed: ClaimLookup) -> Iterator[Volume]:
 
 
 def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Volume:
-    """Give a PersistentVolume as the volume of a Pod that it amounts to.
+    """Return a PersistentVolume as the volume of a Pod that it amounts to.
 
     Raises:
         InvalidObjectError: its path is longer than any.
@@ -246,7 +246,7 @@ class _Surroundings:
         return self._spec.automount_service_account_token is False
 
     def only_read(self, name: str) -> bool:
-        """Say whether a volume is mounted, and nowhere writably."""
+        """Return whether a volume is mounted, and nowhere writably."""
         mounted, writable = self._known = self._known or _writable(self._spec)
         return name in mounted and name not in writable
 
@@ -254,7 +254,7 @@ class _Surroundings:
 def _bound(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
     raw: msgspec.Raw, kind: str, place: str, name: str, pod: _Surroundings, claimed: ClaimLookup
 ) -> Iterator[Volume]:
-    """Give what a claim has, or what the claim will have that is made for an ephemeral volume.
+    """Yield what a claim has, or what the claim will have that is made for an ephemeral volume.
 
     The name of such a claim: kubernetes/staging component-helpers/storage/ephemeral.
     """
@@ -315,7 +315,7 @@ def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Deco
 
 
 def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:
-    """Give the names of the volumes that are mounted, and of those mounted writably."""
+    """Return the names of the volumes that are mounted, and of those mounted writably."""
     mounted: set[str] = set()
     writable: set[str] = set()
     for containers in (spec.containers, spec.init_containers, spec.ephemeral_containers):

@@ -46,15 +46,15 @@ class Choices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By rule id, without `rules/`: `labels/required`."""
 
     def of(self, rule: Rule) -> Choice:
-        """Give what is said of a rule."""
+        """Return what is said of a rule."""
         return self.rules.get(rule.id.removeprefix("rules/"), ORDINARY)
 
     def named(self) -> frozenset[str]:
-        """Give the ids of the rules that are wanted."""
+        """Return the ids of the rules that are wanted."""
         return frozenset(f"rules/{each}" for each, it in self.rules.items() if it.action != "off")
 
     def off(self) -> frozenset[str]:
-        """Give the ids of the rules that are switched off, without `rules/`."""
+        """Return the ids of the rules that are switched off, without `rules/`."""
         return frozenset(each for each, it in self.rules.items() if it.action == "off")
 
 
@@ -121,7 +121,7 @@ def check_names(choices: Choices, known: Iterable[str]) -> None:
 
 
 def parameters_of(written: AuthoredRule, choice: Choice) -> Mapping[str, Any]:
-    """Give the value of each of a rule's parameters: the site's, else the default.
+    """Return the value of each of a rule's parameters: the site's, else the default.
 
     Raises:
         BundleRefusedError: one is not declared, is missing, or is not what its schema says.
@@ -165,7 +165,7 @@ def _check(where: str, value: Any, schema: Mapping[str, Any], place: str) -> Non
 
 
 def _is_pattern(value: object) -> bool:
-    """Say whether a text is a regular expression as rules read it; the error says why not."""
+    """Return whether a text is a regular expression as rules read it; the error says why not."""
     if isinstance(value, str) and (why := why_no_pattern(value)):
         raise ValueError(f"{why}: {_SYNTAX}")
     return True

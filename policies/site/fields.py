@@ -25,7 +25,7 @@ Tree = dict[str, Any]
 
 
 def steps_of(field: str) -> list[str]:
-    """Give the steps of a field, `[]` for the elements of a list; none where it is no path."""
+    """Return the steps of a field, `[]` for the elements of a list; none where it is no path."""
     steps, at = [], 0
     while at < len(field):
         found = _STEP.match(field, at)
@@ -37,7 +37,7 @@ def steps_of(field: str) -> list[str]:
 
 
 def is_covered(field: str, declared: Iterable[str]) -> bool:
-    """Say whether what was copied of an object by these declarations holds all of a field."""
+    """Return whether what was copied of an object by these declarations holds all of a field."""
     steps = steps_of(field)
     return any(steps[: len(outer)] == outer for outer in map(steps_of, declared) if outer)
 
@@ -59,7 +59,7 @@ def tree_of(fields: Iterable[str]) -> Tree:
 
 
 def shape_of(tree: Tree | None) -> Any:
-    """Give the type of what a tree names: a value of another shape does not fit."""
+    """Return the type of what a tree names: a value of another shape does not fit."""
     if tree is None:
         return Any
     if ITEMS in tree:
@@ -69,7 +69,7 @@ def shape_of(tree: Tree | None) -> Any:
 
 
 def schema_of(rules: Iterable[Rule]) -> dict[str, Any]:
-    """Give the JSON Schema of all that these rules declare; a leaf may be anything."""
+    """Return the JSON Schema of all that these rules declare; a leaf may be anything."""
     fields = (field for rule in rules for field in rule.fields)
     return _SCHEMA_HEAD | _schema(tree_of(fields))
 
@@ -124,7 +124,7 @@ _NUMBERED: Final = frozenset(
 
 
 def kind_name(group: str, kind: str) -> str:
-    """Give a kind as rules name it: `Service`, `networking.k8s.io/Ingress`."""
+    """Return a kind as rules name it: `Service`, `networking.k8s.io/Ingress`."""
     return f"{group}/{kind}" if group else kind
 
 
@@ -204,11 +204,11 @@ class DeclaredFields:
         return (field for rule in self._rules if kind in rule.kinds for field in rule.fields)
 
     def reads(self, kind: str) -> bool:
-        """Say whether some rule that is asked about a kind reads a field of it."""
+        """Return whether some rule that is asked about a kind reads a field of it."""
         return bool(self._trees.get(kind))
 
     def declared(self, kind: str) -> bytes:
-        """Give the fields of a kind that some rule reads, as a JSON list."""
+        """Return the fields of a kind that some rule reads, as a JSON list."""
         return self._declared.get(kind, b"[]")
 
     @cached_property
@@ -216,7 +216,7 @@ class DeclaredFields:
         return {kind: _ENCODER.encode(sorted(set(self._fields_of(kind)))) for kind in self.kinds}
 
     def fields_of(self, kind: str, raw: bytes | msgspec.Raw) -> bytes:
-        """Give the declared fields of an object that is JSON, as `fields` does.
+        """Return the declared fields of an object that is JSON, as `fields` does.
 
         Where it has the shape that they are declared for, nothing else of it is read into memory.
 
@@ -238,7 +238,7 @@ class DeclaredFields:
         return {kind: msgspec.json.Decoder(shape_of(tree)) for kind, tree in self._trees.items()}
 
     def fields(self, kind: str, value: Mapping[str, Any]) -> bytes:
-        """Give the declared fields of an object as JSON; equal ones give equal bytes.
+        """Return the declared fields of an object as JSON; equal ones give equal bytes.
 
         Raises:
             EvaluationError: they are larger, or nested deeper, than any rule is shown.
@@ -292,7 +292,7 @@ _SECRETIVE: Final = frozenset({"command", "args", "arguments", "httpHeaders"})
 
 
 def _names_of(value: Any) -> Any:
-    """Give variables without their values."""
+    """Return variables without their values."""
     if isinstance(value, Mapping):
         return dict.fromkeys(value, "")
     if not isinstance(value, list):

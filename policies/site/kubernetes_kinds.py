@@ -79,28 +79,28 @@ LISTS: Final = frozenset(
 
 
 def groups_of(kind: str) -> list[str]:
-    """Give the groups in which Kubernetes has a kind."""
+    """Return the groups in which Kubernetes has a kind."""
     return sorted(group for group, known in _KNOWN if known == kind)
 
 
 def rule_kind(group: str, kind: str) -> str:
-    """Give a kind as rules name it."""
+    """Return a kind as rules name it."""
     group = _RENAMED.get(group, group) if (_RENAMED.get(group), kind) in _KNOWN else group
     return f"{group}/{kind}" if group else kind
 
 
 def are_built_in(kinds: Iterable[str]) -> bool:
-    """Say whether Kubernetes itself has all of them."""
+    """Return whether Kubernetes itself has all of them."""
     return all(_split(kind) in _KNOWN for kind in kinds)
 
 
 def are_namespaced(kinds: Iterable[str]) -> bool:
-    """Say whether all are known to lie in namespaces."""
+    """Return whether all are known to lie in namespaces."""
     return all(_split(kind) in _IN_NAMESPACES for kind in kinds)
 
 
 def cluster_scoped(kinds: Iterable[str]) -> list[str]:
-    """Give those that are known to lie in none."""
+    """Return those that are known to lie in none."""
     return [kind for kind in kinds if _split(kind) in _KNOWN - _IN_NAMESPACES]
 
 

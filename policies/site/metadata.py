@@ -88,7 +88,7 @@ class AuthoredRule(msgspec.Struct, frozen=True):
 
 
 def read_rule(rule_id: str, modules: Sequence[Module]) -> AuthoredRule:
-    """Give what the files of one package say of a rule or a signal.
+    """Return what the files of one package say of a rule or a signal.
 
     Raises:
         BundleRefusedError: it has no METADATA, or lacks something, or has no set of what it finds.
@@ -121,7 +121,7 @@ def _read_rule(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) ->
 
 
 def _rule(rule_id: str, said: _SignalSaid | _RuleSaid, **own: Any) -> Rule:
-    """Give what rules and signals have in common, and what is one's own."""
+    """Return what rules and signals have in common, and what is one's own."""
     return Rule(
         id=rule_id,
         title=said.title,
@@ -156,7 +156,10 @@ def _annotations(rule_id: str, modules: Sequence[Module], fix: str) -> Annotatio
 
 
 def _sets(rule_id: str, modules: Sequence[Module], names: Sequence[str]) -> tuple[str, ...]:
-    """Give which of the sets there are. Each is always defined: what is undefined finds nothing."""
+    """Return which of the sets there are. Each is always defined.
+
+    What is undefined finds nothing.
+    """
     entry = '{"path": …, "value": …} if { … }'
     found = set()
     for name, clause in _clauses(modules):

@@ -44,7 +44,7 @@ def _end_first() -> None:
 
 
 def run_task(task: TrialTask) -> TrialOutcome:
-    """Give what becomes of a bundle."""
+    """Return what becomes of a bundle."""
     # At a low priority wall time says nothing of the bundle.
     limits = replace(task.limits, of_cpu=True)
     built_in = Bundle(b"", task.built_in_rules, task.built_in_sources, "")

@@ -249,7 +249,7 @@ async def _answers(engine: RememberingEngine, case: BundleCase) -> tuple[PolicyA
 
 
 def _object(case: BundleCase, raw: msgspec.Raw) -> bytes:
-    """Give a JSON object, or null, as the engine is given it.
+    """Return a JSON object, or null, as the engine is given it.
 
     Raises:
         BundleRefusedError: it is neither.
@@ -274,7 +274,7 @@ def _case(case: BundleCase) -> str:
 
 
 def with_findings(case: BundleCase, answer: PolicyAnswer, judged: Judgement) -> BundleCase:
-    """Give a case with what was found in its input in place of what must be."""
+    """Return a case with what was found in its input in place of what must be."""
     return msgspec.structs.replace(
         case,
         needs=sorted({need.privilege for need in answer.needs}),

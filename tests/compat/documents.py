@@ -60,7 +60,7 @@ NOW: Final = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 
 def decision() -> DecisionDocument:
-    """Give a decision."""
+    """Return a decision."""
     asked = Asked(
         uid="0d6c6c5e-8a5b-4a0e-9a57-1f6d2c1b7a31",
         operation="CREATE",

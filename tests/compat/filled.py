@@ -20,7 +20,7 @@ _DEEPEST: Final = 12
 
 
 def filled(kind: type[T], fixed: Mapping[str, Any] | None = None, *, json: bool = False) -> T:
-    """Give an example of a type that msgspec decodes.
+    """Return an example of a type that msgspec decodes.
 
     `fixed` has values by the names that are stored. `json`: what is raw in it is JSON.
     """
@@ -36,7 +36,7 @@ class _Filling:
         self._numbers = count(1)
 
     def value(self, kind: inspect.Type, depth: int) -> Any:  # noqa: PLR0911  One for each kind.
-        """Give what an example of a type is made from, as plain values."""
+        """Return what an example of a type is made from, as plain values."""
         if isinstance(kind, inspect.Metadata):
             return self.value(kind.type, depth)
         if isinstance(kind, inspect.StructType | inspect.DataclassType):
@@ -60,7 +60,7 @@ class _Filling:
         return self._many(kind, depth)
 
     def _field(self, field: inspect.Field, depth: int) -> Any:
-        """Give a value that is not the field's default."""
+        """Return a value that is not the field's default."""
         if field.encode_name in self._fixed:
             return self._fixed[field.encode_name]
         if field.default is True:
@@ -105,7 +105,7 @@ def _plain(default: Any) -> Any:
 
 
 def _chosen(kind: inspect.UnionType) -> inspect.Type:
-    """Give the first that is something: most are of a type and None."""
+    """Return the first that is something: most are of a type and None."""
     return next(each for each in kind.types if not isinstance(each, inspect.NoneType))
 
 

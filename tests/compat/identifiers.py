@@ -70,7 +70,7 @@ TOLD_IN: Final = (examples_of_changes, examples_of_reads, examples_of_ways)
 
 
 def findings() -> dict[str, list[Any]]:
-    """Give all findings of the stories that the detections' own tests tell, with their ids."""
+    """Return all findings of the stories that the detections' own tests tell, with their ids."""
     return {
         f"{each.detection}: {each.name}": [
             msgspec.json.decode(encode_event(one))
@@ -81,7 +81,7 @@ def findings() -> dict[str, list[Any]]:
 
 
 def identifiers() -> dict[str, Any]:
-    """Give what is computed, by what it is."""
+    """Return what is computed, by what it is."""
     return {**_ids(), **_digests(), **_names(), **dict(_ledger()), **_people()}
 
 

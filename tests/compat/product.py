@@ -26,7 +26,7 @@ _DECODERS: Final = (msgspec.json.Decoder, msgspec.msgpack.Decoder)
 
 
 def files() -> Iterator[Path]:
-    """Give each Python file of the product, from the root."""
+    """Yield each Python file of the product, from the root."""
     listed = subprocess.run(
         ["git", "-C", ROOT, *_LISTED],  # noqa: S607
         capture_output=True,
@@ -49,7 +49,7 @@ def modules() -> Mapping[Path, ModuleType]:
 
 
 def structs() -> set[type[msgspec.Struct]]:
-    """Give each msgspec Struct that the product has, also those inside of functions."""
+    """Return each msgspec Struct that the product has, also those inside of functions."""
     own = {module.__name__ for module in modules().values()}
     return {each for each in _below(msgspec.Struct) if each.__module__ in own}
 
@@ -61,7 +61,7 @@ def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 
 
 def decoders() -> Iterator[Any]:
-    """Give what each decoder reads that is made once, as its module is imported."""
+    """Yield what each decoder reads that is made once, as its module is imported."""
     for module in modules().values():
         for value in vars(module).values():
             if isinstance(value, _DECODERS):
@@ -69,7 +69,7 @@ def decoders() -> Iterator[Any]:
 
 
 def decoded(tree: ast.Module, module: ModuleType) -> Iterator[Any]:
-    """Give each type that a file says it reads from bytes or plain values."""
+    """Yield each type that a file says it reads from bytes or plain values."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (named := _named_type(node)) is not None:
             try:

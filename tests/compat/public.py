@@ -39,7 +39,7 @@ Json = Any
 
 
 def words() -> list[str]:
-    """Give each text without a space that the code has: keys, names, paths, headers, values.
+    """Return each text without a space that the code has: keys, names, paths, headers, values.
 
     Without what only the code itself sees: annotations, names of modules and of attributes.
     """
@@ -49,7 +49,7 @@ def words() -> list[str]:
 
 
 def metrics() -> Json:
-    """Give each metric with its type and help; its labels and buckets as the code writes them."""
+    """Return each metric with its type and help; its labels and buckets as the code writes them."""
     families = [
         {"name": family.name, "type": family.type, "help": family.documentation}
         for family in _registry().collect()
@@ -62,7 +62,7 @@ def metrics() -> Json:
 
 
 def settings() -> Json:
-    """Give each setting: its variable, its shape as JSON Schema, its default."""
+    """Return each setting: its variable, its shape as JSON Schema, its default."""
     return dict(_settings(Settings))
 
 
@@ -99,7 +99,7 @@ def _plain(value: Any) -> Json:
 
 
 def _untitled(schema: Json, whole: Json) -> Json:
-    """Give a schema with what it refers to in its place, and without names of classes."""
+    """Return a schema with what it refers to in its place, and without names of classes."""
     if isinstance(schema, list):
         return [_untitled(each, whole) for each in schema]
     if not isinstance(schema, dict):
@@ -118,7 +118,7 @@ def _untitled(schema: Json, whole: Json) -> Json:
 
 
 def commands() -> Json:
-    """Give each command with its arguments and options, without a word of help."""
+    """Return each command with its arguments and options, without a word of help."""
     return dict(_commands(typer.main.get_command(app), "sallyport"))
 
 
@@ -154,12 +154,12 @@ def _taken(kind: Any) -> str:
 
 
 def exit_codes() -> Json:
-    """Give the exit codes."""
+    """Return the exit codes."""
     return sorted(each for each in vars(exits).values() if isinstance(each, int))
 
 
 def kubernetes_names() -> Json:
-    """Give the labels, annotations, verbs and resources of Sallyport's."""
+    """Return the labels, annotations, verbs and resources of Sallyport's."""
     return sorted(
         {
             each
@@ -170,7 +170,10 @@ def kubernetes_names() -> Json:
 
 
 def tables() -> Json:
-    """Give the tables of the ledger as each database makes them, and what a new SQLite file has."""
+    """Return the tables of the ledger as each database makes them.
+
+    And what a new SQLite file has.
+    """
     return {
         "postgresql": list(_ddl(sa.create_engine("postgresql+psycopg://").dialect)),
         "sqlite": list(_ddl(sa.create_engine("sqlite://").dialect)),
@@ -208,7 +211,7 @@ def _revisions() -> Iterator[str]:
 
 
 def policies() -> Json:
-    """Give the built-in rules as the bundle's manifest has them, and the bundle's revision."""
+    """Return the built-in rules as the bundle's manifest has them, and the bundle's revision."""
     bundle = read_bundle(BUILT_IN_BUNDLE)
     return {
         "revision": bundle.revision,
@@ -217,7 +220,7 @@ def policies() -> Json:
 
 
 def detections() -> Json:
-    """Give what operators, findings and documents say of detections."""
+    """Return what operators, findings and documents say of detections."""
     return {
         each.id: {
             "number": each.number,
@@ -234,7 +237,10 @@ def detections() -> Json:
 
 
 def schemas() -> Json:
-    """Give of each JSON Schema that is published its id, its title and the shapes that it says."""
+    """Return of each JSON Schema that is published its id.
+
+    Its title and the shapes that it says.
+    """
     return {
         file: {"id": name, "title": title, "shapes": shapes_of([kind])}
         for file, (name, title, kind) in SCHEMAS.items()

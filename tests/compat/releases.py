@@ -48,7 +48,7 @@ def code_of(commit: str, folder: Path) -> Path:
 
 
 def environment(code: Path) -> dict[str, str]:
-    """Give what has a program of the virtual environment run with the code of a folder."""
+    """Return what has a program of the virtual environment run with the code of a folder."""
     return {"PYTHONPATH": str(code)}
 
 
@@ -67,7 +67,7 @@ def run(code: Path, *command: str | Path) -> str:
 
 
 def understood_by(code: Path, folder: Path) -> dict[str, Any]:
-    """Give what a release understands of the documents of a folder."""
+    """Return what a release understands of the documents of a folder."""
     found: dict[str, Any] = json.loads(run(code, program_of(code), "read", folder))
     return found
 

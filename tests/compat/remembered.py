@@ -48,7 +48,7 @@ _POSITION: Final = 4711
 
 
 def memory() -> bytes:
-    """Give what an ingest saves of Pods, identities, grants, stores and risks."""
+    """Return what an ingest saves of Pods, identities, grants, stores and risks."""
     made = IngestMemory()
     for kind, payload, projection in _documents():
         made.take(kind, payload, projection)
@@ -58,7 +58,7 @@ def memory() -> bytes:
 
 
 def memory_again(content: bytes) -> bytes:
-    """Give what one saves that was given what another saved."""
+    """Return what one saves that was given what another saved."""
     made = IngestMemory()
     return save_memory(made, restore_memory(made, content))
 
@@ -132,7 +132,7 @@ def _decision(uid: str) -> DecisionDocument:
 
 
 def engine() -> bytes:
-    """Give what an engine saves that remembers something for each detection."""
+    """Return what an engine saves that remembers something for each detection."""
     made = DetectionEngine()
     states = {
         each.id: msgspec.Raw(msgspec.msgpack.encode(filled(type(each.begin()))))
@@ -162,14 +162,14 @@ _MAGIC: Final = b"sallyport-behaviour\n"
 
 
 def engine_again(content: bytes) -> bytes:
-    """Give what an engine saves that was given what another saved; nothing of it begins anew."""
+    """Return what an engine saves that was given what another saved; nothing of it begins anew."""
     made = DetectionEngine()
     assert made.restore(content) == ()
     return made.snapshot()
 
 
 def watch() -> bytes:
-    """Give what is saved of events on their way to the detections."""
+    """Return what is saved of events on their way to the detections."""
     made = _watch()
     assert made.restore(msgspec.msgpack.encode(_NOT_BEGUN | {"engine": engine()}))
     ordering = made.around.ordering
@@ -193,7 +193,7 @@ _NOT_BEGUN: Final[dict[str, Any]] = {
 
 
 def watch_again(content: bytes) -> bytes:
-    """Give what is saved by who was given it."""
+    """Return what is saved by who was given it."""
     made = _watch()
     assert made.restore(content)
     return made.saved()
@@ -209,7 +209,7 @@ def _watch() -> DetectionFeed:
 
 
 def begun() -> bytes:
-    """Give what is saved of operations of Azure's that have begun."""
+    """Return what is saved of operations of Azure's that have begun."""
     made = BegunOperations()
     for number in range(2):
         made.note((f"correlation-{number}", "operation", "resource"), {"sku": {"name": number}})
@@ -217,14 +217,14 @@ def begun() -> bytes:
 
 
 def begun_again(content: bytes) -> bytes:
-    """Give what is saved by who was given it."""
+    """Return what is saved by who was given it."""
     made = BegunOperations()
     made.restore(content)
     return made.saved()
 
 
 def behaviour() -> bytes:
-    """Give what is saved of the habits of two identities of a cluster."""
+    """Return what is saved of the habits of two identities of a cluster."""
     norms = {bit: filled(Norm) for bit in (16, 32, 64)}
     person, machine = _record(b"p" * 16, 1), _record(b"m" * 16, 100)
     acting = [(b"p" * 16, {1: 1_795_262_400})]
@@ -251,7 +251,7 @@ def _record(who: bytes, begin: int) -> Any:
 
 
 def behaviour_again(content: bytes) -> bytes:
-    """Give what is saved by who was given it: as `audit.behaviour.learner` collects it."""
+    """Return what is saved by who was given it: as `audit.behaviour.learner` collects it."""
     return encode_state([_collected(name, each) for name, each in decode_state(content).items()])
 
 

@@ -37,7 +37,7 @@ Shape = dict[str, Any]
 
 
 def shapes() -> dict[str, Shape]:
-    """Give the shape of each document, of each part of one, and of each table."""
+    """Return the shape of each document, of each part of one, and of each table."""
     found: dict[str, Shape] = {}
     for name, kinds in TYPES.items():
         for kind in kinds:

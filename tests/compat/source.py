@@ -69,7 +69,7 @@ def _events(tree: ast.Module) -> Iterator[str]:
 
 
 def _texts(node: ast.expr) -> Iterator[str]:
-    """Give the texts that an expression can be; what is put into one is `{}`."""
+    """Yield the texts that an expression can be; what is put into one is `{}`."""
     if isinstance(node, ast.IfExp):
         yield from _texts(node.body)
         yield from _texts(node.orelse)
@@ -92,7 +92,7 @@ class _Words(ast.NodeVisitor):
         self._found: set[str] = set()
 
     def of(self, tree: ast.Module) -> set[str]:
-        """Give the texts of a file."""
+        """Return the texts of a file."""
         self.visit(tree)
         return self._found
 
@@ -148,7 +148,7 @@ def _metrics(tree: ast.Module, module: ModuleType) -> Iterator[str]:
 
 
 def _values(node: ast.expr, module: ModuleType) -> Iterator[Any]:
-    """Give texts and numbers of an expression that is a list or the name of one."""
+    """Yield texts and numbers of an expression that is a list or the name of one."""
     if isinstance(node, ast.Name):
         value = vars(module).get(node.id)
         yield from value if isinstance(value, list | tuple) else ()

@@ -116,7 +116,7 @@ class Stored:
 
 
 def _json(kind: type[T], fixed: Mapping[str, Any] = NUMBERED) -> Stored:
-    """Give one that is written as JSON as it is."""
+    """Return one that is written as JSON as it is."""
     return Stored(
         lambda: filled(kind, fixed, json=True),
         msgspec.json.encode,
@@ -125,7 +125,7 @@ def _json(kind: type[T], fixed: Mapping[str, Any] = NUMBERED) -> Stored:
 
 
 def _msgpack(kind: type[T], fixed: Mapping[str, Any] = NUMBERED) -> Stored:
-    """Give one that is written as MessagePack as it is."""
+    """Return one that is written as MessagePack as it is."""
     return Stored(
         lambda: filled(kind, fixed),
         msgspec.msgpack.encode,
@@ -139,7 +139,7 @@ def _document(
     decode: Callable[[bytes], Any],
     fixed: Mapping[str, Any] = NUMBERED,
 ) -> Stored:
-    """Give one that has functions of its own."""
+    """Return one that has functions of its own."""
     return Stored(lambda: filled(kind, fixed, json=True), encode, decode)
 
 
@@ -162,7 +162,7 @@ def _learnt() -> dict[str, LearntName]:
 
 
 def _frames() -> list[Frame]:
-    """Give one of each kind."""
+    """Return one of each kind."""
     return [Frame(kind, decision_frame_id(ID), b"{%d}" % kind) for kind in FrameKind]
 
 
@@ -303,7 +303,7 @@ STORED: Final[Mapping[str, Stored]] = {
 
 
 def golden_of(stored: Stored) -> str:
-    """Give the golden file of one thing: its bytes, as text; what is no text is in base64."""
+    """Return the golden file of one thing: its bytes, as text; what is no text is in base64."""
     content = stored.encode(stored.example())
     try:
         return content.decode() + "\n"
@@ -314,7 +314,7 @@ def golden_of(stored: Stored) -> str:
 
 
 def content_of(golden: str) -> bytes:
-    """Give the bytes that a golden file keeps."""
+    """Return the bytes that a golden file keeps."""
     if golden.startswith('{\n "base64"'):
         return base64.b64decode("".join(json.loads(golden)["base64"]))
     return golden.removesuffix("\n").encode()

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def versions(code: Path) -> dict[str, Json]:
-    """Give the schema of each served version, by kind and version."""
+    """Return the schema of each served version, by kind and version."""
     return {
         f"{item['spec']['names']['kind']}/{version['name']}": version
         for path in sorted((code / CRDS).glob("*.yaml"))

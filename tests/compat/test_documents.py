@@ -84,7 +84,7 @@ def test_a_format_of_the_far_future_is_refused_by_name(
 
 
 def _common(now: Any, then: Any) -> Any:
-    """Give of `now` the fields that `then` has: a later release may know more."""
+    """Return of `now` the fields that `then` has: a later release may know more."""
     if isinstance(now, dict) and isinstance(then, dict):
         return {key: _common(now[key], value) for key, value in then.items() if key in now}
     if isinstance(now, list) and isinstance(then, list) and len(now) == len(then):

@@ -44,7 +44,7 @@ _Fields = inspect.StructType | inspect.DataclassType | inspect.NamedTupleType
 
 
 def shapes_of(kinds: Iterable[Any]) -> list[Json]:
-    """Give the shapes of types, and of all that they hold, each once and in order."""
+    """Return the shapes of types, and of all that they hold, each once and in order."""
     found: dict[type, _Fields] = {}
     for kind in kinds:
         with suppress(TypeError):  # msgspec itself could neither read nor write it.
@@ -54,13 +54,16 @@ def shapes_of(kinds: Iterable[Any]) -> list[Json]:
 
 
 def wire_shapes(named: Iterable[Any]) -> list[Json]:
-    """Give the shapes of all that the product has decoders for or marks as written, and others."""
+    """Return the shapes of all that the product has decoders for or marks as written.
+
+    And others.
+    """
     marked = [each for each in structs() if _is_marked(each)]
     return shapes_of([*decoders(), *marked, *named])
 
 
 def _is_marked(kind: type[msgspec.Struct]) -> bool:
-    """Say whether a type says how it is written."""
+    """Return whether a type says how it is written."""
     said = kind.__struct_config__
     renamed = kind.__struct_encode_fields__ != kind.__struct_fields__
     own = said.omit_defaults or said.array_like or said.forbid_unknown_fields

@@ -8,7 +8,7 @@ from policies.bundle.format import FORMAT, Manifest, parse_bundle, read_bundle, 
 
 
 def retitled(number: int, built_at: int = 0) -> bytes:
-    """Give a bundle of its own revision that judges as the built-in one does.
+    """Return a bundle of its own revision that judges as the built-in one does.
 
     `built_at` is what it says of when it was built, in Unix seconds.
     """
@@ -21,7 +21,7 @@ def retitled(number: int, built_at: int = 0) -> bytes:
 
 
 def revision_of(packed: bytes) -> str:
-    """Give a bundle's revision."""
+    """Return a bundle's revision."""
     return parse_bundle(packed, "bundle").revision
 
 

@@ -10,7 +10,7 @@ _MODULE: Final = "github.com/cert-manager/cert-manager"
 
 
 def crds() -> list[Json]:
-    """Give the CustomResourceDefinitions; without Go or the module see `skip_or_fail`."""
+    """Return the CustomResourceDefinitions; without Go or the module see `skip_or_fail`."""
     folder = module_folder("cert-manager", _MODULE, "cert-manager's CRDs") / "deploy" / "crds"
     files = sorted(folder.glob("cert-manager.io_*.yaml"))
     return [item for file in files for item in read_objects(file)]

@@ -45,7 +45,7 @@ async def keep_asking(client: Client, namespace: str, asked: Asked, end: asyncio
 
 
 async def left(client: Client, before: set[str]) -> set[str]:
-    """Give what is more than before, without leases of Kubernetes' own."""
+    """Return what is more than before, without leases of Kubernetes' own."""
     found = await all_objects(client) - before
     return {each for each in found if not each.startswith("Lease kube-system/")}
 
@@ -72,7 +72,7 @@ async def start_of_a_pod(policed: PolicedNode, client: Client) -> float:
 
 
 def start_of_the_checkout(policed: PolicedNode, folder: Path) -> float:
-    """Give the seconds until a gate that runs from the checkout is ready."""
+    """Return the seconds until a gate that runs from the checkout is ready."""
     apiserver = policed.node.apiserver
     began = time.monotonic()
     gate = Gate(folder, apiserver.authority, apiserver.kubeconfig())
@@ -90,7 +90,7 @@ async def _ready(session: aiohttp.ClientSession, url: str) -> bool:
 
 
 def _began(policed: PolicedNode, pod: Json) -> float:
-    """Give when a Pod's process began, in seconds since the machine did (proc_pid_stat(5))."""
+    """Return when a Pod's process began, in seconds since the machine did (proc_pid_stat(5))."""
     container = policed.node.process_of(pod)
     fields = run_on(policed, "cat", f"/proc/{container}/stat").rpartition(")")[2].split()
     return int(fields[19]) / os.sysconf("SC_CLK_TCK")

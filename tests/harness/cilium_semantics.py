@@ -38,7 +38,7 @@ class Policies:
     many_labels: bool = True
 
     def of(self, source: Pod) -> "Policies":
-        """Give those that are about a Pod."""
+        """Return those that are about a Pod."""
         identity = _identity(source)
         return replace(
             self,
@@ -51,7 +51,7 @@ class Policies:
         )
 
     def allows(self, source: Pod, target: Target, protocol: str, port: int) -> bool:
-        """Say whether a connection is let out."""
+        """Return whether a connection is let out."""
         selecting = [policy["spec"] for policy in self.of(source).policies]
         return not selecting or (
             self._any(selecting, "egress", source, target, (protocol, port))
@@ -66,7 +66,7 @@ class Policies:
         )
 
     def answers(self, source: Pod, name: str) -> bool:
-        """Say whether a Pod may ask the cluster's DNS for a name."""
+        """Return whether a Pod may ask the cluster's DNS for a name."""
         return any(
             self._names(asked, name)
             for policy in self.of(source).policies
@@ -109,7 +109,7 @@ class Policies:
 
 
 def _identity(pod: Pod) -> dict[str, str]:
-    """Give the labels of a Pod's identity, with their source."""
+    """Return the labels of a Pod's identity, with their source."""
     return {f"k8s:{key}": value for key, value in pod.labels.items()} | {_NAMESPACE: pod.namespace}
 
 

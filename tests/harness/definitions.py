@@ -21,7 +21,7 @@ UNPUBLISHED: Final = frozenset(
 
 @cache
 def public_definitions() -> dict[GroupKind, tuple[Published, ...]]:
-    """Give what is published of each kind, also of those that no table lists.
+    """Return what is published of each kind, also of those that no table lists.
 
     Two operators may publish the same kind, each its version. Without Go or a module see
     `skip_or_fail`.
@@ -45,12 +45,12 @@ def versions_of(kind: GroupKind) -> Iterator[Json]:
 
 
 def schemas_of(kind: GroupKind) -> dict[str, Json]:
-    """Give the schema of each version that is served."""
+    """Return the schema of each version that is served."""
     return {each["name"]: each["schema"]["openAPIV3Schema"] for each in versions_of(kind)}
 
 
 def installable(kind: GroupKind) -> Json:
-    """Give one definition with all published versions, to install in a kube-apiserver.
+    """Return one definition with all published versions, to install in a kube-apiserver.
 
     Versions that only the table has, which other releases serve, get the first one's schema.
     """

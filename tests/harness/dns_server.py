@@ -95,7 +95,7 @@ class DnsServer:
         return entry
 
     def respond(self, wire: bytes, transport: str) -> list[bytes]:
-        """Give the packets that answer a question, in their order."""
+        """Return the packets that answer a question, in their order."""
         try:
             query = dns.message.from_wire(wire)
         except dns.exception.DNSException:
@@ -168,7 +168,7 @@ def _add(
 
 
 def _spoofed(query: dns.message.Message, name: str, behaviour: Behaviour) -> list[bytes]:
-    """Give what comes before the right answer."""
+    """Return what comes before the right answer."""
     rdtype, number = query.question[0].rdtype, query.id ^ 1
     match behaviour:
         case Behaviour.GARBAGE:
@@ -185,7 +185,7 @@ def _spoofed(query: dns.message.Message, name: str, behaviour: Behaviour) -> lis
 
 
 def _fitting(query: dns.message.Message, answer: dns.message.Message) -> bytes:
-    """Give an answer as UDP carries it: where it is too long, none of it and the mark (TC)."""
+    """Return an answer as UDP carries it: where it is too long, none of it and the mark (TC)."""
     wire = answer.to_wire(max_size=65_535)
     if len(wire) <= _UDP_BYTES:
         return wire

@@ -45,14 +45,14 @@ class Controlled:
     registry: CollectorRegistry
 
     def metric(self, name: str, **labels: str) -> float:
-        """Give a metric's value."""
+        """Return a metric's value."""
         found = self.registry.get_sample_value(name, labels)
         assert found is not None, name
         return found
 
 
 def settings_of(kubeconfig: Path, namespace: str, egress: Json | None = None) -> Settings:
-    """Give the settings of a controller that is installed in a namespace."""
+    """Return the settings of a controller that is installed in a namespace."""
     section = {"resolver": {"servers": ["127.0.0.1:9"], "timeout": 0.2, "tries": 1}}
     return Settings.model_validate(
         {
@@ -109,7 +109,7 @@ class Sample(msgspec.Struct):
 
 
 def samples(log: Path) -> list[Sample]:
-    """Give what a process has printed so far."""
+    """Return what a process has printed so far."""
     lines = [line for line in log.read_bytes().splitlines() if line.startswith(b'{"at":')]
     return [msgspec.json.decode(line, type=Sample) for line in lines]
 

@@ -52,13 +52,13 @@ DETECTION: Final[dict[str, Any]] = {
 
 
 def changed(record: dict[str, Any], *gone: str, **properties: Any) -> dict[str, Any]:
-    """Give a record with other properties, and without some of its own fields."""
+    """Return a record with other properties, and without some of its own fields."""
     kept = {name: value for name, value in record.items() if name not in gone}
     return {**kept, "properties": {**record["properties"], **properties}}
 
 
 def without(record: dict[str, Any], name: str) -> dict[str, Any]:
-    """Give a record that lacks a property."""
+    """Return a record that lacks a property."""
     properties = {key: value for key, value in record["properties"].items() if key != name}
     return {**record, "properties": properties}
 

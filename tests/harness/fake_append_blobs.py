@@ -52,7 +52,7 @@ class FakeAppendBlobs:
             await runner.cleanup()
 
     def content(self) -> bytes:
-        """Give all blobs, one after another."""
+        """Return all blobs, one after another."""
         return b"".join(block for _, blocks in sorted(self.blobs.items()) for block in blocks)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:

@@ -106,7 +106,7 @@ class FakeEntra(FakeTenant):
         guests: bool = False,
         **times: float,
     ) -> PollSettings:
-        """Give settings for the poller; `times` are fields of `polling_times.Times`."""
+        """Return settings for the poller; `times` are fields of `polling_times.Times`."""
         files = {
             CredentialKind.FEDERATED: self.desk.token_file,
             CredentialKind.CERTIFICATE: self.desk.certificate_file,
@@ -142,7 +142,7 @@ class FakeEntra(FakeTenant):
         return self._graph.violations
 
     def count(self, resource: Resource) -> int:
-        """Give the requests for one resource."""
+        """Return the requests for one resource."""
         return Counter(each.resource for each in self.requests)[resource]
 
     # What goes wrong.

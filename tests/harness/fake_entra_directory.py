@@ -38,7 +38,10 @@ def written(seconds: float) -> str:
 
 
 def canaries_of(object_id: str) -> dict[str, str]:
-    """Give what must never be found anywhere: what the fake says of an identity beside its risk."""
+    """Return what must never be found anywhere.
+
+    What the fake says of an identity beside its risk.
+    """
     word = object_id[:8]
     return {
         "userDisplayName": f"Canary Person {word}",
@@ -58,7 +61,7 @@ class Directory:
     """Resources that refuse to compare times, as some of Graph's do."""
 
     def page(self, resource: Resource, query: Mapping[str, str], address: str) -> Record:
-        """Give a page as Graph does.
+        """Return a page as Graph does.
 
         Raises:
             RefusedQueryError: the query has what Graph does not take.

@@ -95,7 +95,7 @@ class SignInDesk:
     def answer(
         self, form: Mapping[str, str], endpoint: str, now: float, roles: frozenset[str]
     ) -> dict[str, Any]:
-        """Give a token.
+        """Return a token.
 
         Raises:
             RefusedTokenError: who asks is not the application, or asks for what there is not.
@@ -188,7 +188,7 @@ class SignInDesk:
 
 
 def refusal_of(error: RefusedTokenError, tenant: str, now: float) -> dict[str, Any]:
-    """Give the body of a refusal; as Entra's, its text holds names."""
+    """Return the body of a refusal; as Entra's, its text holds names."""
     text = f"AADSTS{error.code}: canary text of Entra's, for Canary Organisation ({tenant})."
     return {
         "error": error.error,

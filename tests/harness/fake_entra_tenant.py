@@ -25,7 +25,7 @@ class FakeTenant:
         self.directory = Directory()
 
     def now(self) -> float:
-        """Give Entra's time."""
+        """Return Entra's time."""
         return time.time() + self.clock_offset
 
     def put_user(

@@ -78,7 +78,7 @@ class FakeResourceManager:
         return self._pki.certificate_path
 
     def count(self, method: str, kind: str = "") -> int:
-        """Give how often something was asked."""
+        """Return how often something was asked."""
         found = Counter((way, kind in path) for _, way, path in self.asked)
         return found[method, True]
 
@@ -111,7 +111,7 @@ class FakeResourceManager:
         self.resources[path.lower()] = {"id": path, "name": name, "properties": properties}
 
     def assignments(self) -> list[Json]:
-        """Give all role assignments."""
+        """Return all role assignments."""
         return [one for path, one in self.resources.items() if "/roleassignments/" in path]
 
     async def _handle(self, request: web.Request) -> web.Response:
@@ -147,7 +147,7 @@ class FakeResourceManager:
         return web.json_response(found) if found else self._error(404, "ResourceNotFound")
 
     def _at(self, scope: str, kind: str) -> list[Json]:
-        """Give what is assigned at a scope, above it, or below it."""
+        """Return what is assigned at a scope, above it, or below it."""
         found = []
         for path, one in sorted(self.resources.items()):
             if f"{AUTHORIZATION}{kind}/" not in path:

@@ -46,15 +46,15 @@ class Recorder:
     validating: list[Json] = field(default_factory=list)
 
     def pods(self, prefix: str) -> list[Json]:
-        """Give the Pods with names (or generateNames) of this prefix, after all changes."""
+        """Return the Pods with names (or generateNames) of this prefix, after all changes."""
         return [request["object"] for request in self.requests(prefix)]
 
     def requests(self, prefix: str) -> list[Json]:
-        """Give the requests of these Pods."""
+        """Return the requests of these Pods."""
         return [one for one in self.validating if pod_name(one["object"]).startswith(prefix)]
 
     async def wait_for(self, prefix: str, count: int) -> list[Json]:
-        """Give the requests of `count` Pods, once they have been seen."""
+        """Return the requests of `count` Pods, once they have been seen."""
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
         while len(found := self.requests(prefix)) < count:
             if time.monotonic() > deadline:
@@ -64,7 +64,7 @@ class Recorder:
 
 
 def pod_name(pod: Json) -> str:
-    """Give a Pod's name, or what its name shall begin with."""
+    """Return a Pod's name, or what its name shall begin with."""
     metadata = pod["metadata"]
     return str(metadata.get("name") or metadata.get("generateName", ""))
 
@@ -184,23 +184,23 @@ async def _wait_until_asked(client: Client, seen: Recorder, namespace: str) -> N
 
 
 def recorded(gang: str) -> list[Json]:
-    """Give the recorded Pods of a gang, in the order of their numbers."""
+    """Return the recorded Pods of a gang, in the order of their numbers."""
     files = sorted((RECORDED / gang).glob("pod-*.json"))
     return [json.loads(file.read_text()) for file in files]
 
 
 def gangs() -> list[Path]:
-    """Give the folders of the recorded gangs."""
+    """Return the folders of the recorded gangs."""
     return sorted(file.parent for file in RECORDED.glob("*/PROVENANCE.md"))
 
 
 def pod_json(pod: Json) -> bytes:
-    """Give a Pod as it comes in a review."""
+    """Return a Pod as it comes in a review."""
     return json.dumps(pod).encode()
 
 
 def projection(pod: Json) -> bytes:
-    """Give what policies see of a Pod."""
+    """Return what policies see of a Pod."""
     return encode(project(decode_pod(pod_json(pod))))
 
 

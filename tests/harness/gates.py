@@ -61,11 +61,11 @@ class Replica:
         return self.alive and is_ready(self.status_port, PROBE_S)
 
     def metrics(self) -> str:
-        """Give `/metrics`."""
+        """Return `/metrics`."""
         return ask(self.status_port, "/metrics")[1]
 
     def log(self) -> str:
-        """Give its log, of all its processes."""
+        """Return its log, of all its processes."""
         return (self.folder / "gate.log").read_text(errors="replace")
 
 
@@ -187,7 +187,7 @@ class Gates:
         os.kill(process.pid, which)
 
     def _choose(self) -> Link | None:
-        """Give one of the endpoints that carried least, by chance, ready or not by now.
+        """Return one of the endpoints that carried least, by chance, ready or not by now.
 
         kube-proxy leaves all to chance: with the few connections of a short test, some gate
         would be asked nothing.

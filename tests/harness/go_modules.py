@@ -10,7 +10,7 @@ from tests.tools.provide import HERE, CannotProvideError
 
 
 def module_folder(name: str, module: str, what: str) -> Path:
-    """Give the folder of the module that tests/tools/<name> requires; without it `skip_or_fail`.
+    """Return the folder of the module that tests/tools/<name> requires; without it `skip_or_fail`.
 
     `what` says for the message what is wanted of it.
     """

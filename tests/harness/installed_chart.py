@@ -32,7 +32,10 @@ def provide_image(folder: Path) -> tuple[Path, Written]:
 
 
 def values_of(policed: PolicedNode, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Give the values that this node needs, and more: what the cluster is, no replica too many."""
+    """Return the values that this node needs, and more.
+
+    What the cluster is, no replica too many.
+    """
     found: dict[str, Any] = {
         "image": {"repository": NAME, "pullPolicy": "Never"},
         "clusterId": "node",
@@ -76,7 +79,7 @@ class Chart:
         return self._helm.run(*arguments, *self._where)
 
     def revisions(self) -> list[int]:
-        """Give the revisions that Helm knows."""
+        """Return the revisions that Helm knows."""
         return [int(each["revision"]) for each in json.loads(self.run("history", "-o", "json"))]
 
 
@@ -125,7 +128,7 @@ async def all_objects(client: Client) -> set[str]:
 
 
 async def pods_of(client: Client, component: str) -> list[Json]:
-    """Give the Pods of a component that are not being deleted."""
+    """Return the Pods of a component that are not being deleted."""
     path = f"/api/v1/namespaces/{NAMESPACE}/pods"
     labels = f"app.kubernetes.io/component={component}"
     _, found = await client.request("GET", path, parameters={"labelSelector": labels})
@@ -147,7 +150,7 @@ def _is_ready(pod: Json) -> bool:
 
 
 async def metric(client: Client, pod: Json, name: str) -> float:
-    """Give the sum of a metric of a Pod, asked through kube-apiserver."""
+    """Return the sum of a metric of a Pod, asked through kube-apiserver."""
     where = f"{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}:9080"
     _, answer = await client.request("GET", f"/api/v1/namespaces/{where}/proxy/metrics")
     lines = [each for each in answer["message"].splitlines() if each.startswith(name)]
@@ -155,7 +158,7 @@ async def metric(client: Client, pod: Json, name: str) -> float:
 
 
 async def registrations(client: Client) -> list[Json]:
-    """Give the webhooks that are registered under the release's name."""
+    """Return the webhooks that are registered under the release's name."""
     kinds = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
     found = [await client.request("GET", f"{REGISTRATIONS}/{kind}/sallyport") for kind in kinds]
     return [hook for status, item in found if status == HTTPStatus.OK for hook in item["webhooks"]]
@@ -179,7 +182,7 @@ async def created(client: Client, item: Json) -> str:
 
 
 def evidence(image: Written, measured: Iterable[str]) -> list[str]:
-    """Give the lines of docs/evidence for what was measured, rows of a table."""
+    """Return the lines of docs/evidence for what was measured, rows of a table."""
     size = f"{image.size / 1e6:.0f} MB, unpacked {image.unpacked / 1e6:.0f} MB"
     return [
         "- One node (`tests/node/test_chart_installed.py`) of etcd, kube-apiserver, kubelet,",

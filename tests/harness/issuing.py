@@ -48,7 +48,7 @@ async def running(server: ApiServer, client: Client, folder: Path) -> AsyncItera
 
 
 async def certificate(client: Client, name: str, namespace: str) -> Json:
-    """Give a Certificate."""
+    """Return a Certificate."""
     return await client.get(cert_manager.API_VERSION, "Certificate", name, namespace)
 
 

@@ -10,7 +10,7 @@ class PatchError(Exception):
 
 
 def apply_patch(document: Any, patches: Iterable[dict[str, Any]]) -> Any:
-    """Give a document with a patch applied; the document itself stays.
+    """Return a document with a patch applied; the document itself stays.
 
     Raises:
         PatchError: a parent is absent, an index is out of range, or what is removed is not there.

@@ -84,7 +84,7 @@ class TokenIssuer:
         return path
 
     def token(self, *, audience: str = AUDIENCE, lasts_s: float = 3600.0) -> str:
-        """Give a token; with a negative time one that has expired."""
+        """Return a token; with a negative time one that has expired."""
         now = int(time.time())
         claims: dict[str, Any] = {
             "iss": ISSUER,
@@ -187,7 +187,7 @@ class Kafka:
 
     @asynccontextmanager
     async def producer(self) -> AsyncIterator[aiokafka.AIOKafkaProducer]:
-        """Give a producer, for those who put records in at a given time."""
+        """Yield a producer, for those who put records in at a given time."""
         producer = aiokafka.AIOKafkaProducer(bootstrap_servers=self._open_server)
         await producer.start()
         try:
@@ -196,7 +196,7 @@ class Kafka:
             await producer.stop()
 
     async def committed(self, group: str, topic: str, partition: int = 0) -> int:
-        """Give the offset that a group goes on at; -1 where it has none."""
+        """Return the offset that a group goes on at; -1 where it has none."""
         admin = AIOKafkaAdminClient(bootstrap_servers=self._open_server)
         await admin.start()
         try:
@@ -281,7 +281,7 @@ def _answers(port: int) -> bool:
 
 
 async def _is_led(admin: AIOKafkaAdminClient, topic: str) -> bool:
-    """Say whether each partition of a topic can be written to."""
+    """Return whether each partition of a topic can be written to."""
     (found,) = await admin.describe_topics([topic])
     return not found["error_code"] and all(not each["error_code"] for each in found["partitions"])
 

@@ -21,7 +21,10 @@ class LanguageServer:
         self._numbers = itertools.count(1)
 
     async def ask(self, method: str, params: Any) -> Any:
-        """Give the answer to a request; what the server asks meanwhile is answered with nothing."""
+        """Return the answer to a request.
+
+        What the server asks meanwhile is answered with nothing.
+        """
         number = next(self._numbers)
         await self._send({"id": number, "method": method, "params": params})
         async with asyncio.timeout(SOON_S):

@@ -28,7 +28,7 @@ def only_node() -> Iterator[None]:
 
 
 def footprint() -> dict[str, frozenset[str]]:
-    """Give the processes, mounts, links of networks and cgroups that may be a node's.
+    """Return the processes, mounts, links of networks and cgroups that may be a node's.
 
     Not all there are: other tests come and go at the same time.
     """

@@ -33,7 +33,7 @@ def calls(name: str, count: int, seed: int = 0) -> list[list[Any]]:
 
 
 def opa_answers(asked: Mapping[str, list[list[Any]]]) -> dict[str, list[str]]:
-    """Give what OPA's own functions say, all in one process: JSON in order, or `undefined`."""
+    """Return what OPA's own functions say, all in one process: JSON in order, or `undefined`."""
     parts = []
     for name, some in asked.items():
         operands = ", ".join(f"a[{place}]" for place in range(len(some[0])))
@@ -55,7 +55,7 @@ def opa_answers(asked: Mapping[str, list[list[Any]]]) -> dict[str, list[str]]:
 
 
 def our_answer(name: str, arguments: list[Any]) -> str:
-    """Give what our function says, in the same shape; an error is `undefined`."""
+    """Return what our function says, in the same shape; an error is `undefined`."""
     try:
         answer = SUPPLIED[name](*(decode(json.dumps(each).encode()) for each in arguments))
     except ValueError as error:

@@ -65,7 +65,7 @@ class Compared:
 
 @functools.cache
 def capabilities() -> dict[str, Any]:
-    """Give what OPA says of each of its built-in functions."""
+    """Return what OPA says of each of its built-in functions."""
     done = subprocess.run(
         [provide("opa"), "capabilities", "--current"], capture_output=True, check=True
     )
@@ -73,13 +73,13 @@ def capabilities() -> dict[str, Any]:
 
 
 def source() -> Path:
-    """Give the folder of OPA's source."""
+    """Return the folder of OPA's source."""
     return module_folder("opa", _MODULE, "OPA's published cases")
 
 
 @functools.cache
 def native() -> dict[str, str]:
-    """Give the functions that OPA compiles into WebAssembly, as its compiler lists them."""
+    """Return the functions that OPA compiles into WebAssembly, as its compiler lists them."""
     compiler = (source() / "internal/compiler/wasm/wasm.go").read_text()
     names = re.search(r"builtinsFunctions = map.*?\n}", compiler, re.DOTALL)
     declared = (source() / "v1/ast/builtins.go").read_text()
@@ -90,7 +90,7 @@ def native() -> dict[str, str]:
 
 
 def cases() -> list[Case]:
-    """Give the cases that call what the host supplies, and nothing that is not there at all."""
+    """Return the cases that call what the host supplies, and nothing that is not there at all."""
     found: list[Case] = []
     for path in sorted((source() / _CASES).rglob("*.yaml")):
         for raw in yaml.load(path.read_text(), yaml.CSafeLoader).get("cases", []):
@@ -170,7 +170,7 @@ def _compiled(some: Sequence[Case], scratch: Path) -> tuple[bytes | None, str]:
 
 
 def _sources(case: Case) -> Iterable[str]:
-    """Give its modules, each in a package of its own, what data it has, and its query."""
+    """Yield its modules, each in a package of its own, what data it has, and its query."""
     home = f"case{case.number}"
     for text in case.modules:
         yield _moved(re.sub(r"(?m)^(\s*package\s+)", rf"\1{home}.", text, count=1), home)
@@ -212,7 +212,7 @@ def _failed(case: Case, error: str, scratch: Path) -> Compared:
 
 
 def _strictly_fails(case: Case, scratch: Path) -> bool:
-    """Say whether OPA itself gives an error, where it is told to be strict."""
+    """Return whether OPA itself gives an error, where it is told to be strict."""
     folder = scratch / f"strict-{case.number}"
     folder.mkdir(exist_ok=True)
     for number, text in enumerate(_sources(case)):
@@ -248,7 +248,7 @@ def _normal(value: Any) -> Any:
 
 
 def _sorted(value: Any) -> str:
-    """Give a value as text in which the order of arrays says nothing."""
+    """Return a value as text in which the order of arrays says nothing."""
     if isinstance(value, list):
         return "[" + ",".join(sorted(map(_sorted, value))) + "]"
     if isinstance(value, dict):

@@ -10,7 +10,7 @@ _MODULE: Final = "github.com/openreports/reports-api"
 
 
 def crds() -> list[Json]:
-    """Give the CustomResourceDefinitions; without Go or the module see `skip_or_fail`."""
+    """Return the CustomResourceDefinitions; without Go or the module see `skip_or_fail`."""
     folder = module_folder("openreports", _MODULE, "OpenReports' CRDs") / "config" / "crd"
     return [item for file in sorted(folder.glob("*.yaml")) for item in read_objects(file)]
 

@@ -44,7 +44,7 @@ class Operator:
         return "system:serviceaccount:{}:{}".format(*self.account)
 
     def folder(self) -> Path:
-        """Give the folder of its module; without it the test is skipped, or fails in CI."""
+        """Return the folder of its module; without it the test is skipped, or fails in CI."""
         return module_folder(self.program, self.module, f"manifests of {self.module}")
 
 
@@ -151,7 +151,7 @@ def _jobset_settings(apiserver: ApiServer, folder: Path, probe: int, port: int) 
 
 
 def _jobset_webhooks(source: Path, url: str, ca_pem: bytes) -> list[Json]:
-    """Give its own webhooks for JobSets, which fill in what its controller takes for granted."""
+    """Return its own webhooks for JobSets, which fill in what its controller takes for granted."""
     items = read_objects(source / "config/components/webhook/manifests.yaml")
     for item in items:
         item["metadata"] = {"name": f"jobset-{item['kind'].lower()}"}

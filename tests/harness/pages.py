@@ -24,7 +24,7 @@ class Elements(HTMLParser):
 
 
 def parsed(page: str) -> Elements:
-    """Give what a browser would find."""
+    """Return what a browser would find."""
     parser = Elements()
     parser.feed(page)
     return parser

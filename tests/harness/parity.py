@@ -116,7 +116,7 @@ def build_all(folder: Path) -> Path:
 
 
 def _given(rule: str) -> dict[str, Any]:
-    """Give what a rule's parameters without a default must have."""
+    """Return what a rule's parameters without a default must have."""
     (path,) = (
         path
         for path in (LIBRARY / rule.removeprefix("rules/")).glob("*.rego")

@@ -56,13 +56,13 @@ def _with(case: Case, fields: Any) -> Case:
 
 
 def _on_the_way(reads: DeclaredFields, kind: str) -> list[tuple[str, ...]]:
-    """Give the steps of each declared field of a kind, and of what it lies in."""
+    """Return the steps of each declared field of a kind, and of what it lies in."""
     declared = [tuple(steps_of(field)) for field in json.loads(reads.declared(kind))]
     return sorted({steps[:end] for steps in declared for end in range(1, len(steps) + 1)})
 
 
 def _put(value: Any, steps: tuple[str, ...], wrong: Any) -> Any:
-    """Give a value with a wrong one in all places of a field; what is not there yet is made."""
+    """Return a value with a wrong one in all places of a field; what is not there yet is made."""
     if not steps:
         return copy.deepcopy(wrong)
     step, *rest = steps

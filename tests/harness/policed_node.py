@@ -167,7 +167,7 @@ class PolicedNode:
         return [self.run(f"{each}-save") for each in ("iptables", "ip6tables")]
 
     def link_local_gateway(self, pod: str) -> str:
-        """Give the link-local address, with the link as the Pod calls it, of a Pod's next hop.
+        """Return the link-local address, with the link as the Pod calls it, of a Pod's next hop.
 
         `pod` is its address of IPv6.
         """

@@ -41,12 +41,12 @@ _DNS_SERVED: Final = (("TCP", 53), ("UDP", 53), ("TCP", 9153))
 
 
 def outside_places() -> list[str]:
-    """Give the places at which the world outside answers."""
+    """Return the places at which the world outside answers."""
     return [f"{each.protocol},{each.address},{each.port}" for each in _outside()]
 
 
 def _outside() -> Iterator[Target]:
-    """Give what is to be tried there."""
+    """Yield what is to be tried there."""
 
     def each(what: str, addresses: Iterable[str], *ports: str) -> Iterator[Target]:
         for address, port in product(addresses, ports):
@@ -83,14 +83,14 @@ class Scene:
         return probe(self.policed.node, self.pods[pod], targets or self.targets)
 
     def named(self, what: str, *ports: str) -> set[Target]:
-        """Give the targets with these words, those with such ports (`TCP 443`) alone."""
+        """Return the targets with these words, those with such ports (`TCP 443`) alone."""
         found = {each for each in self.targets if each.what == what}
         wanted = {each for each in found if f"{each.protocol} {each.port}" in ports or not ports}
         assert wanted, f"{what}: no such target"
         return wanted
 
     def at(self, address: str, port: str) -> Target:
-        """Give the target at this address and port (`TCP 443`)."""
+        """Return the target at this address and port (`TCP 443`)."""
         protocol, number = port.split()
         wanted = (address, int(number), protocol)
         (found,) = [e for e in self.targets if (e.address, e.port, e.protocol) == wanted]
@@ -125,26 +125,26 @@ class Scene:
                 raise AssertionError(f"{pod} reaches {more} besides, and not {missing}")
 
     def _inside(self) -> Iterator[Target]:
-        """Give the ports of the Pods that are servers."""
+        """Yield the ports of the Pods that are servers."""
         for _, name in _SERVERS:
             served = _DNS_SERVED if name == "dns" else _SERVED
             for address, (protocol, port) in product(addresses_of(self.pods[name]), served):
                 yield Target(name, address, port, protocol, name)
 
     def _node(self) -> Iterator[Target]:
-        """Give the kubelet and kube-apiserver, on each of the node's addresses."""
+        """Yield the kubelet and kube-apiserver, on each of the node's addresses."""
         for address in (*OWN, *GATEWAYS):
             yield Target("the kubelet", address, 10250)
             yield Target("kube-apiserver", address, self.policed.node.apiserver.port)
 
 
 def addresses_of(pod: Json) -> list[str]:
-    """Give a Pod's addresses, that of IPv4 first."""
+    """Return a Pod's addresses, that of IPv4 first."""
     return [each["ip"] for each in pod["status"]["podIPs"]]
 
 
 def sleeper(namespace: str, name: str, labels: Mapping[str, str], **fields: object) -> Json:
-    """Give a Pod that does nothing, and asks for nothing of the node."""
+    """Return a Pod that does nothing, and asks for nothing of the node."""
     container = {"name": "main", "image": BUSYBOX, "imagePullPolicy": "Never"}
     spec = {
         "terminationGracePeriodSeconds": 0,
@@ -181,7 +181,7 @@ async def set_scene(
 
 
 def team_pods() -> list[Json]:
-    """Give the team's Pods with the labels that the gate would set, and one with an author's."""
+    """Return the team's Pods with the labels that the gate would set, and one with an author's."""
     written = {"app": TRAINER, "service-account": TRAINER, "serviceaccount": TRAINER}
     return [
         sleeper(TEAM, TRAINER, egress_labels(TRAINER, None), serviceAccountName=TRAINER),

@@ -19,7 +19,7 @@ _KINDS: Final = (
 
 
 def crds() -> list[Json]:
-    """Give the CustomResourceDefinitions; without Go or a module see `skip_or_fail`."""
+    """Return the CustomResourceDefinitions; without Go or a module see `skip_or_fail`."""
     return [
         item
         for module, file in _FILES.items()

@@ -53,7 +53,7 @@ class Cluster:
     policies: tuple[Json, ...] = ()
 
     def allows(self, source: End, target: End, protocol: str, port: int) -> bool:
-        """Say whether a connection may be made: it must be let out, and let in.
+        """Return whether a connection may be made: it must be let out, and let in.
 
         A Pod cannot be kept from itself.
         """
@@ -64,11 +64,11 @@ class Cluster:
         )
 
     def lets_out(self, source: End, target: End, protocol: str, port: int) -> bool:
-        """Say whether egress is allowed: by no policy's selection, or by some rule."""
+        """Return whether egress is allowed: by no policy's selection, or by some rule."""
         return self._lets("Egress", source, target, target, (protocol, port))
 
     def lets_in(self, source: End, target: End, protocol: str, port: int) -> bool:
-        """Say whether ingress is allowed."""
+        """Return whether ingress is allowed."""
         return self._lets("Ingress", target, source, target, (protocol, port))
 
     def _lets(
@@ -109,7 +109,7 @@ class Cluster:
 
 
 def types_of(spec: Json) -> list[str]:
-    """Give the directions that a policy is about, with the default where it does not say."""
+    """Return the directions that a policy is about, with the default where it does not say."""
     if spec.get("policyTypes"):
         return list(spec["policyTypes"])
     return ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
@@ -139,7 +139,7 @@ def _expression_matches(expression: Json, labels: Mapping[str, str]) -> bool:
 
 
 def _selects(policy: Json, pod: Pod) -> bool:
-    """Say whether a policy is about a Pod; none is about those on their node's network."""
+    """Return whether a policy is about a Pod; none is about those on their node's network."""
     return (
         not pod.host_network
         and policy["metadata"]["namespace"] == pod.namespace

@@ -72,7 +72,7 @@ def _written(targets: Iterable[Target]) -> list[tuple[str, str, int, str]]:
 
 
 def opened(found: dict[Target, str]) -> set[Target]:
-    """Give the targets that were reached."""
+    """Return the targets that were reached."""
     return {target for target, outcome in found.items() if outcome == OPEN}
 
 
@@ -95,7 +95,7 @@ def serve_on(node: Node, name: str, places: Iterable[str]) -> ServerProcess:
 
 
 def server_command(ready: Path, name: str, places: Iterable[str]) -> list[str | Path]:
-    """Give what runs such a program; it needs `ENVIRONMENT`."""
+    """Return what runs such a program; it needs `ENVIRONMENT`."""
     return [sys.executable, "-m", "tests.harness.probing_server", ready, name, *places]
 
 
@@ -107,7 +107,7 @@ class Watched:
     """When each began (Unix s), and what became of each target."""
 
     def opened(self, since: float = 0.0, until: float = math.inf) -> list[set[Target]]:
-        """Give what was open in each of the rounds that began in this time."""
+        """Return what was open in each of the rounds that began in this time."""
         return [opened(found) for began, found in self.rounds if since <= began <= until]
 
 

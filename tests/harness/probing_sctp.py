@@ -30,13 +30,13 @@ def _packet(source: int, destination: int, tag: int, chunk: bytes) -> bytes:
 
 
 def init(source: int, destination: int) -> bytes:
-    """Give the packet that asks for an association, from one port to another."""
+    """Return the packet that asks for an association, from one port to another."""
     chunk = struct.pack("!BBHIIHHI", _INIT, 0, 20, _TAG, 65536, 1, 1, 1)
     return _packet(source, destination, 0, chunk)
 
 
 def is_answer(packet: bytes, source: int, destination: int) -> bool:
-    """Say whether a packet is the answer to an INIT between these ports."""
+    """Return whether a packet is the answer to an INIT between these ports."""
     if len(packet) < 13:
         return False
     back: tuple[int, int] = struct.unpack("!HH", packet[:4])
@@ -44,7 +44,7 @@ def is_answer(packet: bytes, source: int, destination: int) -> bool:
 
 
 def raw_socket(family: int) -> socket.socket:
-    """Give a socket that gets every packet of SCTP of its addresses; for root."""
+    """Return a socket that gets every packet of SCTP of its addresses; for root."""
     raw = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_SCTP)
     raw.settimeout(0)
     return raw

@@ -16,7 +16,7 @@ from tests.harness.probing_sctp import answer_sctp
 
 
 def banner(name: str, address: str, port: int, protocol: str) -> str:
-    """Give what the server `name` says to whoever reaches it there."""
+    """Return what the server `name` says to whoever reaches it there."""
     return f"{name} {address} {port}/{protocol}"
 
 

@@ -10,7 +10,7 @@ _KINDS: Final = ("servicemonitors", "prometheusrules")
 
 
 def crds() -> list[Json]:
-    """Give the CustomResourceDefinitions; without Go or the module see `skip_or_fail`."""
+    """Return the CustomResourceDefinitions; without Go or the module see `skip_or_fail`."""
     folder = module_folder("prometheus-operator", _MODULE, "the Prometheus operator's CRDs")
     where = folder / "example" / "prometheus-operator-crd"
     files = (where / f"monitoring.coreos.com_{kind}.yaml" for kind in _KINDS)

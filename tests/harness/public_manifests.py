@@ -78,7 +78,7 @@ def _specs(
 
 
 def _of_pods(field: str) -> bool:
-    """Say whether a field beside `containers` is the Pod's, and not KServe's own."""
+    """Return whether a field beside `containers` is the Pod's, and not KServe's own."""
     return field not in {"workerSpec", "supportedModelFormats"}
 
 

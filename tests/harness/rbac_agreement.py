@@ -80,7 +80,7 @@ async def compare(client: Client, seeds: Iterable[int], each: int) -> Tally:
 
 
 def rbac_of(made: World) -> Rbac:
-    """Give a world as a folder has it."""
+    """Return a world as a folder has it."""
     return Rbac(_roles(made), _bindings(made))
 
 
@@ -113,7 +113,7 @@ async def _installed(client: Client, canary: str, made: World) -> AsyncIterator[
 
 
 def _canary(name: str) -> tuple[Json, Json, Json]:
-    """Give the last objects, whose effect shows that all before have been taken in."""
+    """Return the last objects, whose effect shows that all before have been taken in."""
     label = {name: "true"}
     source = rbac.role(f"{name}-source", rbac.rule([""], name, name))
     source["metadata"]["labels"] = label
@@ -131,14 +131,14 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def _still(client: Client) -> bool:
-    """Say whether no ClusterRole changes for a moment."""
+    """Return whether no ClusterRole changes for a moment."""
     before = await _stored_rules(client)
     await asyncio.sleep(_STILL_S)
     return before == await _stored_rules(client)
 
 
 async def _stored_rules(client: Client) -> dict[str, set[str]]:
-    """Give the rules of each ClusterRole; in a circle their order may change for ever."""
+    """Return the rules of each ClusterRole; in a circle their order may change for ever."""
     status, answer = await client.request("GET", _ROLES)
     assert status == 200, answer
     return {

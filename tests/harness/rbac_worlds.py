@@ -77,7 +77,7 @@ class World:
 
 
 def world(seed: int) -> World:
-    """Give the cluster of a seed."""
+    """Return the cluster of a seed."""
     rng = random.Random(seed)  # noqa: S311 -- must repeat, need not be secret
     cluster = [*_plain_cluster_roles(rng), *_aggregated(rng, f"aggregated-{seed}")]
     spaced = {(rng.choice(SPACES), rng.choice(NAMES)) for _ in range(_ROLES)}
@@ -87,7 +87,7 @@ def world(seed: int) -> World:
 
 
 def questions(seed: int, count: int) -> Iterator[tuple[Subject, Question]]:
-    """Give `count` questions of the seed, each with who is asked about."""
+    """Yield `count` questions of the seed, each with who is asked about."""
     rng = random.Random(seed)  # noqa: S311 -- as above
     for _ in range(count):
         group, resource = rng.choice(_ASKED)
@@ -114,7 +114,7 @@ def _plain_cluster_roles(rng: random.Random) -> Iterator[Json]:
 
 
 def _aggregated(rng: random.Random, stem: str) -> Iterator[Json]:
-    """Give ClusterRoles that aggregate, one another and in circles too.
+    """Yield ClusterRoles that aggregate, one another and in circles too.
 
     One that others may select has no rules of its own: what becomes of such rules in a circle
     depends on which role the controller comes to first, so no answer would be the right one.
@@ -145,7 +145,7 @@ def _labels(rng: random.Random) -> dict[str, str]:
 
 
 def _selector(rng: random.Random) -> Json:
-    """Give a label selector; but for the last two, it selects none without the label `chosen`."""
+    """Return a label selector; but for the last two, it selects none without the label `chosen`."""
     expressions = [_expression(rng) for _ in range(rng.randint(1, 2))]
     chosen = {"chosen": "true"}
     choices: list[tuple[int, Json]] = [

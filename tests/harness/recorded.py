@@ -45,12 +45,12 @@ class Certificates:
         (self.folder / f"{name}.key").write_bytes(pair.key)
 
     def channel(self, port: int, name: str) -> AuditorChannel:
-        """Give the way to an auditor with a pair's certificate: `client` or `control`."""
+        """Return the way to an auditor with a pair's certificate: `client` or `control`."""
         certificate, key = (self.folder / f"{name}.{kind}" for kind in ("crt", "key"))
         return AuditorChannel(f"https://localhost:{port}", self.ca, certificate, key)
 
     def auditor(self, port: int, ledger: str) -> dict[str, str]:
-        """Give the settings of an auditor."""
+        """Return the settings of an auditor."""
         return {
             "SALLYPORT_RECEIVE__PORT": str(port),
             "SALLYPORT_RECEIVE__CERT": str(self.folder / "server.crt"),
@@ -60,7 +60,7 @@ class Certificates:
         }
 
     def shipping(self, port: int, spool: Path) -> dict[str, str]:
-        """Give the settings by which a gate records and ships."""
+        """Return the settings by which a gate records and ships."""
         return {
             "SALLYPORT_CLUSTER_ID": CLUSTER,
             "SALLYPORT_SPOOL__FOLDER": str(spool),
@@ -117,11 +117,11 @@ class Recorded:
                 process.stop()
 
     def metrics_url(self, process: str) -> str:
-        """Give where Prometheus reads a process's metrics."""
+        """Return where Prometheus reads a process's metrics."""
         return f"http://127.0.0.1:{self._status[process]}/metrics"
 
     def metric(self, process: str, name: str) -> float:
-        """Give one sample of a process's `/metrics`, by its name with labels."""
+        """Return one sample of a process's `/metrics`, by its name with labels."""
         _, text = ask(self._status[process], "/metrics")
         return next(
             (float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name)),
@@ -129,7 +129,7 @@ class Recorded:
         )
 
     def stored(self) -> set[str]:
-        """Give the ids of the decisions in the ledger; each is there once, or this fails."""
+        """Return the ids of the decisions in the ledger; each is there once, or this fails."""
         with closing(sqlite3.connect(self.database)) as connection:
             rows = connection.execute("select lower(hex(id)) from decisions").fetchall()
         ids = [row[0] for row in rows]

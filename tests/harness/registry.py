@@ -81,7 +81,7 @@ class Registry:
         self.credentials += request.headers.getall("Authorization", [])
 
     async def give_token(self, request: web.Request) -> web.Response:
-        """Give a token to who has the password."""
+        """Return a token to who has the password."""
         self.note_credentials(request)
         if self.failing_tokens:
             return web.Response(status=self.failing_tokens, body=bytes(2 << 20))

@@ -15,7 +15,7 @@ _TIMEOUT_S: Final = 120.0
 
 
 def written_commands() -> list[list[str]]:
-    """Give the words of each command, in their order."""
+    """Return the words of each command, in their order."""
     section = PAGE.read_text().partition("\n## Remove\n")[2].partition("\n## ")[0]
     lines = section.replace("\\\n", " ").splitlines()
     found = (shlex.split(each, comments=True) for each in lines if each.startswith("    "))
@@ -52,7 +52,7 @@ async def gone(client: Client, path: str) -> None:
 
 
 async def _selected(client: Client, collection: str, selector: str) -> list[str]:
-    """Give the paths of a resource's objects that a selector takes."""
+    """Return the paths of a resource's objects that a selector takes."""
     parameters = {"labelSelector": selector}
     _, found = await client.request("GET", collection, parameters=parameters)
     root, _, resource = collection.rpartition("/")
@@ -61,7 +61,7 @@ async def _selected(client: Client, collection: str, selector: str) -> list[str]
 
 
 async def _collection(client: Client, resource: str) -> str:
-    """Give the path of all objects of a resource, named as kubectl takes it."""
+    """Return the path of all objects of a resource, named as kubectl takes it."""
     _, groups = await client.request("GET", "/apis")
     versions = [f"/apis/{each['preferredVersion']['groupVersion']}" for each in groups["groups"]]
     for root in ("/api/v1", *versions):

@@ -33,7 +33,7 @@ class Scene:
 
 
 def cluster_of(folder: Path) -> FolderCluster:
-    """Give a cluster of three namespaces, one of which only warns."""
+    """Return a cluster of three namespaces, one of which only warns."""
     world = Folder(folder / "cluster").grant("Group:system:authenticated", "pss-baseline")
     for name, mode in (("train", None), ("web", "enforce"), ("lab", "warn")):
         world.namespace(name, mode=mode)

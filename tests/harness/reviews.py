@@ -10,7 +10,7 @@ from tests.harness.client import Json
 
 
 def pod_review(pod: Json, namespace: str, username: str, name: str = "pod") -> bytes:
-    """Give an AdmissionReview for the creation of a Pod by a person."""
+    """Return an AdmissionReview for the creation of a Pod by a person."""
     request: dict[str, Any] = {
         "uid": "00000000-0000-4000-8000-000000000001",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},

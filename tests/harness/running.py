@@ -15,7 +15,7 @@ _COMPLIES, _BARE, _CHANGED = range(3)
 
 
 def namespace_name(index: int) -> str:
-    """Give the name of a namespace; they sort as their numbers."""
+    """Return the name of a namespace; they sort as their numbers."""
     return f"team-{index:04d}"
 
 
@@ -30,7 +30,7 @@ def running_pods(count: int, per_namespace: int = PODS_PER_NAMESPACE) -> Iterato
 
 
 def running_pod(number: int, namespace: str) -> Pod:
-    """Give one Pod of 6 to 10 KB as JSON."""
+    """Return one Pod of 6 to 10 KB as JSON."""
     rng = random.Random(number)  # noqa: S311 -- must repeat, need not be secret
     kind = rng.choices((_COMPLIES, _BARE, _CHANGED), (60, 15, 25))[0]
     base = BARE if kind == _BARE else RESTRICTED

@@ -17,7 +17,7 @@ _ID: Final = (
 
 
 def sarif_schema() -> dict[str, Any]:
-    """Give the schema; without Go or the module see `skip_or_fail`."""
+    """Return the schema; without Go or the module see `skip_or_fail`."""
     folder = module_folder("sarif", _MODULE, "SARIF's schema and others")
     source = (folder / "pkg" / "report" / "v210" / "sarif" / "schema.go").read_text()
     text = re.search(r"const schema = `(.*?)`", source, re.DOTALL)

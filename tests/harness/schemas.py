@@ -30,7 +30,7 @@ async def write_schemas(client: Client, folder: Path) -> int:
 
 
 async def documents(client: Client) -> dict[str, str]:
-    """Give where the OpenAPI of each version of each group is, by its path."""
+    """Return where the OpenAPI of each version of each group is, by its path."""
     index = await _read(client, "/openapi/v3")
     return {path: found["serverRelativeURL"] for path, found in index["paths"].items()}
 
@@ -70,7 +70,7 @@ def _kinds(schemas: Json) -> Iterator[tuple[str, Json]]:
 
 
 def closed(value: Any, *, named: bool = False) -> Any:
-    """Give JSON Schema for a schema of OpenAPI; in a map of `properties` (`named`) keys are fields.
+    """Return JSON Schema for one of OpenAPI; in a map of `properties` (`named`) keys are fields.
 
     What OpenAPI says by words of its own (`nullable`, `x-kubernetes-…`) is said by JSON Schema's.
     """

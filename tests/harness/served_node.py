@@ -96,7 +96,7 @@ async def trust_apiserver(policed: PolicedNode, client: Client, namespace: str) 
 
 
 def _names(program: Path) -> Iterator[Json]:
-    """Give CoreDNS: rights, settings, a Pod, a Service."""
+    """Yield CoreDNS: rights, settings, a Pod, a Service."""
     system: Json = {"namespace": "kube-system", "name": "coredns"}
     yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": system}
     rbac = "rbac.authorization.k8s.io"
@@ -132,7 +132,7 @@ def _names(program: Path) -> Iterator[Json]:
 
 
 def _names_pod(system: Json, program: Path) -> Json:
-    """Give the Pod of the program that was built, in an image that is there."""
+    """Return the Pod of the program that was built, in an image that is there."""
     container = {
         "name": "coredns",
         "image": BUSYBOX,
@@ -184,7 +184,7 @@ async def wait_until_ready(
 
 
 def is_ready(pod: Json) -> bool:
-    """Say whether a Pod is ready."""
+    """Return whether a Pod is ready."""
     conditions = pod["status"].get("conditions", ())
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 

@@ -64,7 +64,7 @@ class _Pool:
 
 
 def service_tags(seed: int = 1) -> dict[str, Any]:
-    """Give the content of a file: over 3,000 tags, about 4 MB of JSON."""
+    """Return the content of a file: over 3,000 tags, about 4 MB of JSON."""
     chance = random.Random(seed)  # noqa: S311  Any numbers will do.
     pool = _pool(chance)
     values = list(_cloud(pool))
@@ -84,7 +84,7 @@ def encoded(content: Mapping[str, Any]) -> bytes:
 
 
 def prefixes(content: Mapping[str, Any], name: str) -> list[str]:
-    """Give the prefixes of a tag, as they are written."""
+    """Return the prefixes of a tag, as they are written."""
     found: list[str] = next(
         value["properties"]["addressPrefixes"]
         for value in content["values"]
@@ -96,7 +96,7 @@ def prefixes(content: Mapping[str, Any], name: str) -> list[str]:
 def _tag(
     name: str, service: str, region: str, networks: Sequence[IPv4Network | IPv6Network]
 ) -> dict[str, Any]:
-    """Give an entry of `values`, as the file has it."""
+    """Return an entry of `values`, as the file has it."""
     ordered = sorted(networks, key=lambda one: (one.version, int(one.network_address)))
     properties = {
         "changeNumber": len(ordered),
@@ -111,7 +111,7 @@ def _tag(
 
 
 def _cloud(pool: _Pool) -> Iterator[dict[str, Any]]:
-    """Give AzureCloud, and one of each region; the file writes their regions small."""
+    """Yield AzureCloud, and one of each region; the file writes their regions small."""
     everything: list[IPv4Network | IPv6Network] = []
     for place in range(len(REGIONS)):
         everything += [*pool.four[place], *pool.six[place]]
@@ -128,7 +128,7 @@ def _spread(
     whole: tuple[int, int],
     first: tuple[int, int],
 ) -> Iterator[dict[str, Any]]:
-    """Give a service's tag with `whole` prefixes, and its regions', `first` in the first."""
+    """Yield a service's tag with `whole` prefixes, and its regions', `first` in the first."""
     four = _shares(whole[0], first[0])
     six = _shares(whole[1], first[1])
     everything: list[IPv4Network | IPv6Network] = []
@@ -151,14 +151,14 @@ def _shares(whole: int, first: int) -> list[int]:
 
 
 def _parts(chance: random.Random, networks: Sequence[_Net], count: int) -> Iterator[_Net]:
-    """Give networks in different ones of a region, as large or smaller."""
+    """Yield networks in different ones of a region, as large or smaller."""
     for network in chance.sample(networks, count):
         length = min(network.max_prefixlen, network.prefixlen + chance.randint(0, 6))
         yield type(network)((network.network_address, length))
 
 
 def _pool(chance: random.Random) -> _Pool:
-    """Give AzureCloud by region."""
+    """Return AzureCloud by region."""
     slots = chance.sample(
         [(octet, slot) for octet in _FIRST_OCTETS for slot in range(4096)], CLOUD_V4[1]
     )
@@ -177,7 +177,10 @@ def _pool(chance: random.Random) -> _Pool:
 
 
 def _half(chance: random.Random, bit: int) -> int:
-    """Give one of the halves of a slot; the other stays free, so that nothing collapses into it."""
+    """Return one of the halves of a slot.
+
+    The other stays free, so that nothing collapses into it.
+    """
     return chance.randint(0, 1) << bit
 
 

@@ -82,7 +82,7 @@ def injecting(
 
 
 def registration(name: str, url: str, ca_pem: bytes) -> Json:
-    """Give its configuration; those of one kind are asked in the order of their names."""
+    """Return its configuration; those of one kind are asked in the order of their names."""
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingWebhookConfiguration",

@@ -18,7 +18,7 @@ _ESCAPE: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 
 
 def sightings(content: bytes, words: Collection[str]) -> set[str]:
-    """Give the words that content has, in whatever case: as text, base64, hex, packed by zlib."""
+    """Return the words that content has, in whatever case: as text, base64, hex, packed by zlib."""
     wanted = {word: word.lower().encode() for word in words}
     found: set[str] = set()
     seen: set[bytes] = set()

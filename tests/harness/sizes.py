@@ -6,5 +6,5 @@ PROOF = os.environ.get("SALLYPORT_PROOF") == "1"
 
 
 def size(ci: int, proof: int) -> int:
-    """Give the size for this run."""
+    """Return the size for this run."""
     return proof if PROOF else ci

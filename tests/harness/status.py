@@ -5,7 +5,7 @@ from contextlib import suppress
 
 
 def ask(port: int, path: str, timeout_s: float = 30.0) -> tuple[int, str]:
-    """Give code and body.
+    """Return code and body.
 
     Raises:
         OSError: nobody listens.
@@ -20,7 +20,7 @@ def ask(port: int, path: str, timeout_s: float = 30.0) -> tuple[int, str]:
 
 
 def is_ready(port: int, timeout_s: float = 5.0) -> bool:
-    """Say whether the process says that it is ready."""
+    """Return whether the process says that it is ready."""
     with suppress(OSError, http.client.HTTPException):
         return ask(port, "/readyz", timeout_s)[0] == http.HTTPStatus.OK
     return False

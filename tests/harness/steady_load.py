@@ -60,7 +60,7 @@ class SteadyLoad:
         return WEBHOOKS_OF_A_POD * len(self.waits) / (time.monotonic() - self._began)
 
     def percentile(self, share: float) -> float:
-        """Give a percentile of the waits, in milliseconds."""
+        """Return a percentile of the waits, in milliseconds."""
         waits = sorted(self.waits)
         return waits[min(len(waits) - 1, int(len(waits) * share))] * 1000
 
@@ -94,7 +94,7 @@ class SteadyLoad:
 
 
 async def failed_calls(client: Client) -> float:
-    """Give how many calls of webhooks failed so far, those that fail open among them."""
+    """Return how many calls of webhooks failed so far, those that fail open among them."""
     _, answer = await client.request("GET", "/metrics")
     return sum(
         float(count)

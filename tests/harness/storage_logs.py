@@ -43,7 +43,7 @@ CATEGORIES: Final = {
 
 
 def resource_id(account: str = ACCOUNT) -> str:
-    """Give the id of an account's blob service, as `resourceId` of its records."""
+    """Return the id of an account's blob service, as `resourceId` of its records."""
     return (
         f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Storage"
         f"/storageAccounts/{account}/blobServices/default"
@@ -51,18 +51,18 @@ def resource_id(account: str = ACCOUNT) -> str:
 
 
 def category_of(operation: str) -> str:
-    """Give the category that an operation is logged under."""
+    """Return the category that an operation is logged under."""
     return next((c for word, c in CATEGORIES.items() if operation.startswith(word)), "StorageRead")
 
 
 def log_time(unix_ms: int) -> str:
-    """Give a time as records have it: seven digits of a second."""
+    """Return a time as records have it: seven digits of a second."""
     moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{unix_ms % 1000:03d}0000Z"
 
 
 def identity(kind: str = "OAuth", **requester: str) -> dict[str, Any]:
-    """Give `identity` as records of its type have it; requester fields replace those of OAuth."""
+    """Return `identity` as records of its type have it; requester fields replace those of OAuth."""
     token = sha256(kind.encode()).hexdigest().upper()
     if kind in {"AccountKey", "Account Key"}:
         return {"type": kind, "tokenHash": f"key1({token})"}
@@ -115,7 +115,7 @@ def storage_record(  # noqa: PLR0913  One argument a thing that tests change.
     properties: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
-    """Give a record; `fields` replace its top level, None leaves one out."""
+    """Return a record; `fields` replace its top level, None leaves one out."""
     path = "/".join(part for part in (container, blob) if part)
     made: dict[str, Any] = {
         "time": log_time(unix_ms),
@@ -156,7 +156,7 @@ def storage_record(  # noqa: PLR0913  One argument a thing that tests change.
 
 
 def encoded(*records: Any) -> bytes:
-    """Give records as JSON lines, each with its line's end."""
+    """Return records as JSON lines, each with its line's end."""
     return b"".join(json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in records)
 
 
@@ -187,24 +187,24 @@ DEFAULT_LIFE: Final = Life()
 
 
 def principal(number: int) -> str:
-    """Give the object id of a numbered principal of `lines`, from 1."""
+    """Return the object id of a numbered principal of `lines`, from 1."""
     return f"0a000000-0000-4000-8000-{number:012x}"
 
 
 def application(number: int) -> str:
-    """Give its client id."""
+    """Return its client id."""
     return f"0b000000-0000-4000-8000-{number:012x}"
 
 
 def node_address(number: int) -> str:
-    """Give a numbered address of `lines`, from 1."""
+    """Return a numbered address of `lines`, from 1."""
     return f"10.224.{number >> 8}.{number & 255}"
 
 
 def lines(
     count: int, seed: int = 1, *, begin_ms: int = BEGIN_MS, life: Life = DEFAULT_LIFE
 ) -> Iterator[bytes]:
-    """Give so many records of an ordinary time as JSON, without line ends; more than 50,000/s.
+    """Yield so many records of an ordinary time as JSON, without line ends; more than 50,000/s.
 
     The same seed gives the same. Time goes on by `life.step_ms`; nothing comes twice.
     """
@@ -234,7 +234,7 @@ def lines(
 
 
 def _template(operation: str) -> bytes:
-    """Give a record whose changing parts are places for `%`."""
+    """Return a record whose changing parts are places for `%`."""
     record = storage_record(operation=operation)
     record["time"] = "%(time)s"
     record["correlationId"] = "%(correlation)s"

@@ -95,7 +95,7 @@ def _with(folder: Path, condition: str) -> Path:
 
 
 def _shadowing(file: Path) -> bytes:
-    """Give a bundle that says of a built-in rule that it is a site's."""
+    """Return a bundle that says of a built-in rule that it is a site's."""
     rules = dict(read_bundle(file).rules)
     host = rules["privileges/host/network"]
     rules[host.id] = msgspec.structs.replace(host, site=True)
@@ -103,7 +103,10 @@ def _shadowing(file: Path) -> bytes:
 
 
 def pods(count: int) -> list[dict[str, Any]]:
-    """Give Pods that differ; with one of them in hand the bad bundles are as bad as they can be."""
+    """Return Pods that differ.
+
+    With one of them in hand the bad bundles are as bad as they can be.
+    """
     tolerated = [{"key": f"k{number}", "operator": "Exists"} for number in range(_TOLERATIONS)]
     made = [pod(os={"name": "trigger"}, tolerations=tolerated)]
     for number in range(1, count):

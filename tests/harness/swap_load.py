@@ -50,7 +50,7 @@ class Answers:
         return Counter(each.revision for each in self.all)
 
     def row(self, name: str) -> str:
-        """Give a line of a table: name, reviews, a second, wrong, p50, p99, longest."""
+        """Return a line of a table: name, reviews, a second, wrong, p50, p99, longest."""
         waits = [each.received - each.sent for each in self.all]
         cut = statistics.quantiles(waits, n=1000)
         times = " | ".join(f"{1000 * each:.1f}" for each in (cut[499], cut[989], max(waits)))

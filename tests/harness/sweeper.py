@@ -44,7 +44,7 @@ _SAMPLE_S: Final = 0.25
 
 
 def lasting() -> Leadership:
-    """Give the leadership of the only process there is."""
+    """Return the leadership of the only process there is."""
     return Leadership(1, math.inf, time.monotonic)
 
 

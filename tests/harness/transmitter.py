@@ -94,7 +94,7 @@ class Transmitter:
 
 
 def claims(person: str, event: str = "risk-level-change", **changes: Any) -> dict[str, Any]:
-    """Give the claims of one event of a person; `changes` replace claims, None takes one away."""
+    """Return the claims of one event of a person; `changes` replace claims, None takes one away."""
     now = int(time.time())
     about = {"event_timestamp": now}
     if event == "risk-level-change":
@@ -132,7 +132,7 @@ class _Site(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Give the keys, or what is wanted instead."""
+        """Return the keys, or what is wanted instead."""
         transmitter = self.server.transmitter
         transmitter.asked += 1
         keys = json.dumps({"keys": transmitter.keys}).encode()

@@ -21,7 +21,7 @@ _CLUSTER: Final = "## 7. "
 
 
 def steps(*, cluster: bool) -> list[tuple[str, str]]:
-    """Give what the page says to do without a cluster, or with one: files to write, commands."""
+    """Return what the page says to do without a cluster, or with one: files to write, commands."""
     page = PAGE.read_text()
     begin = page.index(_CLUSTER)
     found = [(each.start(), each["name"], each["text"]) for each in _FILE.finditer(page)]

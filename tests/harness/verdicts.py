@@ -38,7 +38,7 @@ class Verdicts:
         self._privileges = lru_cache(_REMEMBERED)(self._evaluate)
 
     def judge(self, pod: Pod, profile: str) -> bool:
-        """Say whether `profile` covers every privilege that the Pod needs."""
+        """Return whether `profile` covers every privilege that the Pod needs."""
         projection = encode(project(decode_pod(json.dumps(pod).encode())))
         covering = self._profiles.by_name[profile]
         return all(covering.covers(privilege) for privilege in self._privileges(projection))

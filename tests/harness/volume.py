@@ -19,7 +19,7 @@ class SecretVolume:
         folder.mkdir(parents=True)
 
     def __truediv__(self, name: str) -> Path:
-        """Give a file's path."""
+        """Return a file's path."""
         return self.folder / name
 
     def put(self, content: Mapping[str, bytes]) -> bool:

@@ -64,18 +64,18 @@ class Year:
         self.people = [self._person(number) for number in range(1, self.shape.principals + 1)]
 
     def named(self, job: Job, index: int = 0) -> Principal:
-        """Give one of those that do a job all the year."""
+        """Return one of those that do a job all the year."""
         found = [one for one in self.people if one.job is job and one.joins == 0]
         steady = [one for one in found if one.leaves > self.shape.days]
         return steady[index % len(steady)]
 
     def beginning(self) -> list[Happening]:
-        """Give what is known before the first day."""
+        """Return what is known before the first day."""
         stores = [self._store(one) for one in STORES]
         return [*stores, *(self._signs_in(one, 0, "there") for one in self.people)]
 
     def day(self, day: int) -> list[Happening]:
-        """Give what happens on a day, not in order."""
+        """Return what happens on a day, not in order."""
         found: list[Happening] = []
         for one in self.people:
             if not one.joins <= day < one.leaves:
@@ -143,7 +143,7 @@ class Year:
         amount: int = 0,
         **fields: Any,
     ) -> list[Happening]:
-        """Give the record of one request, as it is delivered: late, and rarely twice."""
+        """Return the record of one request, as it is delivered: late, and rarely twice."""
         quiet = self.silent.get(store.account)
         if quiet and quiet[0] <= at < quiet[1]:
             return []

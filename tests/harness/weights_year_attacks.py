@@ -59,7 +59,7 @@ def _mine(one: Principal, day: int) -> frozenset[str]:
 
 
 def _stolen(year: Year, one: Principal, day: int, address: str) -> Session:
-    """Give a session of a principal's that runs in no Pod."""
+    """Return a session of a principal's that runs in no Pod."""
     oid, client = one.ids(day)
     at = _at(year, day)
     token = f"{year.draw.getrandbits(128):032X}"

@@ -39,7 +39,7 @@ def activity(  # noqa: PLR0913  One argument a field.
     who: str = MALLORY,
     below: str = "",
 ) -> Happening:
-    """Give an entry of Azure's activity log, as diagnostic settings export it."""
+    """Return an entry of Azure's activity log, as diagnostic settings export it."""
     resource = (
         f"/SUBSCRIPTIONS/{SUBSCRIPTION}/RESOURCEGROUPS/{GROUP}/PROVIDERS/MICROSOFT.STORAGE"
         f"/STORAGEACCOUNTS/{account.upper()}{below}"

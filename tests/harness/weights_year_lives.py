@@ -27,7 +27,7 @@ _HOLIDAYS: Final = range(112, 128)
 
 
 def _at(year: "Year", day: int, hour: float) -> float:
-    """Give a time of a day, within working hours of several zones."""
+    """Return a time of a day, within working hours of several zones."""
     return START + day * DAY + hour * HOUR + year.draw.uniform(0, 1800)
 
 

@@ -111,7 +111,7 @@ class Principal:
         return f"oid:0e000000-0000-4000-8000-{self.number:012x}"
 
     def ids(self, day: int) -> tuple[str, str]:
-        """Give its object id and client id on a day."""
+        """Return its object id and client id on a day."""
         number = self.number + (5000 if day >= self.changes else 0)
         return principal(number), application(number)
 
@@ -141,17 +141,17 @@ class Session:
 
 
 def text_of(at: float) -> str:
-    """Give a time as RFC 3339."""
+    """Return a time as RFC 3339."""
     return f"{dt.datetime.fromtimestamp(at, dt.UTC):%Y-%m-%dT%H:%M:%S}.{int(at * 1000) % 1000:03d}Z"
 
 
 def shard_of(step: int, shard: int) -> str:
-    """Give a shard's path."""
+    """Return a shard's path."""
     return f"run/step-{step:05d}/shard-{shard:05d}.safetensors"
 
 
 def agent(number: int, at: float) -> str:
-    """Give a user agent: each has a program, whose version goes up every two months or so."""
+    """Return a user agent: each has a program, whose version goes up every two months or so."""
     programs = ("azsdk-python-storage-blob/12.", "azcopy/10.", "blobfuse2/2.", "Blobfuse/1.")
     release = int((at - START) / DAY + number * 0.6) // 60
     return f"{programs[number % 3]}{20 + release} (Linux)"

@@ -185,12 +185,12 @@ def _score_attack(
 
 
 def found_by(attack: Planted, detection: str, findings: Iterable[Finding]) -> list[Finding]:
-    """Give what a detection raised of an attack."""
+    """Return what a detection raised of an attack."""
     return [one for one in findings if one.detection == detection and _is_of(one, attack)]
 
 
 def _is_of(finding: Finding, attack: Planted) -> bool:
-    """Say whether a finding is of an attack: its people, its store, its time."""
+    """Return whether a finding is of an attack: its people, its store, its time."""
     at = uuid7_unix_ms(finding.id) / 1000
     if not attack.begin - HOUR <= at <= attack.end + GRACE:
         return False
@@ -200,7 +200,7 @@ def _is_of(finding: Finding, attack: Planted) -> bool:
 
 
 def table(scores: dict[str, Score], weeks: float) -> str:
-    """Give the table: recall, delay, false alarms a week."""
+    """Return the table: recall, delay, false alarms a week."""
     lines = [
         "| Detection | Planted | Found | Recall | Median delay | False alarms a week | of which "
         "high or critical |",

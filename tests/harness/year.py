@@ -48,7 +48,7 @@ class Year:
     scale: Scale
 
     def acts(self) -> Iterator[tuple[Act, Attack | None]]:
-        """Give all acts in order, and the attack that each belongs to."""
+        """Yield all acts in order, and the attack that each belongs to."""
         random, scale = Random(self.seed), self.scale  # noqa: S311  A year that can be repeated.
         teams = [make_team(number, random) for number in range(max(scale.people // 12, 4))]
         people = [make_person(n, teams, scale.days, random) for n in range(scale.people)]

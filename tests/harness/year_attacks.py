@@ -18,7 +18,7 @@ class Attack:
 
 
 def _zone_time(person: Person, day: int, hour: float) -> float:
-    """Give the time of an hour of the day where somebody lives."""
+    """Return the time of an hour of the day where somebody lives."""
     return day * DAY + (hour - person.zone) * HOUR
 
 

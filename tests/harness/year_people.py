@@ -24,12 +24,12 @@ _CRUNCH_DAYS: Final = 14
 
 
 def is_crunch(day: int) -> bool:
-    """Say whether a deadline is near."""
+    """Return whether a deadline is near."""
     return any(0 <= due - day < _CRUNCH_DAYS for due in _DEADLINES)
 
 
 def is_weekend(day: int) -> bool:
-    """Say whether a day of the year, which begins on a Monday, is on a weekend."""
+    """Return whether a day of the year, which begins on a Monday, is on a weekend."""
     return day % 7 >= 5
 
 
@@ -71,7 +71,7 @@ class Person:
     """Namespaces of other teams that they work in as well."""
 
     def works(self, day: int, random: Random) -> bool:
-        """Say whether they work on a day."""
+        """Return whether they work on a day."""
         if not self.joined <= day < self.left or day in self.away:
             return False
         if is_weekend(day) or day in _HOLIDAYS:
@@ -119,7 +119,7 @@ def _span(random: Random, days: int, length: int) -> range:
 
 
 def day_of_person(person: Person, day: int, teams: list[Team], random: Random) -> Iterator[Deed]:
-    """Give what somebody does on a day on which they work, in no order."""
+    """Yield what somebody does on a day on which they work, in no order."""
     if day >= person.moves and person.next_team:
         person.team, person.next_team = person.next_team, None
     if random.random() < 1 / 60:
@@ -209,7 +209,7 @@ def _search(person: Person, at: float, random: Random) -> Iterator[Deed]:
 
 
 def night_on_call(person: Person, day: int, teams: list[Team], random: Random) -> Iterator[Deed]:
-    """Give what somebody does who is called at night: looks into Pods, also of other teams."""
+    """Yield what somebody does who is called at night: looks into Pods, also of other teams."""
     at = day * DAY + (random.uniform(23, 29) - person.zone) * HOUR
     namespaces = [*person.team.namespaces, random.choice(random.choice(teams).namespaces)]
     for _ in range(random.randint(3, 14)):
@@ -219,7 +219,7 @@ def night_on_call(person: Person, day: int, teams: list[Team], random: Random) -
 
 
 def day_of_pipeline(team: Team, day: int, is_broken: bool, random: Random) -> Iterator[Deed]:  # noqa: FBT001
-    """Give what a team's pipeline does on a day: at each merge and every night."""
+    """Yield what a team's pipeline does on a day: at each merge and every night."""
     merges = random.randint(0, 2) if is_weekend(day) else random.randint(2, 9)
     starts = [random.random() * 24 for _ in range(merges)]
     for start in [2.0, *starts]:

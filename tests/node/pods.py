@@ -37,7 +37,7 @@ class Ran:
 
 
 def spec(command: str, **fields: object) -> Json:
-    """Give a Pod's spec that a restricted profile covers, but for `fields`."""
+    """Return a Pod's spec that a restricted profile covers, but for `fields`."""
     container = {
         "name": "main",
         "image": BUSYBOX,
@@ -71,7 +71,7 @@ def pod(
     labels: Mapping[str, str] | None = None,
     **fields: object,
 ) -> Json:
-    """Give a Pod of that spec."""
+    """Return a Pod of that spec."""
     metadata = {"name": name, "namespace": namespace, "labels": dict(labels or {})}
     return {
         "apiVersion": "v1",
@@ -141,7 +141,7 @@ async def refused_by_node(
 
 
 async def events(client: Client, namespace: str, name: str) -> list[str]:
-    """Give what the events about a Pod say."""
+    """Return what the events about a Pod say."""
     _, answer = await client.request("GET", f"/api/v1/namespaces/{namespace}/events")
     about = [each for each in answer["items"] if each["involvedObject"]["name"] == name]
     return [f"{each['reason']}: {each['message']}" for each in about]

@@ -94,12 +94,12 @@ def family(target: Target) -> str:
 
 
 def by_dns(scene: Scene) -> set[Target]:
-    """Give what every Pod of the team may reach."""
+    """Return what every Pod of the team may reach."""
     return scene.named("dns", "TCP 53", "UDP 53")
 
 
 def by_allowlist(scene: Scene) -> set[Target]:
-    """Give what the trainer may reach besides."""
+    """Return what the trainer may reach besides."""
     return (
         scene.named("the internet", "TCP 443")
         | scene.named("elsewhere", "TCP 8000", "TCP 8005", "TCP 8010", "UDP 5000", "SCTP 3868")
@@ -166,7 +166,7 @@ def test_a_pod_that_borrows_an_address(scene: Scene, notes: list[str]) -> None:
 
 
 def _leaves(scene: Scene, source: str, address: str) -> bool:
-    """Say whether what a Pod sends from an address, to one that it may not reach, gets there."""
+    """Return whether what a Pod sends from an address, to one that it may not reach, gets there."""
     scene.policed.run("conntrack", "-F")
     module = ("-m", "tests.harness.probing_borrowed")
     command = scene.policed.node.command_in(
@@ -208,7 +208,7 @@ async def test_a_pods_first_moments(scene: Scene, admin: Client, notes: list[str
 
 
 def _tries(targets: Sequence[Target]) -> str:
-    """Give a script that tries the targets again and again, and says which of its tries it is."""
+    """Return a script that tries the targets again and again, and says which of its tries it is."""
     tries = []
     for each in targets:
         connect = f"busybox nc -w 1 {each.address} {each.port} </dev/null 2>/dev/null"
@@ -217,7 +217,7 @@ def _tries(targets: Sequence[Target]) -> str:
 
 
 def _reached(printed: str) -> dict[str, int]:
-    """Give who answered, and at which try for the last time."""
+    """Return who answered, and at which try for the last time."""
     found: dict[str, int] = {}
     for line in printed.splitlines():
         number, _, said = line.partition(" ")

@@ -127,7 +127,7 @@ def _dns(scene: Scene) -> set[Target]:
 
 
 def _named(scene: Scene) -> set[Target]:
-    """Give what `TO` means."""
+    """Return what `TO` means."""
     return (
         scene.named("the internet", "TCP 443", "SCTP 443")
         | scene.named("elsewhere", "TCP 8000", "TCP 8005", "TCP 8010", "UDP 5000")

@@ -39,7 +39,10 @@ def _namespace(node: Node) -> None:
 
 
 def changed(name: str, command: str, *, container: Json | None = None, **fields: Any) -> Json:
-    """Give a Pod with these fields, and its container's; security contexts add to what is there."""
+    """Return a Pod with these fields, and its container's.
+
+    Security contexts add to what is there.
+    """
     made = pod(RUNS, name, command)
     spec, first = made["spec"], made["spec"]["containers"][0]
     for of, given in ((spec, fields), (first, dict(container or {}))):
@@ -49,7 +52,7 @@ def changed(name: str, command: str, *, container: Json | None = None, **fields:
 
 
 def mounted(volume: Json, mount: Json | None = None, **fields: Any) -> dict[str, Any]:
-    """Give the fields of a Pod that mounts a volume at /v."""
+    """Return the fields of a Pod that mounts a volume at /v."""
     mounts = [{"name": "v", "mountPath": "/v", **(mount or {})}]
     volumes = [{"name": "v", **volume}]
     return {"volumes": volumes, "container": {"volumeMounts": mounts}, **fields}

@@ -69,7 +69,7 @@ class Published:
 
 
 def published() -> list[Published]:
-    """Give all definitions of all modules, by module and file.
+    """Return all definitions of all modules, by module and file.
 
     Raises:
         CannotProvideError: Go is missing, or a module cannot be had; says which and what to do.
@@ -85,7 +85,7 @@ def published() -> list[Published]:
 
 
 def pins() -> dict[str, tuple[str, str]]:
-    """Give each module's version and the sum of its content, as `go.sum` has them.
+    """Return each module's version and the sum of its content, as `go.sum` has them.
 
     Raises:
         CannotProvideError: `go.mod` and `go.sum` do not name the modules of `FILES` alike.

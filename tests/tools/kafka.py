@@ -93,7 +93,7 @@ def _fetched() -> Path:
 
 
 def _pinned() -> Mapping[str, str]:
-    """Give the digest of each jar, by its name."""
+    """Return the digest of each jar, by its name."""
     lines = (HERE / "jars.sha256").read_text().splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 

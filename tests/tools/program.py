@@ -43,7 +43,7 @@ class Program:
     """What it needs changed everywhere."""
 
     def suits(self, version: tuple[int, int]) -> bool:
-        """Say whether a program of this version may be used."""
+        """Return whether a program of this version may be used."""
         return self.oldest <= version and (self.newest is None or version <= self.newest)
 
     def wanted(self) -> str:

@@ -24,7 +24,7 @@ _CONTAINERD: Final = "github.com/containerd/containerd/v2"
 
 
 def _kubernetes(name: str, minutes: int, folder: str = "kubernetes") -> Program:
-    """Give a program of a node that runs Kubernetes."""
+    """Return a program of a node that runs Kubernetes."""
     return Program(
         name=name,
         module="k8s.io/kubernetes",
@@ -42,7 +42,7 @@ def _kubernetes(name: str, minutes: int, folder: str = "kubernetes") -> Program:
 
 
 def _containerd(name: str, minutes: int) -> Program:
-    """Give a program of containerd, all of one version."""
+    """Return a program of containerd, all of one version."""
     return Program(
         name=name,
         module=_CONTAINERD,
@@ -62,7 +62,7 @@ def _containerd(name: str, minutes: int) -> Program:
 
 
 def _gvisor(name: str, package: str, minutes: int, patch: Patch | None = None) -> Program:
-    """Give a program of gVisor; both are of one commit, and neither says a version."""
+    """Return a program of gVisor; both are of one commit, and neither says a version."""
     return Program(
         name=name,
         module="gvisor.dev/gvisor",
@@ -83,7 +83,7 @@ def _gvisor(name: str, package: str, minutes: int, patch: Patch | None = None) -
 def _always_built(
     name: str, module: str, package: str, version: tuple[int, int], minutes: int
 ) -> Program:
-    """Give a program that does not say its version: exactly that of its module."""
+    """Return a program that does not say its version: exactly that of its module."""
     return Program(
         name=name,
         module=module,

@@ -197,7 +197,7 @@ def needed_patches(program: Program) -> tuple[Patch, ...]:
 
 
 def _may_raise_limits() -> bool:
-    """Say whether root has CAP_SYS_RESOURCE here; yes where Linux does not say."""
+    """Return whether root has CAP_SYS_RESOURCE here; yes where Linux does not say."""
     status = Path("/proc/self/status")
     found = status.exists() and re.search(r"^CapBnd:\s*(\w+)$", status.read_text(), re.MULTILINE)
     return not found or bool(int(found[1], 16) >> _CAP_SYS_RESOURCE & 1)

@@ -14,7 +14,7 @@ JOBSET = "sigs.k8s.io/jobset"
 
 @pytest.fixture
 def fake_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the file whose text the only `go` there is prints; its cache is empty."""
+    """Return the file whose text the only `go` there is prints; its cache is empty."""
     answer = tmp_path / "answer"
     go = tmp_path / "bin" / "go"
     go.parent.mkdir()

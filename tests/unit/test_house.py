@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: names of rooms, examples of rules, lengths of files."""
+"""Rules of the house that no linter knows: names of rooms, examples of rules, commands in pages."""
 
 import json
 import re
@@ -27,15 +27,10 @@ RULES = sorted(
     for path in (ROOT / "policies" / "rego" / "privileges").glob("*/*")
     if path.is_dir() and "since: 1" in (path / f"{path.name}.rego").read_text()
 )
-SOURCES = sorted(
-    path
-    for folder in (*ROOMS, "bench", "deploy", "docs", "tests")
-    for path in (ROOT / folder).rglob("*.py")
-)
 
 
 def top_level(distribution: Distribution) -> set[str]:
-    """Give the names that a distribution puts where imports look for them first."""
+    """Return the names that a distribution puts where imports look for them first."""
     names = {file.parts[0] for file in distribution.files or ()}
     listed = distribution.read_text("top_level.txt") or ""
     return {name.removesuffix(".py") for name in names} | set(listed.split())
@@ -57,15 +52,6 @@ def test_rooms_are_the_folders_that_hold_packages() -> None:
     """A new room must be named in pyproject.toml, or it is not installed."""
     others = {"bench", "deploy", "docs", "tests"}
     assert {path.parent.name for path in ROOT.glob("*/__init__.py")} - others == ROOMS
-
-
-def test_files_fit_on_a_few_screens() -> None:
-    """One subject a file; 300 lines are more than enough for one."""
-    lengths = {
-        path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in SOURCES
-    }
-    assert len(lengths) > 100
-    assert {path: lines for path, lines in lengths.items() if lines >= 300} == {}
 
 
 def test_no_page_has_a_command_that_kubectl_refuses() -> None:

@@ -30,7 +30,7 @@ _SIGNING_IN: Final = "signing in for an anchor"
 
 @asynccontextmanager
 async def open_anchors(settings: Settings) -> AsyncIterator[list[Anchor]]:
-    """Give the anchors of the settings; nothing is asked of them yet.
+    """Yield the anchors of the settings; nothing is asked of them yet.
 
     Raises:
         SettingsError: one cannot be what it is said to be.
@@ -128,7 +128,7 @@ class KeptLedger:
         return receipt
 
     async def find(self, query: DecisionQuery) -> list[bytes]:
-        """Give the documents (JSON) that a query means, in its order.
+        """Return the documents (JSON) that a query means, in its order.
 
         Raises:
             LedgerError: the database fails.
@@ -223,7 +223,7 @@ def _describe(error: Exception | None) -> str:
 async def open_kept_ledger(
     settings: Settings, logger: FilteringBoundLogger
 ) -> AsyncIterator[KeptLedger]:
-    """Give the ledger of the settings, opened as soon as that can be.
+    """Yield the ledger of the settings, opened as soon as that can be.
 
     Raises:
         SettingsError: `ledger.url` is none.

@@ -91,7 +91,7 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
 async def open_learning(
     ledger: KeptLedger, logger: FilteringBoundLogger
 ) -> AsyncIterator[BehaviourLearner]:
-    """Give what learns from a ledger; what it learnt is saved beside it, where it is a file."""
+    """Yield what learns from a ledger; what it learnt is saved beside it, where it is a file."""
     path = ledger.path and ledger.path.with_name(f"{ledger.path.name}.behaviour")
     learning = BehaviourLearner(ledger, ledger.find, logger, path)
     task = asyncio.create_task(learning.keep_learnt())

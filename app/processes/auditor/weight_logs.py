@@ -35,7 +35,7 @@ _log = structlog.get_logger(__name__)
 
 
 def make_failure_logger() -> Callable[[str, Exception], None]:
-    """Give what tells of each detection once where it failed.
+    """Return what tells of each detection once where it failed.
 
     Of the exception only its type: its text may quote what a caller chose. How often, the metric
     `sallyport_weight_failures_total` says.
@@ -57,7 +57,7 @@ _SIGNING_IN: Final = "signing in to read logs"
 
 
 def cluster_of(settings: Settings) -> str:
-    """Give the cluster whose logs they are.
+    """Return the cluster whose logs they are.
 
     Raises:
         SettingsError: nothing says it.
@@ -69,7 +69,7 @@ def cluster_of(settings: Settings) -> str:
 
 
 def named_sources(names: Sequence[str], cluster: str) -> list[LogSource]:
-    """Give what a command line names: files, folders of exported logs, `-`. They end.
+    """Return what a command line names: files, folders of exported logs, `-`. They end.
 
     Raises:
         SettingsError: something that is named is not there.
@@ -91,7 +91,7 @@ def named_sources(names: Sequence[str], cluster: str) -> list[LogSource]:
 
 
 def followed_sources(settings: Settings, stack: AsyncExitStack) -> list[LogSource]:
-    """Give the sources of the settings, which never end; `stack` closes what they hold.
+    """Return the sources of the settings, which never end; `stack` closes what they hold.
 
     Raises:
         SettingsError: one cannot be what it is said to be.
@@ -129,7 +129,7 @@ _HOUR_S: Final = 3600.0
 
 
 def ingest_of(settings: Settings, store: Store, *, patience_s: float | None = None) -> Ingest:
-    """Give an ingest as the settings say, into a store.
+    """Return an ingest as the settings say, into a store.
 
     Raises:
         SettingsError: naming what is missing or wrong.

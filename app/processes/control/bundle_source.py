@@ -23,7 +23,7 @@ from policies.trial.process import ProcessTrial
 def make_bundle_source(
     settings: Settings, objects: Objects, metrics: CollectorRegistry
 ) -> RegistryImport | None:
-    """Give what takes bundles from the registry of the settings; None where they name none.
+    """Return what takes bundles from the registry of the settings; None where they name none.
 
     Raises:
         SettingsError: they name no image, no keys, a password without its user, or a file that
@@ -47,7 +47,7 @@ def make_bundle_source(
 def announce_with_source(
     own: Callable[[], GateAnnouncement], taking: RegistryImport | None
 ) -> Callable[[], GateAnnouncement]:
-    """Give what `control` announces, with what it makes of the registry."""
+    """Return what `control` announces, with what it makes of the registry."""
     if taking is None:
         return own
 

@@ -51,7 +51,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     ask: Ask,
     registry: CollectorRegistry,
 ) -> Egress:
-    """Give the loops; `ask` puts access reviews to the cluster, each anew.
+    """Return the loops; `ask` puts access reviews to the cluster, each anew.
 
     Raises:
         SettingsError: a setting of the section `egress` is wrong.
@@ -102,7 +102,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
 
 
 def enrolled_labels(section: Section, own: str) -> Requirements:
-    """Give which namespaces are enrolled as what their labels must be; `own` is Sallyport's.
+    """Return which namespaces are enrolled as what their labels must be; `own` is Sallyport's.
 
     Where the default is `deny`, those that it leaves out and their own label enrols are not among
     them: labels cannot say "or". Their own policies close them.
@@ -132,7 +132,7 @@ def _resolver(section: Section) -> NameServers:
 
 
 def _servers(texts: Iterable[str]) -> tuple[Server, ...]:
-    """Give the servers that are set, or those of the Pod itself.
+    """Return the servers that are set, or those of the Pod itself.
 
     Raises:
         SettingsError: one is no address, or there are none.

@@ -231,7 +231,7 @@ class _Control:
 
 @asynccontextmanager
 async def _following(connection: Connection) -> AsyncIterator[EgressWatch]:
-    """Give what egress follows of the cluster, by replicas that do not lead too."""
+    """Yield what egress follows of the cluster, by replicas that do not lead too."""
     world = EgressWatch(connection, LiveSettings())
     task = asyncio.create_task(world.run())
     try:

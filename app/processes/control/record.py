@@ -58,7 +58,7 @@ class ClusterRecord:
         await self._watched.run()
 
     def loops(self, cluster_id: str, recorder: LedgerRecorder, spool: Spool) -> list[Loop]:
-        """Give the loops: lives of Pods, changes of objects."""
+        """Return the loops: lives of Pods, changes of objects."""
         kept_until = KeptUntil(spool, ships=self.settings.shipping.url is not None)
         reached = CheckpointStore(self.objects, self.settings.namespace, cluster_id)
         cluster = self.cluster
@@ -114,7 +114,7 @@ class KeptUntil:
         self._last = 0.0
 
     def __call__(self) -> float:
-        """Give Unix seconds; it never goes back."""
+        """Return Unix seconds; it never goes back."""
         now, settled, status = time.time(), self._spool.settled, self._spool.status()
         # A sync that began after a moment has all of before: of two that ended, the second did.
         while self._asked and self._asked[0][1] + 2 <= status.syncs:

@@ -69,7 +69,7 @@ class RiskControl:
     receiver: SecurityEventReceiver | None = None
 
     def loops(self, cluster_id: str, recording: Recording | None) -> list[Loop]:
-        """Give all loops."""
+        """Return all loops."""
         section, found = self.around.settings.identity, list(self.own)
         if section.behaviour.enabled and self.around.auditor is not None:
             client = BehaviourClient(self.around.auditor, cluster_id)
@@ -80,7 +80,7 @@ class RiskControl:
         return found
 
     def noting(self, judge: Judge) -> Judge:
-        """Give a judge for the sweep that also takes note of what Pods sign in as."""
+        """Return a judge for the sweep that also takes note of what Pods sign in as."""
         return NotingJudge(judge, self.in_use.note)
 
     async def listen(self) -> None:
@@ -130,7 +130,7 @@ class RiskControl:
 
 @asynccontextmanager
 async def open_risk(around: ControlContext) -> AsyncIterator[RiskControl | None]:
-    """Give what has to do with risk; None where it decides nothing.
+    """Yield what has to do with risk; None where it decides nothing.
 
     Raises:
         SettingsError: the section `identity` is incomplete, or contradicts itself.

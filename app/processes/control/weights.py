@@ -36,7 +36,7 @@ class WeightsControl:
     """Azure Resource Manager, where it is asked."""
 
     def loops(self, cluster_id: str, recorder: LedgerRecorder | None) -> list[Loop]:
-        """Give all loops."""
+        """Return all loops."""
         around = self.around
         section, facts = around.settings.weights, _GrantFacts(around.cluster)
         endings = GrantExpiry(
@@ -74,15 +74,15 @@ class _GrantFacts:
     cluster: LiveCluster
 
     def grants(self) -> Sequence[AccessGrant]:
-        """Give all grants."""
+        """Return all grants."""
         return self.cluster.weights.everywhere()
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one."""
+        """Return the approvals of one."""
         return self.cluster.exceptions.consents(namespace, uid)
 
     def sign_in(self, namespace: str, account: str) -> AccountSignIn | None:
-        """Give whom a ServiceAccount signs in as."""
+        """Return whom a ServiceAccount signs in as."""
         return self.cluster.service_account_sign_in(namespace, account)
 
 
@@ -92,7 +92,7 @@ def _record_nothing(_: ObjectChange) -> None:
 
 @asynccontextmanager
 async def open_weights(around: ControlContext) -> AsyncIterator[WeightsControl]:
-    """Give what has to do with the weights.
+    """Yield what has to do with the weights.
 
     Raises:
         SettingsError: the section `weights.azure` is incomplete.

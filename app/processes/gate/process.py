@@ -45,7 +45,7 @@ def open_shadow(
     in_force: Callable[[], ActiveBundle],
     registry: CollectorRegistry,
 ) -> Iterator[Shadow | None]:
-    """Give the shadow, started, and show it to Prometheus.
+    """Yield the shadow, started, and show it to Prometheus.
 
     A candidate that cannot be loaded keeps no gate from starting: it is logged and shown.
     """

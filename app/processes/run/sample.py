@@ -24,7 +24,10 @@ _NICE: Final = 10
 
 
 def needs_sample(state: Path) -> bool:
-    """Say whether the ledger of a folder is new, or was ended before all of the month was in it."""
+    """Return whether the ledger of a folder is new.
+
+    Or was ended before all of the month was in it.
+    """
     return not (state / LEDGER).exists() or (state / MARK).exists()
 
 

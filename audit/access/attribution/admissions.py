@@ -95,7 +95,7 @@ def read_admitted(content: bytes) -> AdmissionDocument:
 
 
 def images_of(projection: bytes) -> tuple[str, ...]:
-    """Give the images that a projection names by digest.
+    """Return the images that a projection names by digest.
 
     Raises:
         ValueError: it is none.
@@ -138,11 +138,11 @@ class Admissions:
         self._kept.pop(uid, None)
 
     def of(self, uid: str) -> tuple[str, Admission] | None:
-        """Give a Pod's decision: its id, and what it says."""
+        """Return a Pod's decision: its id, and what it says."""
         return self._kept.get(uid) or self._waiting.get(uid)
 
     def saved(self) -> list[Any]:
-        """Give all as plain values: what a Pod is known by may come after its decision."""
+        """Return all as plain values: what a Pod is known by may come after its decision."""
         return [[[uid, *found] for uid, found in each.items()] for each in self._both]
 
     def restore(self, saved: list[Any]) -> None:

@@ -98,7 +98,7 @@ def _claim(access: Access, histories: Histories, rules: AttributionRules) -> Ide
 def _near(
     address: str, claim: IdentityClaim, histories: Histories, rules: AttributionRules
 ) -> list[Life]:
-    """Give the Pods of the identity that had the address then; its own before its node's."""
+    """Return the Pods of the identity that had the address then; its own before its node's."""
     own: list[Life] = []
     hosted: list[Life] = []
     for account in claim.accounts:
@@ -115,7 +115,7 @@ def _near(
 
 
 def _signs(life: Life, claim: IdentityClaim, histories: Histories, rules: AttributionRules) -> bool:
-    """Say whether a Pod can sign in as whom the access names."""
+    """Return whether a Pod can sign in as whom the access names."""
     if claim.client in life.clients:
         return True
     begin = claim.unix_s - rules.lifetime_s - rules.skew_s
@@ -207,7 +207,7 @@ def _alive(claim: IdentityClaim, histories: Histories, rules: AttributionRules) 
 def _elsewhere(
     access: Access, claim: IdentityClaim, histories: Histories, rules: AttributionRules
 ) -> tuple[int, Life | None]:
-    """Give how many Pods of the identity lived, and the last that had the address before."""
+    """Return how many Pods of the identity lived, and the last that had the address before."""
     alive = sum(1 for _ in islice(_alive(claim, histories, rules), MOST_CANDIDATES))
     begin = claim.unix_s - rules.lifetime_s - rules.skew_s
     before = [
@@ -222,7 +222,7 @@ def _elsewhere(
 def _gap(
     claim: IdentityClaim, histories: Histories, rules: AttributionRules
 ) -> tuple[str, float, float] | None:
-    """Give what may be missing of the record: of Pods then, of identities while a token lives."""
+    """Return what may be missing of the record: of Pods then, of identities while a token lives."""
     now, clock = claim.unix_s, rules.clock_s
     if found := histories.gaps.touches(PODS, now - clock, now + clock):
         return (PODS, *found)

@@ -43,7 +43,10 @@ class RecordGaps:
             _join_nearest(spans)
 
     def touches(self, log: str, begin_s: float, end_s: float) -> tuple[float, float] | None:
-        """Give the first gap of a record that has a moment in between; before it began, all is."""
+        """Return the first gap of a record that has a moment in between.
+
+        Before it began, all is.
+        """
         if begin_s <= self._begun:
             return -math.inf, self._begun
         for begin, end in self._spans[log]:
@@ -59,7 +62,7 @@ class RecordGaps:
             spans[:] = [span for span in spans if span[1] >= before_s]
 
     def saved(self) -> dict[str, Any]:
-        """Give them as plain values."""
+        """Return them as plain values."""
         return {"begun": self._begun, **self._spans}
 
     def restore(self, saved: dict[str, Any]) -> None:

@@ -88,7 +88,7 @@ class GrantHistory:
         self._set_terms(change.uid)
 
     def about(self, store: str) -> tuple[GrantTerm, ...]:
-        """Give the terms of grants of a store, in the order of their names and times."""
+        """Return the terms of grants of a store, in the order of their names and times."""
         if store not in self._about:
             of_store = (
                 term
@@ -101,7 +101,7 @@ class GrantHistory:
         return self._about[store]
 
     def naming(self, store: str, namespace: str, account: str) -> tuple[GrantTerm, ...]:
-        """Give the terms of a store's grants of a namespace that name a service account of it."""
+        """Return the terms of a store's grants of a namespace that name a service account of it."""
         key = (store, namespace, account)
         if key not in self._naming:
             self._naming[key] = tuple(
@@ -120,7 +120,7 @@ class GrantHistory:
                 self._clear()
 
     def saved(self) -> dict[str, Any]:
-        """Give them as plain values."""
+        """Return them as plain values."""
         return dict(self._events)
 
     def restore(self, saved: dict[str, Any]) -> None:

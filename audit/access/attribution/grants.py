@@ -80,7 +80,7 @@ def find_covering_grant(
 
 
 def needed_right(access: Access) -> Right:
-    """Give the right that an access needs."""
+    """Return the right that an access needs."""
     if access.act is Act.POLICY:
         return "read" if access.operation.startswith("Get") else "write"
     return _RIGHTS[access.act]
@@ -110,7 +110,7 @@ def _of_pod(access: Access, behind: PodAuthority, grants: GrantHistory) -> Grant
 
 
 def _best(access: Access, terms: Collection[GrantTerm], refuses: GrantRefusal) -> GrantCoverage:
-    """Give the first grant that covers; else the reason of the one that came nearest."""
+    """Return the first grant that covers; else the reason of the one that came nearest."""
     best = (0, f"there is no AccessGrant of {access.store}")
     for term in terms:
         near, why = _refused(term, access, refuses)

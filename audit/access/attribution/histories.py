@@ -89,12 +89,15 @@ class Histories:
         self.gaps.forget(before_s)
 
     def admission(self, life: Life) -> tuple[str, Admission]:
-        """Give the id of the decision that admitted a Pod, empty without one, and what it says."""
+        """Return the id of the decision that admitted a Pod.
+
+        Empty without one, and what it says.
+        """
         found = self.admissions.of(life.uid)
         return found or (life.decision, NOTHING)
 
     def saved(self) -> bytes:
-        """Give all of it as MessagePack, as of now."""
+        """Return all of it as MessagePack, as of now."""
         return msgspec.msgpack.encode(
             {
                 "format": FORMAT,

@@ -73,25 +73,25 @@ class Identities:
         self._clients[object_id] = client
 
     def client_of(self, object_id: str) -> str:
-        """Give the client id of an object id; empty where nobody said."""
+        """Return the client id of an object id; empty where nobody said."""
         return self._clients.get(object_id, "")
 
     def signing_in(self, client: str, begin_s: float, end_s: float) -> Iterator[str]:
-        """Give the service accounts that could sign in as a client id at a time in between."""
+        """Yield the service accounts that could sign in as a client id at a time in between."""
         for key in self._naming.get(client, ()):
             if _names(self._said[key], client, begin_s, end_s):
                 yield key[0]
 
     def could(self, account: str, client: str, begin_s: float, end_s: float) -> bool:
-        """Say whether a service account could sign in as a client id at a time in between."""
+        """Return whether a service account could sign in as a client id at a time in between."""
         return account in self.signing_in(client, begin_s, end_s)
 
     def names_anybody(self, account: str) -> bool:
-        """Say whether a service account names anybody to sign in as."""
+        """Return whether a service account names anybody to sign in as."""
         return account in self._named
 
     def saved(self) -> list[Any]:
-        """Give all of it as plain values."""
+        """Return all of it as plain values."""
         return [[[*key, said] for key, said in self._said.items()], self._clients]
 
     def restore(self, saved: list[Any]) -> None:
@@ -120,7 +120,7 @@ class Identities:
 
 
 def _names(said: list[_Said], client: str, begin_s: float, end_s: float) -> bool:
-    """Say whether a client id was named at a time in between; the last of before counts at first.
+    """Return whether a client id was named at a time in between; the last before counts first.
 
     What named it and ended at that very time still counts.
     """
@@ -134,7 +134,7 @@ def _names(said: list[_Said], client: str, begin_s: float, end_s: float) -> bool
 
 
 def _account_of(change: ObjectChange) -> str:
-    """Give the service account that a change is about: `namespace/name`; empty for none."""
+    """Return the service account that a change is about: `namespace/name`; empty for none."""
     if change.kind == "ServiceAccount":
         return f"{change.namespace}/{change.name}"
     subject = _text(change.spec, "subject")

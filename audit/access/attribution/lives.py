@@ -45,12 +45,12 @@ class Life(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True)
     """When that was."""
 
     def lived(self, unix_s: float, slack_s: float) -> bool:
-        """Say whether it can have lived then, if clocks differ by as much."""
+        """Return whether it can have lived then, if clocks differ by as much."""
         return self.began - slack_s <= unix_s <= self.ended + slack_s
 
 
 def life_of(document: PodLife) -> Life:
-    """Give the life that a document tells of.
+    """Return the life that a document tells of.
 
     Raises:
         ValueError: a time in it is none.
@@ -78,7 +78,7 @@ def life_of(document: PodLife) -> Life:
 
 
 def merge_lives(known: Life | None, new: Life) -> Life:
-    """Give what is known of a Pod, whichever of its documents came first.
+    """Return what is known of a Pod, whichever of its documents came first.
 
     The last event of a Pod says all; but one that is cut short does not take away what was known.
     """
@@ -112,7 +112,7 @@ def unix_seconds(text: str) -> float:
 
 @lru_cache(maxsize=1024)
 def _whole(text: str) -> int:
-    """Give a second's Unix time; what happens within one second shares it."""
+    """Return a second's Unix time; what happens within one second shares it."""
     parts = (text[:4], text[5:7], text[8:10], text[11:13], text[14:16], text[17:])
     if text[4::3] != "--T::":
         message = f"{text!r} is no time, such as 2026-05-01T09:00:00"
@@ -132,5 +132,5 @@ def _order(life: Life) -> tuple[int, float]:
 
 @lru_cache(maxsize=65_536)
 def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Give one and the same tuple for the same words: thousands of Pods of a gang share it."""
+    """Return one and the same tuple for the same words: thousands of Pods of a gang share it."""
     return tuple(map(sys.intern, words))

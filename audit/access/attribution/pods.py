@@ -42,11 +42,11 @@ class Pods:
         return len(self._by_uid)
 
     def __iter__(self) -> Iterator[Life]:
-        """Give each life."""
+        """Return each life."""
         return iter(self._by_uid.values())
 
     def get(self, uid: str) -> Life | None:
-        """Give a Pod's life."""
+        """Return a Pod's life."""
         return self._by_uid.get(uid)
 
     def add(self, new: Life) -> list[str]:
@@ -73,25 +73,25 @@ class Pods:
         return gone
 
     def at(self, service_account: str, address: str) -> Iterable[Life]:
-        """Give those of a service account that had an address, as their own or their node's."""
+        """Return those of a service account that had an address, as their own or their node's."""
         return self._at.get((service_account, address), _NONE).values()
 
     def of(self, service_account: str) -> Iterable[Life]:
-        """Give those of a service account."""
+        """Return those of a service account."""
         return self._of.get(service_account, _NONE).values()
 
     def mounting(self, node_address: str, place: str) -> list[Life]:
-        """Give those of a node that mount a container; `place` is `account/container`."""
+        """Return those of a node that mount a container; `place` is `account/container`."""
         account, _, container = place.partition("/")
         near = self._mounting.get(node_address, _NONE).values()
         return [life for life in near if any(_shows(v, account, container) for v in life.volumes)]
 
     def claiming(self, client: str) -> Iterable[str]:
-        """Give the service accounts of Pods that say they sign in as a client id."""
+        """Return the service accounts of Pods that say they sign in as a client id."""
         return self._claims.get(client, ())
 
     def is_node(self, address: str) -> bool:
-        """Say whether an address is known to be a node's."""
+        """Return whether an address is known to be a node's."""
         return address in self._nodes
 
     def _lose(self) -> list[str]:
@@ -145,7 +145,7 @@ _NONE: Final[dict[str, Life]] = {}
 
 
 def _shows(volume: str, account: str, container: str) -> bool:
-    """Say whether a volume can show a container; what it hides may be any."""
+    """Return whether a volume can show a container; what it hides may be any."""
     its_account, _, its_container = volume.partition("/")
     return its_account in {"", account} and its_container in {"", container}
 

@@ -93,7 +93,7 @@ class RiskHistory:
         return ""
 
     def saved(self) -> dict[str, Any]:
-        """Give them as plain values."""
+        """Return them as plain values."""
         return {"spans": self._spans, "cleared": self._cleared}
 
     def restore(self, saved: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ class RollCalls:
         return True
 
     def answered(self, life: Life) -> Life:
-        """Give a life as it is after the roll call: ended by then, where it did not answer.
+        """Return a life as it is after the roll call: ended by then, where it did not answer.
 
         An end that somebody saw counts more, whenever it is told: the event stays as it was.
         """
@@ -52,12 +52,12 @@ class RollCalls:
         return msgspec.structs.replace(life, ended=self._at, sure=False, noted=self._at)
 
     def silent(self, lives: Iterable[Life]) -> list[Life]:
-        """Give those that have ended by the roll call, as they are after it."""
+        """Return those that have ended by the roll call, as they are after it."""
         after = ((life, self.answered(life)) for life in lives)
         return [new for old, new in after if new is not old]
 
     def saved(self) -> list[Any]:
-        """Give all of it as plain values."""
+        """Return all of it as plain values."""
         parts = [encode_change(each) for each in self._parts.values()]
         last = self._last
         return [parts, last and [last.cluster, last.time, b"".join(sorted(last.answers))]]

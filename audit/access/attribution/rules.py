@@ -37,7 +37,7 @@ class AttributionRules:
     """Client ids and object ids of kubelets, as which CSI drivers mount."""
 
     def is_shared(self, address: str) -> bool:
-        """Say whether an address tells nothing of who is behind it."""
+        """Return whether an address tells nothing of who is behind it."""
         return bool(self.shared) and _lies_in(address, self.shared)
 
 

@@ -104,7 +104,7 @@ def make_room(room: dict[int, Any], most: int) -> None:
 def bytes_of_others(
     blobs: BlobSizes, digest: int, access: Access, known: EventContext, times: float
 ) -> int:
-    """Give the bytes that somebody reads and did not write: 0 where they had them before.
+    """Return the bytes that somebody reads and did not write: 0 where they had them before.
 
     What was put there in blocks may be but a part of the blob: whoever reads so many `times` as
     much reads more than that. All that was read of it counts then, and its size is not known.
@@ -120,7 +120,7 @@ def bytes_of_others(
 
 
 def size_of(blobs: BlobSizes, digest: int, access: Access) -> int:
-    """Give the size of a blob that is read: as it was written, or all of it came; 0 if unknown.
+    """Return the size of a blob that is read: as it was written, or all of it came; 0 if unknown.
 
     No answer is larger than its blob: one that is shows that what was written was not all of it.
     """

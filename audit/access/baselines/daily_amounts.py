@@ -33,7 +33,7 @@ class UsualAmount(msgspec.Struct, frozen=True, kw_only=True):
     """The second largest; 0 where there is one day alone."""
 
     def limit(self, distances: float, least_spread: float) -> float:
-        """Give from where on a day is unusual.
+        """Return from where on a day is unusual.
 
         That is so many normal distances above the median, but at least half above the second
         largest day: what was done on two days (two evenings of an evaluation at the month's end)

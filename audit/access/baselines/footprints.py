@@ -85,7 +85,7 @@ def forget_before(footprint: Footprint, day: int) -> None:
 
 
 def _sampled(footprint: Footprint, digest: int, day: int) -> BlobReads | None:
-    """Give what is known of a blob, if it is in the sample."""
+    """Return what is known of a blob, if it is in the sample."""
     blobs = footprint.blobs
     seen = blobs.get(digest)
     if seen is not None:

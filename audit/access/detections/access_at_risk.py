@@ -72,7 +72,7 @@ def _see(access: Access, state: AccessAtRiskState, known: EventContext) -> Seque
 
 
 def _identities(access: Access, known: EventContext) -> list[str]:
-    """Give who is behind an access: principal, application, and the human of its Pods."""
+    """Return who is behind an access: principal, application, and the human of its Pods."""
     names = [known.who]
     if access.principal and access.application:
         names.append(f"client:{access.application}")

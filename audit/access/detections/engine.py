@@ -127,7 +127,7 @@ class DetectionEngine:
         ]
 
     def snapshot(self) -> bytes:
-        """Give all that is remembered: MessagePack, with its format."""
+        """Return all that is remembered: MessagePack, with its format."""
         states = {
             name: msgspec.Raw(msgspec.msgpack.encode(state)) for name, state in self._states.items()
         }
@@ -250,7 +250,7 @@ def _check_expected(
 
 
 def _state_of(detection: Detection, states: Mapping[str, msgspec.Raw]) -> tuple[Any, str]:
-    """Give the stored state, or a new one and why."""
+    """Return the stored state, or a new one and why."""
     fresh = detection.begin()
     if detection.id not in states:
         return fresh, "not in the snapshot; it begins anew"

@@ -47,7 +47,7 @@ def _see(event: Activity, state: PrivateEndpointState, known: EventContext) -> S
 
 
 def _is_own(subscription: str, tenant: str, known: EventContext) -> bool | None:
-    """Say whether an endpoint is the operator's; None where nobody can tell."""
+    """Return whether an endpoint is the operator's; None where nobody can tell."""
     tenants, subscriptions = known.surroundings.tenants, known.surroundings.subscriptions
     if tenant and tenants and tenant not in tenants:
         return False

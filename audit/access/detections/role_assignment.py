@@ -82,7 +82,7 @@ def _see(event: Activity, state: RoleAssignmentState, known: EventContext) -> Se
 
 
 def _under(scope: str, event: Activity, known: EventContext) -> Iterator[WeightStore]:
-    """Give the stores that lie at or below a scope; one without a resource id counts by name."""
+    """Yield the stores that lie at or below a scope; one without a resource id counts by name."""
     subscriptions = scope.count("/") <= 4 and scope.startswith("/subscriptions/")  # noqa: PLR2004
     for name, store in sorted(known.surroundings.stores.items()):
         resource = (store.spec.resource_id or "").lower()

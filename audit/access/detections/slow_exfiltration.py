@@ -103,7 +103,7 @@ def _count(
 
 
 def _is_accounted(access: Access) -> bool:
-    """Say whether a grant, a Pod and a listed network account for an access."""
+    """Return whether a grant, a Pod and a listed network account for an access."""
     return (
         bool(access.grant)
         and access.attribution.confidence is not Confidence.UNATTRIBUTED
@@ -184,13 +184,13 @@ def _accounted_severity(readers: dict[str, Reader], store: str, known: EventCont
 
 
 def _own(reader: Reader, known: EventContext) -> float:
-    """Give what a reader comes to by its own past; 0 where there is too little of that."""
+    """Return what a reader comes to by its own past; 0 where there is too little of that."""
     before = reader.before
     return median(before) if len(before) >= known.tuned["slow_least_windows"] else 0.0
 
 
 def _usual(readers: dict[str, Reader], store: str, reader: Reader, known: EventContext) -> float:
-    """Give what three of four other readers stay below; 0 where there are too few."""
+    """Return what three of four other readers stay below; 0 where there are too few."""
     oldest = known.day - known.tuned["slow_window_days"]
     totals = sorted(
         other.total

@@ -100,7 +100,7 @@ def _judge(
 
 
 def _is_one_place(address: str, use: Use, other: str, now: Use) -> bool:
-    """Say whether two addresses can be one place: NAT, two families, a node and its Pods."""
+    """Return whether two addresses can be one place: NAT, two families, a node and its Pods."""
     if use.pod and use.pod == now.pod:
         return True
     if use.caller == now.caller:

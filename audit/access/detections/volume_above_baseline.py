@@ -189,7 +189,7 @@ def _judge_young(
 
 
 def _limit(usual: UsualAmount, known: EventContext, checkpoint: int = 0) -> float:
-    """Give from where on a day is unusual: a large part of a checkpoint needs less to be."""
+    """Return from where on a day is unusual: a large part of a checkpoint needs less to be."""
     tuned = known.tuned
     limit = usual.limit(tuned["volume_distances"], tuned["volume_least_spread"])
     if not checkpoint:

@@ -27,7 +27,7 @@ class FeedEngine(Protocol):
         """Show them an event; give what they found."""
 
     def snapshot(self) -> bytes:
-        """Give all that they remember."""
+        """Return all that they remember."""
 
     def restore(self, content: bytes) -> tuple[str, ...]:
         """Take back a snapshot; give what could not be."""
@@ -101,7 +101,7 @@ class DetectionFeed:
         return found
 
     def saved(self) -> bytes:
-        """Give all of it as MessagePack, as of now."""
+        """Return all of it as MessagePack, as of now."""
         ordering = self.around.ordering.saved()
         saved = _Saved(FORMAT, self.events, self.accesses, ordering, self.engine.snapshot())
         return msgspec.msgpack.encode(saved)

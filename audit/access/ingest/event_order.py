@@ -62,14 +62,14 @@ class EventOrder:
             yield first[-1]
 
     def flush(self, until_s: float) -> Iterator[Event]:
-        """Give what is held from before a time: nobody waits for what is older any more."""
+        """Yield what is held from before a time: nobody waits for what is older any more."""
         while self._held and self._held[0][0] < until_s:
             first = heapq.heappop(self._held)
             self.watermark = max(self.watermark, first[0])
             yield first[-1]
 
     def saved(self) -> dict[str, Any]:
-        """Give all of it as plain values."""
+        """Return all of it as plain values."""
         held = [
             [at, _KINDS[type(event)], msgspec.json.encode(event)]
             for at, _, _, event in sorted(self._held, key=lambda one: one[:3])
@@ -102,5 +102,5 @@ class EventOrder:
 
 
 def event_seconds(event: Event) -> float:
-    """Give an event's time: an id has it, and of a gap it is the end's."""
+    """Return an event's time: an id has it, and of a gap it is the end's."""
     return uuid7_unix_ms(event.id) / 1000

@@ -53,7 +53,7 @@ class BatchIntake:
         return (uuid7_unix_ms(min(ids)), uuid7_unix_ms(max(ids))) if ids else (0, 0)
 
     def latest_ms(self, now_ms: int) -> int:
-        """Give the latest time that lies no further ahead than clocks differ; 0 for none.
+        """Return the latest time that lies no further ahead than clocks differ; 0 for none.
 
         For what claims to be of another day nobody waits: it would hold up all others.
         """
@@ -63,15 +63,15 @@ class BatchIntake:
         return max((time for time in map(uuid7_unix_ms, ids) if time <= most), default=0)
 
     def _ids(self) -> list[str]:
-        """Give the ids of all that was read: they sort by time."""
+        """Return the ids of all that was read: they sort by time."""
         return [each.id for each in self.events()]
 
     def events(self) -> Iterator[Access | Activity]:
-        """Give all that was read."""
+        """Return all that was read."""
         return chain(self.accesses, *self.activities)
 
     def frames(self) -> Iterator[Frame]:
-        """Give what is stored of it besides accesses."""
+        """Yield what is stored of it besides accesses."""
         for activities in self.activities:
             for activity in activities:
                 yield event_frame(FrameKind.ACTIVITY, activity)
@@ -95,7 +95,7 @@ class BatchCounts:
 
 
 def make_intake(cluster: str, taken: BatchIntake, counted: BatchCounts, now_ms: int) -> Intake:
-    """Give the document that says what a stretch came to."""
+    """Return the document that says what a stretch came to."""
     stretch = taken.stretch
     first, last = taken.times_ms
     return Intake(
@@ -118,18 +118,18 @@ def make_intake(cluster: str, taken: BatchIntake, counted: BatchCounts, now_ms: 
 
 
 def intake_frame(intake: Intake) -> Frame:
-    """Give an intake as it is stored."""
+    """Return an intake as it is stored."""
     return Frame(FrameKind.INTAKE, decision_frame_id(intake.id), encode_intake(intake))
 
 
 def finding_frames(findings: Sequence[Finding]) -> list[Frame]:
-    """Give findings as they are stored; those of one id once."""
+    """Return findings as they are stored; those of one id once."""
     by_id = {finding.id: finding for finding in reversed(findings)}
     return [event_frame(FrameKind.FINDING, finding) for finding in by_id.values()]
 
 
 def event_frame(kind: FrameKind, event: Activity | LogGap | Finding) -> Frame:
-    """Give an event as it is stored."""
+    """Return an event as it is stored."""
     return Frame(kind, decision_frame_id(event.id), encode_event(event))
 
 

@@ -27,7 +27,7 @@ class IngestLedger(FollowedLedger, Protocol):
         """Keep a delivery, and what is made of what is new in it."""
 
     async def places(self, cluster: str) -> dict[str, bytes]:
-        """Give where sources go on."""
+        """Return where sources go on."""
 
 
 class IngestLease:
@@ -61,13 +61,13 @@ class IngestLease:
         await self._ledger.ingest(self._cluster, Delivery(places=self.beat()))
 
     async def is_own(self) -> bool:
-        """Say whether nobody has taken over since."""
+        """Return whether nobody has taken over since."""
         other, _ = await self._ingester()
         self._lost = other != self._id
         return not self._lost
 
     def beat(self) -> Mapping[str, bytes]:
-        """Give the place that says that this process lives; it goes with each delivery."""
+        """Return the place that says that this process lives; it goes with each delivery."""
         self._beaten_at = time.monotonic()
         return {INGESTER: f"{self._id} {self._clock():.0f}".encode()}
 

@@ -82,7 +82,7 @@ class IngestMemory:
         self.grants.forget(before_s)
 
     def saved(self) -> bytes:
-        """Give all of it as MessagePack, as of now."""
+        """Return all of it as MessagePack, as of now."""
         return msgspec.msgpack.encode(
             {
                 "format": FORMAT,

@@ -22,7 +22,7 @@ class WeightsCollector(Collector):
         self._clock = clock
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics as of now."""
+        """Yield the metrics as of now."""
         ingest = self._ingest()
         counts = IngestCounts() if ingest is None else ingest.counts
         failures = {} if ingest is None else ingest.failures

@@ -74,7 +74,7 @@ class ParserProcess:
     def read(
         self, records: Sequence[SourceRecord], source: str, stores: WeightStores
     ) -> Sequence[Access | None]:
-        """Give the access of each record, None where it is to be read otherwise."""
+        """Return the access of each record, None where it is to be read otherwise."""
         if self.problem or not _is_worth(records):
             return (None,) * len(records)
         known = self._stores is stores
@@ -133,7 +133,7 @@ def _send(pipe: IO[bytes], content: bytes) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> bytes:
-    """Give the next message.
+    """Return the next message.
 
     Raises:
         EOFError: whoever writes has ended.

@@ -59,14 +59,17 @@ class KeptDays(msgspec.Struct, array_like=True):
     changed: bool = False
 
     def newest(self, position: int) -> int | None:
-        """Give the newest day that the log had come to before a position; None before the first."""
+        """Return the newest day that the log had come to before a position.
+
+        None before the first.
+        """
         for each in reversed(self.kept):
             if each.position < position:
                 return each.day
         return None
 
     def last_with(self, unix_s: float) -> KeptDay | None:
-        """Give the last that had not forgotten what ended at a time."""
+        """Return the last that had not forgotten what ended at a time."""
         for each in reversed(self.kept):
             if each.forgotten_s <= unix_s:
                 return each
@@ -90,7 +93,7 @@ class KeptDays(msgspec.Struct, array_like=True):
         return True
 
     def saved(self) -> bytes:
-        """Give all of it as MessagePack."""
+        """Return all of it as MessagePack."""
         return msgspec.msgpack.encode(self)
 
     def _join_nearest(self) -> None:
@@ -163,7 +166,7 @@ class PastMemories:
             days.changed = False
 
     async def newest(self) -> AsyncIterator[bytes]:
-        """Give what was kept of days, the newest first."""
+        """Yield what was kept of days, the newest first."""
         for kept in reversed((await self._known_days()).kept):
             if content := await self._content(kept):
                 yield content
@@ -174,7 +177,7 @@ class PastMemories:
         self._held.clear()
 
     async def position_before(self, days: int) -> int:
-        """Give the position in the log at which it had come to so many days before the newest."""
+        """Return the position in the log at which it had come to so many days before the newest."""
         kept = (await self._known_days()).kept
         since = [each.position for each in kept if each.day >= kept[-1].day - days]
         return since[0] if len(since) < len(kept) else 0
@@ -182,7 +185,7 @@ class PastMemories:
     async def sorted(
         self, accesses: Sequence[Access], live: IngestMemory
     ) -> list[tuple[IngestMemory, list[Access]]]:
-        """Give the memory that knows most of each access's time, and the accesses."""
+        """Return the memory that knows most of each access's time, and the accesses."""
         first = live.forgotten_s + self._reach_s
         if accesses and uuid7_unix_ms(min(map(_BY_ID, accesses))) / 1000 >= first:
             return [(live, list(accesses))]  # Mostly all are recent; ids sort by time.
@@ -198,7 +201,7 @@ class PastMemories:
         return [*found, *[(await self.of(day), some) for day, some in sorted(older.items())]]
 
     async def of(self, day: int) -> IngestMemory:
-        """Give what was known on a day, with all that the log was told of it, early or late.
+        """Return what was known on a day, with all that the log was told of it, early or late.
 
         That is the last memory that was kept before it forgot anything of the day, and what came
         after it and is of the day or of before.

@@ -154,7 +154,7 @@ class Ingest:
         return {name: one.times for name, one in self._state.watch.engine.broken.items()}
 
     async def places(self) -> Mapping[str, str]:
-        """Give where sources go on, by `Stretch.name`."""
+        """Return where sources go on, by `Stretch.name`."""
         found = await self._ledger.places(self._cluster)
         return {name: place.decode() for name, place in found.items() if name != INGESTER}
 
@@ -265,7 +265,7 @@ class Ingest:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
 
     def _wait_s(self, taken: BatchIntake) -> float:
-        """Give how long what is recorded of Pods may need until it is here; 0 for old records."""
+        """Return how long what is recorded of Pods may need until it is here; 0 for old records."""
         patience, now = self._options.patience_s, self._clock()
         return min(taken.latest_ms(int(now * 1000)) / 1000 + patience - now, patience)
 

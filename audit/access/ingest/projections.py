@@ -20,16 +20,16 @@ class FollowedLedger(Protocol):
     async def entries(
         self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
     ) -> list[LogEntry]:
-        """Give entries of the log after a position."""
+        """Return entries of the log after a position."""
 
     async def log_state(self) -> LogState:
-        """Give how far the log has come."""
+        """Return how far the log has come."""
 
     async def projection(self, cluster: str, digest: str) -> bytes | None:
-        """Give a projection by its digest."""
+        """Return a projection by its digest."""
 
     async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
-        """Give a checkpoint: the size of the log that it is of, and its content."""
+        """Return a checkpoint: the size of the log that it is of, and its content."""
 
     async def save_checkpoint(self, cluster: str, name: str, size: int, content: bytes) -> None:
         """Keep what was computed of the log."""
@@ -54,12 +54,12 @@ class Projections:
                 self._by_digest[digest] = found
 
     def known(self, entry: LogEntry) -> bytes | None:
-        """Give the projection of a decision of the page, if it was fetched."""
+        """Return the projection of a decision of the page, if it was fetched."""
         return self._by_digest.get(_digest_of(entry))
 
 
 def _digest_of(entry: LogEntry) -> str:
-    """Give the digest of the projection of a decision that admitted a Pod; empty for others."""
+    """Return the digest of the projection of a decision that admitted a Pod; empty for others."""
     if entry.kind != FrameKind.DECISION or entry.payload is None:
         return ""
     try:

@@ -81,11 +81,11 @@ class IngestState:
         self.watch.events = self.watch.accesses = position
 
     def saved(self) -> Mapping[str, bytes]:
-        """Give the checkpoint of the detections as of now."""
+        """Return the checkpoint of the detections as of now."""
         return {DETECTIONS: zlib.compress(self.watch.saved(), _FAST)}
 
     def saved_memory(self) -> bytes:
-        """Give the checkpoint of the memory as of now."""
+        """Return the checkpoint of the memory as of now."""
         return save_memory(self.memory, self.memory_at)
 
 
@@ -95,7 +95,7 @@ class _Saved(msgspec.Struct, array_like=True):
 
 
 def save_memory(memory: IngestMemory, position: int) -> bytes:
-    """Give a memory, and up to where in the log it was read."""
+    """Return a memory, and up to where in the log it was read."""
     content = msgspec.msgpack.encode(_Saved(position, memory.saved()))
     return zlib.compress(content, _FAST)
 

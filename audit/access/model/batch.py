@@ -59,7 +59,7 @@ class LogSource(Protocol):
         """The name that the operator gave it."""
 
     def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Give what came after these places, part by part in its order.
+        """Return what came after these places, part by part in its order.
 
         A source that is followed never ends; one that is not ends where there is no more.
         Who stops using it closes the iterator (`aclose`).

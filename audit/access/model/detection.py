@@ -82,7 +82,7 @@ class EventContext(msgspec.Struct, frozen=True, gc=False):
     """Whether what was asked for was done, as far as the record says."""
 
     def checkpoint_bytes(self, store: str) -> int:
-        """Give the size of a full checkpoint; 0 where nobody said."""
+        """Return the size of a full checkpoint; 0 where nobody said."""
         held = self.surroundings.stores.get(store)
         return held.checkpoint_bytes if held else 0
 

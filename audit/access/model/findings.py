@@ -16,17 +16,17 @@ _UNITS: Final = (("TiB", 1 << 40), ("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 
 
 
 def time_text(at: float) -> str:
-    """Give a time as RFC 3339 with milliseconds."""
+    """Return a time as RFC 3339 with milliseconds."""
     return milli_text(round(at * 1000))
 
 
 def day_text(at: float) -> str:
-    """Give the day of a time."""
+    """Return the day of a time."""
     return second_text(int(at))[:10]
 
 
 def size_text(amount: float) -> str:
-    """Give bytes as people read them."""
+    """Return bytes as people read them."""
     for unit, size in _UNITS:
         if amount >= size:
             return f"{amount / size:.1f} {unit}"
@@ -34,7 +34,7 @@ def size_text(amount: float) -> str:
 
 
 def count_text(amount: float) -> str:
-    """Give a number of things."""
+    """Return a number of things."""
     return f"{amount:.0f}"
 
 
@@ -54,7 +54,7 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
     evidence: Sequence[str] = (),
     remedy: str = "",
 ) -> Finding:
-    """Give a finding that an event completes; `key` tells it from others of its detection.
+    """Return a finding that an event completes; `key` tells it from others of its detection.
 
     `first` is when the first event was that it rests on, 0 for the event itself.
     """
@@ -90,7 +90,7 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
 def make_failure_finding(
     detection: Detection, error: str, event: Event, known: EventContext
 ) -> Finding:
-    """Give the finding that a detection itself does not work."""
+    """Return the finding that a detection itself does not work."""
     return make_finding(
         detection,
         event,
@@ -105,12 +105,12 @@ def make_failure_finding(
 
 
 def is_failure(finding: Finding) -> bool:
-    """Say whether a finding is that its detection does not work."""
+    """Return whether a finding is that its detection does not work."""
     return finding.title.startswith(f"The detection {finding.detection} does not work")
 
 
 def _where(event: Event) -> tuple[str, str, str, str, str]:
-    """Give store, account, container, address and who."""
+    """Return store, account, container, address and who."""
     if isinstance(event, Access | Activity):
         return event.store, event.account, event.container, event.address, event.who
     return "", "", "", "", ""

@@ -24,7 +24,7 @@ _V6: Final = 48
 
 
 def touch(room: dict[str, T], key: str, make: Callable[[], T], most: int) -> T:
-    """Give what is kept under a key, and make it the last that was used.
+    """Return what is kept under a key, and make it the last that was used.
 
     Where the room is full, what was used longest ago is forgotten for a new one.
     """
@@ -38,7 +38,7 @@ def touch(room: dict[str, T], key: str, make: Callable[[], T], most: int) -> T:
 
 
 def is_news(raised: dict[str, int], key: str, level: int = 1) -> bool:
-    """Say whether this was not raised yet, or only at a lower level; and note it."""
+    """Return whether this was not raised yet, or only at a lower level; and note it."""
     if raised.get(key, 0) >= level:
         return False
     if key not in raised and len(raised) >= MOST_RAISED:
@@ -59,14 +59,14 @@ def count_crowd(crowds: dict[str, dict[int, int]], store: str, day: int) -> int:
 
 @lru_cache(maxsize=8)
 def digest_of(container: str, blob: str) -> int:
-    """Give 63 bits that stand for a blob; detections that look at one event share the work."""
+    """Return 63 bits that stand for a blob; detections that look at one event share the work."""
     name = f"{container}/{blob}".encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()) >> 1
 
 
 @lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
-    """Give the /24 or /48 in which an address lies: what one site or NAT pool uses."""
+    """Return the /24 or /48 in which an address lies: what one site or NAT pool uses."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -76,7 +76,7 @@ def network_of(address: str) -> str:
 
 @lru_cache(maxsize=4096)
 def agent_family(user_agent: str) -> str:
-    """Give a user agent's first product without its version, in lower case."""
+    """Return a user agent's first product without its version, in lower case."""
     product = user_agent.strip().split("/", 1)[0]
     words = _AGENT.findall(product)
     return "-".join(words).lower()[:_LONGEST_FAMILY]

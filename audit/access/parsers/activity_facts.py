@@ -37,7 +37,7 @@ _DELETE: Final = "/delete"
 
 
 def fact_text(event: Activity, *names: str) -> str:
-    """Give the first of these facts that is there, in lower case; empty where none is."""
+    """Return the first of these facts that is there, in lower case; empty where none is."""
     for name in names:
         value = event.facts.get(name)
         if value is not None and value != "":
@@ -46,12 +46,12 @@ def fact_text(event: Activity, *names: str) -> str:
 
 
 def is_delete(event: Activity) -> bool:
-    """Say whether an entry of Azure's activity log took something away."""
+    """Return whether an entry of Azure's activity log took something away."""
     return event.facts.get("change") == "delete" or event.operation.lower().endswith(_DELETE)
 
 
 def subscription_of(resource: str) -> str:
-    """Give the subscription in a resource id, lower case; empty where it has none."""
+    """Return the subscription in a resource id, lower case; empty where it has none."""
     parts = resource.lower().split("/")
     return parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else ""  # noqa: PLR2004
 
@@ -121,7 +121,7 @@ _QUIET: Final = ("/read", "/validate/action", "/listkeys/read", "checknameavaila
 
 
 def topics_of(operation: str, body: Body) -> tuple[Topic, ...]:
-    """Give what an operation, in lower case, is about; nothing where it is of no concern."""
+    """Return what an operation, in lower case, is about; nothing where it is of no concern."""
     if operation in ALWAYS:
         return (ALWAYS[operation],)
     if operation in SETTING:
@@ -152,7 +152,7 @@ _SET: Final = {
 
 
 def facts_of(topic: Topic, operation: str, resource: str, body: Body) -> dict[str, Any]:
-    """Give what detections read of an operation; the resource and the keys are in lower case."""
+    """Return what detections read of an operation; the resource and the keys are in lower case."""
     *_, last = operation.split("/")
     found = {"change": last if last in {"write", "delete"} else "action", "body": bool(body)}
     told = _TOLD.get(topic)

@@ -64,11 +64,14 @@ class BegunOperations:
             self._bodies.popitem(last=False)
 
     def of(self, key: tuple[str, str, str]) -> dict[str, Any]:
-        """Give what an operation asked for; nothing where it is not known."""
+        """Return what an operation asked for; nothing where it is not known."""
         return self._bodies.get(key, _NO_BODY)
 
     def saved(self) -> bytes:
-        """Give those that began last as MessagePack: no more than MOST_KEPT, or MOST_KEPT_BYTES."""
+        """Return those that began last as MessagePack.
+
+        No more than MOST_KEPT, or MOST_KEPT_BYTES.
+        """
         rows: list[bytes] = []
         room = MOST_KEPT_BYTES
         for key, body in islice(reversed(self._bodies.items()), MOST_KEPT):
@@ -98,7 +101,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
     callers: Callers,
     begun: BegunOperations,
 ) -> tuple[Activity, ...]:
-    """Give the activities of a record; nothing where it is of no concern here, or of no end.
+    """Return the activities of a record; nothing where it is of no concern here, or of no end.
 
     One that sets several things gives one activity for each.
 
@@ -179,20 +182,20 @@ class _Asker:
 
 
 def _unnamed(resource: str) -> str:
-    """Give a resource id without the name of a local user."""
+    """Return a resource id without the name of a local user."""
     head, found, rest = resource.partition("/localusers/")
     user, _, below = rest.partition("/")
     return f"{head}{found}{pseudonymous_user(user)}/{below}".rstrip("/") if found else resource
 
 
 def _id(value: Any) -> str:
-    """Give an id of Entra's; nothing where it is none."""
+    """Return an id of Entra's; nothing where it is none."""
     low = value.lower() if isinstance(value, str) else ""
     return low if _OBJECT_ID.fullmatch(low) else ""
 
 
 def _word(record: dict[str, Any], *names: str) -> str:
-    """Give the first of these fields; the REST API writes `{"value": …, "localizedValue": …}`."""
+    """Return the first of these fields; the REST API writes `{"value": …, "localizedValue": …}`."""
     for name in names:
         value = record.get(name)
         if isinstance(value, dict):
@@ -203,7 +206,7 @@ def _word(record: dict[str, Any], *names: str) -> str:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """Give an object, also one that is written as JSON in a text; nothing where it is none."""
+    """Return an object, also one that is written as JSON in a text; nothing where it is none."""
     if isinstance(value, str) and len(value) <= _MOST_BODY:
         try:
             value = msgspec.json.decode(value)
@@ -213,7 +216,10 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _body(record: dict[str, Any]) -> dict[str, Any]:
-    """Give what was asked for, else what came of it; keys in lower case, `properties` taken out."""
+    """Return what was asked for, else what came of it.
+
+    Keys in lower case, `properties` taken out.
+    """
     properties = _object(record.get("properties") or record.get("properties_d"))
     low = {name.lower(): value for name, value in properties.items()}
     found: dict[str, Any] = {}

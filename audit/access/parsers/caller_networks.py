@@ -75,7 +75,7 @@ class Callers:
 
 
 def _read(text: str) -> Address | None:
-    """Give an address; one that hides an IPv4 address (`::ffff:10.0.0.1`) is that one."""
+    """Return an address; one that hides an IPv4 address (`::ffff:10.0.0.1`) is that one."""
     if text[:1] == "[" and text[-1:] == "]":
         text = text[1:-1]
     if len(text) > _MOST_TEXT:

@@ -28,7 +28,7 @@ _MOST_WORD: Final = 256
 def parse_entra(
     found: dict[str, Any], cluster: str, source: str, callers: Callers
 ) -> tuple[Activity, ...]:
-    """Give an activity for each credential that was made, changed or deleted.
+    """Return an activity for each credential that was made, changed or deleted.
 
     Raises:
         UnreadableRecordError: it is no record of Entra ID's audit log.
@@ -69,7 +69,7 @@ def parse_entra(
 
 
 def _changes(properties: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the application and the facts of each credential that is not what it was."""
+    """Yield the application and the facts of each credential that is not what it was."""
     for target in _objects(properties.get("targetResources")):
         application = str(target.get("id", "")).lower()[:_MOST_WORD]
         for changed in _objects(target.get("modifiedProperties")):
@@ -120,7 +120,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def _asker(properties: dict[str, Any]) -> tuple[str, str, str]:
-    """Give object id, client id and address of who did it; their names are left."""
+    """Return object id, client id and address of who did it; their names are left."""
     by = properties.get("initiatedBy")
     by = by if isinstance(by, dict) else {}
     user, app = by.get("user"), by.get("app")

@@ -152,14 +152,14 @@ def _topic(event: _Event, decisions: dict[str, str]) -> Topic | None:
 
 
 def _is_routine(event: _Event) -> bool:
-    """Say whether a component of the cluster read what it may: kubelets do so for every Pod."""
+    """Return whether a component of the cluster read what it may: kubelets do so for every Pod."""
     name = event.user.username
     own = name in _COMPONENTS or name.startswith("system:node:")
     return own and event.impersonated_user is None and event.response_status.code < _FAILED
 
 
 def _subject(user: _User) -> Subject:
-    """Give who it was; Azure's object id comes under the key `oid` (AKS)."""
+    """Return who it was; Azure's object id comes under the key `oid` (AKS)."""
     return Subject(username=user.username, groups=user.groups, extra=user.extra)
 
 
@@ -194,7 +194,7 @@ def _facts(event: _Event, topic: Topic, decisions: dict[str, str], name: str) ->
 
 
 def _asked(uri: str) -> dict[str, list[str]]:
-    """Give the query of a request; nothing where it is none."""
+    """Return the query of a request; nothing where it is none."""
     query = uri[: 64 * _MOST_WORD].partition("?")[2]
     try:
         return parse_qs(query, max_num_fields=256)

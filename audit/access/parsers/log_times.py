@@ -35,7 +35,7 @@ _FULL: Final = 23
 
 
 def parse_log_time(text: str, field: str = "time") -> tuple[int, str]:
-    """Give a record's time in ms since the epoch, and as RFC 3339 with milliseconds.
+    """Return a record's time in ms since the epoch, and as RFC 3339 with milliseconds.
 
     Raises:
         UnreadableRecordError: it is none; naming `field`.
@@ -53,7 +53,7 @@ def parse_log_time(text: str, field: str = "time") -> tuple[int, str]:
 
 @lru_cache(maxsize=16_384)
 def normalize_time(text: str) -> str:
-    """Give a time of whatever form as RFC 3339 with seconds; as it is where it is of none."""
+    """Return a time of whatever form as RFC 3339 with seconds; as it is where it is of none."""
     unix_ms = _any(text)
     if unix_ms is None or not 0 <= unix_ms < LATEST_MS:
         return text[:_MOST]
@@ -62,7 +62,10 @@ def normalize_time(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _second(text: str) -> int | None:
-    """Give the Unix time of `2026-05-01T09:00:00`; None where it is none, or out of all bounds."""
+    """Return the Unix time of `2026-05-01T09:00:00`.
+
+    None where it is none, or out of all bounds.
+    """
     if text[7] != "-" or text[10] != "T":  # It takes weeks and other separators, too.
         return None
     try:

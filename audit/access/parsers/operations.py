@@ -106,5 +106,5 @@ _BY_LOWER: Final = {name.lower(): row for name, row in OPERATIONS.items()}
 
 
 def find_operation(name: str) -> StorageOperation:
-    """Give the row of an operation, whatever its case."""
+    """Return the row of an operation, whatever its case."""
     return OPERATIONS.get(name) or _BY_LOWER.get(name.lower(), UNKNOWN)

@@ -34,7 +34,7 @@ from core.weights.intake import FORMAT, MOST_RECORD, RefusedRecord
 def make_refused_record(  # noqa: PLR0913  What the document says.
     raw: bytes, *, cluster: str, source: str, place: str, reason: str, unix_ms: int
 ) -> RefusedRecord:
-    """Give the document of a record that was refused when it came, at `unix_ms`."""
+    """Return the document of a record that was refused when it came, at `unix_ms`."""
     digest = sha256(raw).hexdigest()
     return RefusedRecord(
         format=FORMAT,
@@ -70,7 +70,7 @@ class RecordReader:
         return self._begun.noted
 
     def saved(self) -> bytes:
-        """Give what has begun lately, as MessagePack."""
+        """Return what has begun lately, as MessagePack."""
         return self._begun.saved()
 
     def restore(self, content: bytes) -> None:

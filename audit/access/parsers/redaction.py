@@ -50,7 +50,7 @@ PERSON: Final = "(person)"
 
 
 def scrub(text: str) -> str:
-    """Give a text without signatures and without what looks like the name of an account.
+    """Return a text without signatures and without what looks like the name of an account.
 
     Nor has it a NUL, which no database takes in a text.
     """
@@ -62,14 +62,14 @@ def scrub(text: str) -> str:
 
 
 def strip_signatures(text: str) -> str:
-    """Give a path without signatures: it may have been written where a query belongs. No NULs."""
+    """Return a path without signatures: it may have been written where a query belongs. No NULs."""
     if NUL in text:
         text = text.replace(NUL, _UNREADABLE)
     return _SIGNATURE.sub(rf"\1={CUT}", text) if "=" in text or "%" in text else text
 
 
 def scrub_document(document: _T, *but: str) -> _T:
-    """Give a document whose every text is scrubbed, but for those of the fields named."""
+    """Return a document whose every text is scrubbed, but for those of the fields named."""
     changed = {
         field.name: _scrubbed(value)
         for field in msgspec.structs.fields(document)
@@ -88,19 +88,19 @@ def _scrubbed(value: Any) -> Any:
 
 
 def scrub_record(content: bytes, most: int) -> str:
-    """Give the first characters of a record that cannot be read, without people and secrets."""
+    """Return the first characters of a record that cannot be read, without people and secrets."""
     text = content[: 4 * most].decode(errors="replace").replace(NUL, _UNREADABLE)
     text = _FIELD.sub(lambda found: f'"{PERSON}"{found[1]}"{PERSON}"', text)
     return scrub(text)[:most]
 
 
 def is_personal(name: str) -> bool:
-    """Say whether a field of this name holds the name of a person, or a secret."""
+    """Return whether a field of this name holds the name of a person, or a secret."""
     return bool(_PERSONAL.search(name) or _SECRET.search(name))
 
 
 def scrub_fields(fields: dict[str, Any], people: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Give unknown fields as they may be kept: few, short, nobody's name, no secret.
+    """Return unknown fields as they may be kept: few, short, nobody's name, no secret.
 
     `people` are the names that the record itself gives; a text that has one is cut.
     """

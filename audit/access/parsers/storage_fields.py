@@ -139,7 +139,7 @@ _BRANCHES: Final = frozenset({"properties", "identity", "requester", "delegatedR
 
 
 def _placed() -> dict[str, tuple[str, ...]]:
-    """Give where each field belongs, by its name in lower case; outer parts win."""
+    """Return where each field belongs, by its name in lower case; outer parts win."""
     found: dict[str, tuple[str, ...]] = {}
     for path, part in _PARTS.items():
         for field in msgspec.structs.fields(part):
@@ -240,7 +240,7 @@ def _spread(
 
 
 def _elsewhere(name: str, path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Give the place of a field that does not stand where it belongs."""
+    """Return the place of a field that does not stand where it belongs."""
     if not path and name in {"tenantid", "type", "objectid"}:
         return None
     return _PLACES.get(name) if len(path) < 2 else None  # noqa: PLR2004  Below identity's parts.
@@ -273,7 +273,7 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def _whole(value: Any) -> int | None:
-    """Give a count or size, from a number or its text."""
+    """Return a count or size, from a number or its text."""
     try:
         number = int(value) if isinstance(value, int | float | str) else -1
     except (ValueError, OverflowError):
@@ -282,7 +282,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _object(value: Any) -> dict[str, Any] | None:
-    """Give an object, also one that is written as JSON in a text."""
+    """Return an object, also one that is written as JSON in a text."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
             value = msgspec.json.decode(value)

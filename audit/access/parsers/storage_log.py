@@ -124,7 +124,7 @@ class StorageContext(msgspec.Struct, frozen=True, gc=False):
 def access_of(
     fields: StorageFields, extra: dict[str, Any], raw: Raw, reading: StorageContext
 ) -> Access:
-    """Give the access of a record that was read; `extra` is what it has besides, and is taken.
+    """Return the access of a record that was read; `extra` is what it has besides, and is taken.
 
     Raises:
         UnreadableRecordError: it is none; with the reason and the field, and nothing of the record.
@@ -193,7 +193,7 @@ def access_of(
 
 
 def _is_odd(access: Access) -> bool:
-    """Say whether a word that storage itself writes holds what it never does."""
+    """Return whether a word that storage itself writes holds what it never does."""
     words = (
         f"{access.operation}{access.account}{access.container}{access.principal}{access.service}"
         f"{access.application}{access.tenant}{access.delegator}{access.token}{access.region}"
@@ -205,7 +205,7 @@ def _is_odd(access: Access) -> bool:
 def _places(
     fields: StorageFields, account: str, level: OperationLevel, extra: dict[str, Any]
 ) -> tuple[StoragePlace, StoragePlace | None]:
-    """Give where the request went, and what a copy read.
+    """Return where the request went, and what a copy read.
 
     The uri of a CopyBlobSource is of what is copied, in whatever account: where it is another one,
     nothing of this account was read.
@@ -230,12 +230,12 @@ def _store(
 
 
 def _key(key: str, place: StoragePlace) -> str:
-    """Give `objectKey` where it says more than the place."""
+    """Return `objectKey` where it says more than the place."""
     return "" if key == f"/{place.text}" else scrub(key)[:_MOST_AGENT]
 
 
 def _status(value: int | str) -> int:
-    """Give HTTP's status; 0 for `Unknown`, and for codes that are not HTTP's."""
+    """Return HTTP's status; 0 for `Unknown`, and for codes that are not HTTP's."""
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdigit() and len(value) == 3 else 0  # noqa: PLR2004  HTTP
     return value if 0 <= value < _STATUSES else 0
@@ -250,7 +250,7 @@ def _grants(identity: Identity) -> list[str]:
 
 
 def _unnamed(text: str, identity: Identity) -> str:
-    """Give a text of the caller's without signatures and without the names of the requester."""
+    """Return a text of the caller's without signatures and without the names of the requester."""
     asked = identity.requester
     if asked is not None and (asked.upn or asked.user_name or asked.unique_name):
         for name in (asked.upn, asked.user_name, asked.unique_name):

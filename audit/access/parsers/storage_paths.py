@@ -65,7 +65,7 @@ def account_of(resource: str) -> str:
 
 
 def place_of(account: str, key: str, uri: str, level: OperationLevel) -> StoragePlace:
-    """Give the place of a request in the log of an account."""
+    """Return the place of a request in the log of an account."""
     head = f"/{account}/"
     if key.startswith(head) and "%" not in key:
         container, _, blob = key[len(head) :].partition("/")
@@ -81,7 +81,7 @@ def place_of(account: str, key: str, uri: str, level: OperationLevel) -> Storage
 
 
 def uri_place(uri: str, account: str = "") -> StoragePlace:
-    """Give the place of a URL, in whatever account; `account` is whose log it stands in."""
+    """Return the place of a URL, in whatever account; `account` is whose log it stands in."""
     _, _, rest = uri.partition("://")
     rest = rest.partition("?")[0]
     host, _, path = rest.partition("/")
@@ -96,7 +96,7 @@ def uri_place(uri: str, account: str = "") -> StoragePlace:
 
 
 def _pathed(account: str, path: str) -> StoragePlace:
-    """Give the place of `/account/container/blob`."""
+    """Return the place of `/account/container/blob`."""
     first, _, rest = path.strip('"').removeprefix("/").partition("/")
     if account and first.lower() != account:
         return StoragePlace(account)
@@ -107,7 +107,7 @@ def _pathed(account: str, path: str) -> StoragePlace:
 
 
 def query_of(uri: str) -> dict[str, str]:
-    """Give what is kept of the query of a URL; never a signature."""
+    """Return what is kept of the query of a URL; never a signature."""
     found: dict[str, str] = {}
     for part in uri.partition("?")[2].split("&", 64)[:64]:
         key, _, value = part.partition("=")

@@ -36,7 +36,7 @@ class WeightStores:
         }
 
     def __contains__(self, account: str) -> bool:
-        """Say whether an account has weights."""
+        """Return whether an account has weights."""
         return account in self._accounts
 
     def find(self, account: str, container: str = "", blob: str = "") -> str:

@@ -103,7 +103,7 @@ class ReadMark:
 
 
 def digest_of(content: bytes) -> str:
-    """Give the digest that a mark has of what lies before it."""
+    """Return the digest that a mark has of what lies before it."""
     return sha256(content[-OVERLAP:]).hexdigest()[:8] if content else "0" * 8
 
 
@@ -127,7 +127,7 @@ def write_marks(marks: Mapping[str, ReadMark]) -> str:
 def find_missing_hours(
     present: Collection[int], newest: int, judged: int, until: int
 ) -> list[range]:
-    """Give the hours that are missing and were not judged before.
+    """Return the hours that are missing and were not judged before.
 
     Args:
         present: hours of a folder that have a blob.
@@ -172,7 +172,7 @@ def subject_of(folder: str) -> str:
 
 
 def make_gap(cluster: str, folder: str, *, begin_s: int, end_s: int, why: str) -> LogGap:
-    """Give the document of a gap in a folder."""
+    """Return the document of a gap in a folder."""
     subject, log = subject_of(folder), log_of(folder)
     words = (cluster, log, subject, str(begin_s), why)
     return LogGap(

@@ -25,14 +25,14 @@ class BlobStore(Protocol):
     """Where blobs lie: a folder, or a container."""
 
     def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-        """Give the names below a prefix, and their sizes.
+        """Return the names below a prefix, and their sizes.
 
         Raises:
             SourceError: they cannot be listed.
         """
 
     async def read(self, name: str, begin: int, length: int) -> bytes:
-        """Give bytes of a blob, fewer only at its end; none where it is gone.
+        """Return bytes of a blob, fewer only at its end; none where it is gone.
 
         Raises:
             SourceError: it cannot be read.
@@ -51,7 +51,7 @@ class BlobPiece(NamedTuple):
 async def read_pieces(
     blobs: BlobStore, blob: HourBlob, mark: ReadMark, *, settled: bool
 ) -> AsyncIterator[BlobPiece]:
-    """Give what a blob has after a mark.
+    """Yield what a blob has after a mark.
 
     `settled` says that it grows no more: an end that is no whole record is refused, not waited for.
     """
@@ -81,7 +81,10 @@ async def _replaced(content: "_Content", blob: HourBlob, mark: ReadMark) -> str:
 
 
 async def _is_list(content: "_Content") -> bool:
-    """Say whether a blob may be one JSON document; lines that wrap records look alike at first."""
+    """Return whether a blob may be one JSON document.
+
+    Lines that wrap records look alike at first.
+    """
     head = (await content.read(0, 4096)).removeprefix(_BOM)
     if not _LIST_HEAD.match(head):
         return False
@@ -180,7 +183,7 @@ async def _of_list(
 
 class _Content(Protocol):
     async def read(self, begin: int, length: int) -> bytes:
-        """Give bytes from a place on, fewer only at the end."""
+        """Return bytes from a place on, fewer only at the end."""
 
 
 class _Plain:
@@ -219,7 +222,7 @@ class _Zipped:
         return self._held[at : at + length]
 
     async def _more(self) -> bytes:
-        """Give what comes next, at most PIECE bytes of it; none at the end."""
+        """Return what comes next, at most PIECE bytes of it; none at the end."""
         while True:
             waiting = self._unzip.unconsumed_tail
             if self._unzip.eof:

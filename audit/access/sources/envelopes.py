@@ -35,7 +35,7 @@ _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def is_envelope(line: bytes) -> bool:
-    """Say whether a line may hold several records; one that does not is a record itself."""
+    """Return whether a line may hold several records; one that does not is a record itself."""
     if line[:1] == b"[":
         return True
     head = line[:_HEAD].lstrip()
@@ -43,7 +43,7 @@ def is_envelope(line: bytes) -> bool:
 
 
 def parts_of(message: bytes) -> Iterator[MessagePart]:
-    """Give the records of a message in their order."""
+    """Return the records of a message in their order."""
     return _parts(message, _MOST_DEPTH)
 
 
@@ -97,7 +97,7 @@ class LineRecords(Sequence[SourceRecord]):
         self._at = at
 
     def __iter__(self) -> Iterator[SourceRecord]:
-        """Give the records; who wants but the first of them splits no more."""
+        """Yield the records; who wants but the first of them splits no more."""
         at = self._at
         begin, size = 0, len(self.content)
         while begin < size:
@@ -118,7 +118,7 @@ class LineRecords(Sequence[SourceRecord]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[SourceRecord]: ...
     def __getitem__(self, index: int | slice) -> SourceRecord | Sequence[SourceRecord]:
-        """Give records by their number."""
+        """Return records by their number."""
         return self._split[index]
 
     @cached_property
@@ -127,7 +127,7 @@ class LineRecords(Sequence[SourceRecord]):
 
 
 def records_of(line: bytes, place: str, problem: str = "") -> Iterator[SourceRecord]:
-    """Give the records of a line, or what is wrong with it."""
+    """Yield the records of a line, or what is wrong with it."""
     line = line.removeprefix(_BOM)
     if problem:
         yield SourceRecord(line, place, problem)

@@ -29,7 +29,7 @@ class BlobFolder:
         self._path = path.resolve()
 
     async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-        """Give the names below a prefix that ends a folder's name, and their sizes.
+        """Yield the names below a prefix that ends a folder's name, and their sizes.
 
         Raises:
             SourceError: the folder is not there, or cannot be read.
@@ -51,7 +51,7 @@ class BlobFolder:
         return found
 
     def _size_of(self, path: Path) -> int | None:
-        """Give a file's size; None where it is gone, no file, or a link that leads out of here.
+        """Return a file's size; None where it is gone, no file, or a link that leads out of here.
 
         Whoever may write the folder must not stop all of it with a pipe, or a link to itself.
         """
@@ -66,7 +66,7 @@ class BlobFolder:
         return about.st_size if here else None
 
     async def read(self, name: str, begin: int, length: int) -> bytes:
-        """Give bytes of a file, fewer only at its end; none where it is gone.
+        """Return bytes of a file, fewer only at its end; none where it is gone.
 
         Raises:
             SourceError: it cannot be read.
@@ -108,7 +108,7 @@ class LogFiles:
     paths: Sequence[Path]
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Give what came after these places, file by file, as `Source` says."""
+        """Yield what came after these places, file by file, as `Source` says."""
         for path in self.paths:
             async for stretch in self._file(path.absolute(), places):
                 yield stretch
@@ -139,7 +139,7 @@ class StandardInput:
     stream: BinaryIO = field(default_factory=lambda: sys.stdin.buffer)
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:  # noqa: ARG002  No place.
-        """Give its lines; a line can wrap several records."""
+        """Yield its lines; a line can wrap several records."""
         rest, number, records, size = b"", 0, list[SourceRecord](), 0
         begin = 0
         while window := await asyncio.to_thread(self.stream.read1, _WINDOW):  # type: ignore[attr-defined]
@@ -180,5 +180,5 @@ def _size(path: Path) -> int:
 
 
 def _real(path: Path) -> Path:
-    """Give where a link leads: the operator named it, so it is followed."""
+    """Return where a link leads: the operator named it, so it is followed."""
     return path.resolve()

@@ -64,7 +64,7 @@ class HourlyBlobs:
     """Of blobs that were read as far as they go, and whether they had settled."""
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Give what came after these places, as `Source` says."""
+        """Yield what came after these places, as `Source` says."""
         self._take_up(places)
         looked = -self.settings.all_s
         known: set[str] = set()
@@ -94,7 +94,7 @@ class HourlyBlobs:
                 self._days[key] = read_marks(place)
 
     def _recent(self, folders: Iterable[str]) -> list[str]:
-        """Give the prefixes of the last days."""
+        """Return the prefixes of the last days."""
         now = self.clock()
         days = [time.gmtime(now - back * _DAY_S) for back in range(self.settings.recent_days)]
         texts = [time.strftime("y=%Y/m=%m/d=%d/", day) for day in days]
@@ -119,7 +119,7 @@ class HourlyBlobs:
                 yield stretch
 
     def _is_done(self, blob: HourBlob) -> bool:
-        """Say whether there is nothing in a blob that was not read."""
+        """Return whether there is nothing in a blob that was not read."""
         mark = self._marks(blob).get(blob.slot, ReadMark())
         if self._sizes.get(blob.name) == (blob.size, self._is_settled(blob)):
             return True
@@ -206,7 +206,7 @@ class HourlyBlobs:
 
 
 def _first(piece: BlobPiece) -> bytes:
-    """Give the time of the first record of a piece, as it is written."""
+    """Return the time of the first record of a piece, as it is written."""
     first = next(iter(piece.records), None)
     found = _TIME.search(first.raw[:65_536]) if first else None
     return found[1] if found else b""

@@ -38,7 +38,7 @@ class SourceMerger:
         self._idle_s = idle_s
 
     async def stretches(self) -> AsyncGenerator[RecordBatch | None, None]:
-        """Give what they bring, until all have ended.
+        """Yield what they bring, until all have ended.
 
         Raises:
             SourceError: one cannot be read, and is not begun anew.

@@ -47,13 +47,13 @@ _DECODER = msgspec.json.Decoder(Adoption)
 
 
 def adoption_of(identity: str, now_ms: int, records: int, *, last: bool = False) -> Adoption:
-    """Give the record of a time (milliseconds since the epoch)."""
+    """Return the record of a time (milliseconds since the epoch)."""
     time = milli_text(now_ms)
     return Adoption(format=FORMAT, id=identity, time=time, records=records, last=last)
 
 
 def encode_adoption(adoption: Adoption) -> bytes:
-    """Give the record as JSON."""
+    """Return the record as JSON."""
     return _ENCODER.encode(adoption)
 
 
@@ -117,7 +117,7 @@ class AdoptionCheck:
         self.is_done = self.is_done or read.last
 
     def takes(self, where: RecordPlace, *, aside: bool) -> bool:
-        """Say whether the next leaf was taken in."""
+        """Return whether the next leaf was taken in."""
         if not self._rest:
             return False
         self._rest -= 1
@@ -127,7 +127,7 @@ class AdoptionCheck:
         return True
 
     def is_open(self, now_ms: int) -> bool:
-        """Say whether an upgrade may still be going on."""
+        """Return whether an upgrade may still be going on."""
         return not self.is_done and not self._is_late(now_ms)
 
     def _wrong_with(self, read: Adoption, where: RecordPlace) -> str:

@@ -30,7 +30,7 @@ class AnchorReading:
         self._has_lines = False
 
     def __iter__(self) -> Iterator[AnchorLine]:
-        """Give each line that can be read."""
+        """Yield each line that can be read."""
         number = 0
         ended = True
         for number, raw in enumerate(self._lines, 1):
@@ -79,7 +79,7 @@ class NotedHeads(AnchorReading):
         self._noted = sorted(heads)
 
     def __iter__(self) -> Iterator[AnchorLine]:
-        """Give each as the line of an anchor without marks."""
+        """Yield each as the line of an anchor without marks."""
         for size, root in self._noted:
             head = TreeHead(format=FORMAT, log="", size=size, root=root, time="", key="")
             yield AnchorLine(format=FORMAT, before="", first=size, head=head)
@@ -206,7 +206,7 @@ class AnchorComparison:
             self._say(make_place_problem(Flaw.TRUNCATED, says, size, self.reached))
 
     def _mark(self, at: int) -> bytes:
-        """Give the anchor's mark of a position; empty where none is at hand."""
+        """Return the anchor's mark of a position; empty where none is at hand."""
         start = (at - self._first) * MARK_BYTES
         return self._marks[start : start + MARK_BYTES] if start >= 0 else b""
 
@@ -255,7 +255,7 @@ class AnchorComparison:
 
 
 def _shift(ours: list[tuple[bytes, RecordPlace]], theirs: list[bytes], name: str) -> Problem | None:
-    """Say whether records were removed or put in before the first, or all is different."""
+    """Return whether records were removed or put in before the first, or all is different."""
     mine = [mark for mark, _ in ours]
     where = ours[0][1]
     agree = sum(one == other for one, other in zip(mine, theirs, strict=False))

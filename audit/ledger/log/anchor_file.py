@@ -36,7 +36,7 @@ class AnchorEnd:
 
 
 def end_of(line: bytes) -> AnchorEnd:
-    """Give where an anchor ends whose last line this is, without its end.
+    """Return where an anchor ends whose last line this is, without its end.
 
     Raises:
         ValueError: it is no line of an anchor.
@@ -72,7 +72,7 @@ class FileAnchor:
         self._path = path
 
     async def reached(self) -> int:
-        """Give how many leaves have their marks there.
+        """Return how many leaves have their marks there.
 
         Raises:
             LedgerError: it cannot be read, or is no anchor.
@@ -146,7 +146,7 @@ def _end_or_none(line: bytes) -> AnchorEnd | None:
 
 
 def _is_torn(file: int) -> bool:
-    """Say whether the file ends in a line that was cut short."""
+    """Return whether the file ends in a line that was cut short."""
     size = os.fstat(file).st_size
     return size > 0 and os.pread(file, 1, size - 1) != b"\n"
 

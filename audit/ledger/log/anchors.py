@@ -41,7 +41,7 @@ class Anchor(Protocol):
     """Whether it keeps marks; else `publish` is given none."""
 
     async def reached(self) -> int:
-        """Give how many leaves have their marks there: those that come next begin at it.
+        """Return how many leaves have their marks there: those that come next begin at it.
 
         Where it keeps no marks, the size of the last head. 0 where it is empty.
 
@@ -89,7 +89,7 @@ _DECODER = msgspec.json.Decoder(AnchorLine)
 
 
 def encode_line(line: AnchorLine) -> bytes:
-    """Give the line as JSON, without its end."""
+    """Return the line as JSON, without its end."""
     return _ENCODER.encode(line)
 
 
@@ -117,12 +117,12 @@ def decode_line(content: bytes) -> AnchorLine:
 
 
 def line_digest(content: bytes) -> str:
-    """Give what the next line says of this one, which is without its end."""
+    """Return what the next line says of this one, which is without its end."""
     return hashlib.sha256(content).hexdigest()
 
 
 def lines_of(head: TreeHead, marks: bytes, first: int, before: str) -> Iterator[bytes]:
-    """Give the lines that keep a head and its marks, with their ends.
+    """Yield the lines that keep a head and its marks, with their ends.
 
     Raises:
         ValueError: the marks are not those of the leaves from `first` to the head's size.

@@ -120,7 +120,7 @@ _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 def encode_line(line: Line) -> bytes:
-    """Give the line as JSON, with its end."""
+    """Return the line as JSON, with its end."""
     return _ENCODER.encode(line) + b"\n"
 
 
@@ -144,7 +144,7 @@ def decode_line(content: bytes) -> Line:
 
 
 def leaf_line(where: RecordPlace, digest: bytes, payload: bytes | None, *, aside: bool) -> LeafLine:
-    """Give the line of a leaf."""
+    """Return the line of a leaf."""
     text = coded = removed = None
     if payload is None:
         removed = digest.hex()
@@ -163,7 +163,7 @@ def leaf_line(where: RecordPlace, digest: bytes, payload: bytes | None, *, aside
 
 
 def _spelt(payload: bytes) -> tuple[str | None, str | None]:
-    """Give a payload as text, or in base64 where it is not UTF-8."""
+    """Return a payload as text, or in base64 where it is not UTF-8."""
     try:
         return payload.decode(), None
     except UnicodeDecodeError:

@@ -27,16 +27,16 @@ class SignableLog(Protocol):
     """What is asked of the ledger."""
 
     async def log_state(self) -> LogState:
-        """Give how far the log has come."""
+        """Return how far the log has come."""
 
     async def last_head(self) -> TreeHead | None:
-        """Give the last head that was signed."""
+        """Return the last head that was signed."""
 
     async def add_head(self, head: TreeHead) -> None:
         """Keep a signed head."""
 
     async def leaf_hashes(self, begin: int, end: int) -> list[bytes]:
-        """Give the hashes of leaves from a position to before another."""
+        """Return the hashes of leaves from a position to before another."""
 
 
 class HeadPublisher:
@@ -87,7 +87,7 @@ class HeadPublisher:
                     self._logger.info("anchor reached again", anchor=anchor.name)
 
     async def _last(self) -> TreeHead | None:
-        """Give the last head, signed now if the log is longer than the one before."""
+        """Return the last head, signed now if the log is longer than the one before."""
         head = await self._ledger.last_head()
         state = await self._ledger.log_state()  # After it: another auditor may append and sign.
         self.state, self.head = state, head
@@ -104,7 +104,7 @@ class HeadPublisher:
         return self.head
 
     def _key(self, before: TreeHead | None) -> Ed25519PrivateKey:
-        """Give the key; it is made where nothing was signed yet."""
+        """Return the key; it is made where nothing was signed yet."""
         key = read_key(self._path)
         if key is None and before is not None:
             raise LedgerError(
@@ -141,7 +141,7 @@ class HeadPublisher:
         self.anchored[anchor.name] = size
 
     async def _marks(self, begin: int, end: int) -> bytes:
-        """Give the marks of leaves; zeros for those that retention removed, which nobody has."""
+        """Return the marks of leaves; zeros for those that retention removed, which nobody has."""
         first = max(begin, self.state.prefix.size if self.state else 0)
         marks = bytearray((min(first, end) - begin) * MARK_BYTES)
         for start in range(first, end, _AT_ONCE):

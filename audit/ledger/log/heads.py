@@ -41,7 +41,7 @@ class TreeHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def signed_bytes(head: TreeHead) -> bytes:
-    """Give what the signature of a head is over: text in UTF-8, each line ended."""
+    """Return what the signature of a head is over: text in UTF-8, each line ended."""
     lines = (
         "sallyport tree head",
         str(head.format),
@@ -55,7 +55,7 @@ def signed_bytes(head: TreeHead) -> bytes:
 
 
 def sign_head(log: str, size: int, root: bytes, time_ms: int, key: Ed25519PrivateKey) -> TreeHead:
-    """Give the signed head of a log at a time (milliseconds since the epoch)."""
+    """Return the signed head of a log at a time (milliseconds since the epoch)."""
     head = TreeHead(
         format=FORMAT,
         log=log,
@@ -68,7 +68,7 @@ def sign_head(log: str, size: int, root: bytes, time_ms: int, key: Ed25519Privat
 
 
 def is_signed(head: TreeHead, key: Ed25519PublicKey) -> bool:
-    """Say whether the head is of this key, and its signature is the key's."""
+    """Return whether the head is of this key, and its signature is the key's."""
     if head.key != key_id(key):
         return False
     try:
@@ -88,7 +88,7 @@ _DECODER = msgspec.json.Decoder(TreeHead)
 
 
 def encode_head(head: TreeHead) -> bytes:
-    """Give the head as JSON."""
+    """Return the head as JSON."""
     return _ENCODER.encode(head)
 
 

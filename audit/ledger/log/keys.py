@@ -109,7 +109,7 @@ class Keys:
         return says
 
     def untrusted(self, used: Iterable[str]) -> list[str]:
-        """Give those of these ids that neither the reader nor an anchor has vouched for."""
+        """Return those of these ids that neither the reader nor an anchor has vouched for."""
         trusted = self._given or self.anchored
         return [each for each in used if trusted and each not in trusted]
 

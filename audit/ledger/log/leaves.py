@@ -38,17 +38,17 @@ class Leaf:
 
 
 def leaf_of(kind: int, cluster: str, record_id: bytes, payload: bytes) -> Leaf:
-    """Give the leaf of a record."""
+    """Return the leaf of a record."""
     return Leaf(kind, cluster, record_id, payload_digest(payload))
 
 
 def payload_digest(payload: bytes) -> bytes:
-    """Give what a leaf keeps of a payload."""
+    """Return what a leaf keeps of a payload."""
     return sha256(payload).digest()
 
 
 def leaf_header(kind: int, cluster: str, record_id: bytes) -> bytes:
-    """Give what of a leaf stands before the payload's digest.
+    """Return what of a leaf stands before the payload's digest.
 
     Raises:
         ValueError: the cluster's name or the id is longer than MOST_PART bytes, or the kind is no
@@ -58,7 +58,7 @@ def leaf_header(kind: int, cluster: str, record_id: bytes) -> bytes:
 
 
 def header_prefix(kind: int, cluster: str, id_length: int) -> bytes:
-    """Give what stands before the id, which many leaves have in common.
+    """Return what stands before the id, which many leaves have in common.
 
     Raises:
         ValueError: as `leaf_header`.
@@ -71,10 +71,10 @@ def header_prefix(kind: int, cluster: str, id_length: int) -> bytes:
 
 
 def leaf_hash(header: bytes, digest: bytes) -> bytes:
-    """Give the hash of a leaf of its header and its payload's digest."""
+    """Return the hash of a leaf of its header and its payload's digest."""
     return sha256(b"\0" + header + digest).digest()
 
 
 def mark_of(leaf: bytes) -> bytes:
-    """Give what an anchor keeps of a leaf's hash."""
+    """Return what an anchor keeps of a leaf's hash."""
     return leaf[:MARK_BYTES]

@@ -26,12 +26,12 @@ ReadNode = Callable[[int, int], bytes]
 
 
 def hash_leaf(data: bytes) -> bytes:
-    """Give the hash of a leaf's data (2.1.1)."""
+    """Return the hash of a leaf's data (2.1.1)."""
     return sha256(b"\0" + data).digest()
 
 
 def hash_node(left: bytes, right: bytes) -> bytes:
-    """Give the hash of a node with these two below it (2.1.1)."""
+    """Return the hash of a node with these two below it (2.1.1)."""
     return sha256(b"\1" + left + right).digest()
 
 
@@ -99,7 +99,7 @@ def grow(
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """Give the root of neighbouring whole subtrees, the largest first, which fall off in size."""
+    """Return the root of neighbouring whole subtrees, the largest first, which fall off in size."""
     if not hashes:
         return EMPTY_ROOT
     root = hashes[-1]
@@ -109,12 +109,12 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 
 
 def root_of(leaves: Sequence[bytes]) -> bytes:
-    """Give the root of a tree with these hashes of leaves."""
+    """Return the root of a tree with these hashes of leaves."""
     return grow(Frontier(), leaves)[0].root
 
 
 def whole_nodes(begin: int, end: int) -> Iterator[Node]:
-    """Give the whole subtrees that leaves fall into, the largest first.
+    """Yield the whole subtrees that leaves fall into, the largest first.
 
     `begin` must be where a subtree of so many leaves may begin, as in all ranges of proofs.
     """
@@ -125,12 +125,12 @@ def whole_nodes(begin: int, end: int) -> Iterator[Node]:
 
 
 def range_root(begin: int, end: int, read: ReadNode) -> bytes:
-    """Give the root over a range of a proof, from the nodes that it falls into."""
+    """Return the root over a range of a proof, from the nodes that it falls into."""
     return fold([read(level, index) for level, index in whole_nodes(begin, end)])
 
 
 def inclusion_ranges(index: int, size: int) -> list[Range]:
-    """Give the ranges whose roots prove that a leaf is in a tree of this size (2.1.3.1).
+    """Return the ranges whose roots prove that a leaf is in a tree of this size (2.1.3.1).
 
     Raises:
         ValueError: there is no such leaf in it.
@@ -152,7 +152,7 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 
 
 def consistency_ranges(first: int, second: int) -> list[Range]:
-    """Give the ranges whose roots prove that a tree of one size began the other (2.1.4.1).
+    """Return the ranges whose roots prove that a tree of one size began the other (2.1.4.1).
 
     Raises:
         ValueError: the sizes are none, or the first is larger.
@@ -176,14 +176,14 @@ def consistency_ranges(first: int, second: int) -> list[Range]:
 
 
 def proof_of(ranges: Sequence[Range], read: ReadNode) -> list[bytes]:
-    """Give the proof of `inclusion_ranges` or `consistency_ranges`."""
+    """Return the proof of `inclusion_ranges` or `consistency_ranges`."""
     return [range_root(begin, end, read) for begin, end in ranges]
 
 
 def proves_inclusion(
     leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes
 ) -> bool:
-    """Say whether a proof shows the hash of a leaf to be at its place in a tree (2.1.3.2)."""
+    """Return whether a proof shows the hash of a leaf to be at its place in a tree (2.1.3.2)."""
     if not 0 <= index < size:
         return False
     at, last, found = index, size - 1, leaf
@@ -203,7 +203,7 @@ def proves_inclusion(
 def proves_consistency(
     first: int, second: int, first_root: bytes, second_root: bytes, proof: Sequence[bytes]
 ) -> bool:
-    """Say whether a proof shows that the second tree begins with the first (2.1.4.2)."""
+    """Return whether a proof shows that the second tree begins with the first (2.1.4.2)."""
     if not 0 <= first <= second:
         return False
     if first in {0, second}:
@@ -230,5 +230,5 @@ def proves_consistency(
 
 
 def _largest_power_below(number: int) -> int:
-    """Give the largest power of two that is smaller."""
+    """Return the largest power of two that is smaller."""
     return 1 << (number - 1).bit_length() - 1

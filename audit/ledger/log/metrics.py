@@ -21,7 +21,7 @@ class LogCollector(Collector):
         self._outside = outside
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         publishing = self._publishing()
         state = publishing.state if publishing else None
         yield _known(
@@ -64,7 +64,7 @@ class LogCollector(Collector):
 
 
 def _known(name: str, text: str, value: float | None) -> Metric:
-    """Give a gauge, without a value while it is not known."""
+    """Return a gauge, without a value while it is not known."""
     family = GaugeMetricFamily(name, text)
     if value is not None:
         family.add_metric([], float(value))

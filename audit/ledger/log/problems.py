@@ -134,7 +134,7 @@ def kind_name(kind: int) -> str:
 
 
 def id_text(record_id: bytes) -> str:
-    """Give an id as its documents write it."""
+    """Return an id as its documents write it."""
     text = record_id.hex()
     if not is_uuid7(record_id):
         return text
@@ -142,23 +142,23 @@ def id_text(record_id: bytes) -> str:
 
 
 def is_uuid7(record_id: bytes) -> bool:
-    """Say whether an id holds a time."""
+    """Return whether an id holds a time."""
     return len(record_id) == 16 and record_id[6] >> 4 == 7  # noqa: PLR2004  RFC 9562
 
 
 def id_ms(record_id: bytes) -> int:
-    """Give the time of a UUIDv7, in milliseconds since the epoch."""
+    """Return the time of a UUIDv7, in milliseconds since the epoch."""
     return int.from_bytes(record_id[:6])
 
 
 def time_text(record_id: bytes) -> str:
-    """Give the time of an id; empty where it holds none."""
+    """Return the time of an id; empty where it holds none."""
     if not is_uuid7(record_id):
         return ""
     return ms_text(id_ms(record_id))
 
 
 def ms_text(unix_ms: int) -> str:
-    """Give milliseconds since the epoch as RFC 3339."""
+    """Return milliseconds since the epoch as RFC 3339."""
     seconds, milliseconds = divmod(unix_ms, 1000)
     return f"{second_text(seconds)}.{milliseconds:03d}Z"

@@ -71,7 +71,7 @@ def decode_proof(content: bytes) -> Proof:
 
 
 def heads_of(proof: Proof) -> list[TreeHead]:
-    """Give the heads that a proof rests on."""
+    """Return the heads that a proof rests on."""
     return [proof.head] if isinstance(proof, InclusionProof) else [proof.first, proof.second]
 
 

@@ -155,7 +155,7 @@ class RecordCheck:
 
 
 def _is_at(text: str, unix_ms: int) -> bool:
-    """Say whether a time is that of an id, to the second."""
+    """Return whether a time is that of an id, to the second."""
     if text.endswith("Z") and text[:19] == second_text(unix_ms // 1000):
         return True
     try:

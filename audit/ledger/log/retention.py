@@ -82,12 +82,12 @@ class Retention(_Part, frozen=True, kw_only=True):
 
 
 def first_kept(today: dt.date, keep_days: int) -> dt.date:
-    """Give the first of the whole days that are kept, today's included."""
+    """Return the first of the whole days that are kept, today's included."""
     return today - dt.timedelta(days=keep_days - 1)
 
 
 def may_collapse(head: TreeHead, first_kept_day: dt.date) -> bool:
-    """Say whether all leaves of a head are of days that are not kept."""
+    """Return whether all leaves of a head are of days that are not kept."""
     day = dt.datetime.fromisoformat(head.time).astimezone(dt.UTC).date()
     return day + dt.timedelta(days=MARGIN_DAYS) <= first_kept_day
 
@@ -97,7 +97,7 @@ _DECODER = msgspec.json.Decoder(Retention)
 
 
 def encode_retention(retention: Retention) -> bytes:
-    """Give the record as JSON."""
+    """Return the record as JSON."""
     return _ENCODER.encode(retention)
 
 
@@ -218,7 +218,7 @@ class RemovalCheck:
         return self._problems
 
     def _explains_prefix(self, policy: PlacedRetention) -> bool:
-        """Say whether a record took this prefix away, says the same of its tree, and might."""
+        """Return whether a record took this prefix away, says the same of its tree, and might."""
         prefix = policy.record.prefix
         if prefix is None or prefix.size != self.prefix or not self._is_of_head(prefix):
             return False
@@ -227,7 +227,10 @@ class RemovalCheck:
         return is_old and _date(self._prefix_after_ms) + margin <= policy.first_kept
 
     def _is_of_head(self, prefix: Prefix) -> bool:
-        """Say whether a prefix is that of a signed head, and the one that the log begins after."""
+        """Return whether a prefix is that of a signed head.
+
+        And the one that the log begins after.
+        """
         head = prefix.head
         try:
             tree = prefix.tree
@@ -248,7 +251,7 @@ class RemovalCheck:
 def _explains(
     policy: PlacedRetention, where: RecordPlace, day: dt.date, stored: dt.date | None
 ) -> bool:
-    """Say whether a retention record took away what is of a day, and might."""
+    """Return whether a retention record took away what is of a day, and might."""
     keeps = dt.timedelta(days=policy.record.keep_days + 1)
     forgotten_as = stored if stored is not None and day < stored - keeps else day
     return policy.where.at > where.at and forgotten_as < policy.first_kept

@@ -93,7 +93,7 @@ class Verdict(_Part, frozen=True, kw_only=True):
 
 
 def verdict_of(verifier: Verifier) -> Verdict:
-    """Give what a verifier found that has seen the whole log."""
+    """Return what a verifier found that has seen the whole log."""
     problems = sorted(verifier.problems, key=_rank)
     contents, opening = verifier.contents, verifier.opening
     known = max((anchor.reached for anchor in verifier.anchors), default=0)
@@ -127,7 +127,7 @@ def verdict_of(verifier: Verifier) -> Verdict:
 
 
 def _rank(each: Problem) -> tuple[bool, int, int, bool]:
-    """Give the order of problems: those of records first, by position; then those of heads.
+    """Return the order of problems: those of records first, by position; then those of heads.
 
     A removal is without its reason also where the record that gives it is what is missing.
     """

@@ -206,7 +206,7 @@ class Verifier:
         return max((anchor.proven for anchor in self.anchors), default=0)
 
     def _is_to_the_end(self, anchor: AnchorComparison) -> bool:
-        """Say whether the log must hold all that the anchor knows of."""
+        """Return whether the log must hold all that the anchor knows of."""
         until = self.opening.until
         return not until or (anchor.last is not None and 0 < _ms(anchor.last.time) <= _ms(until))
 
@@ -221,7 +221,7 @@ class Verifier:
                 self._say(make_problem(Flaw.RANGE, says))
 
     def _placed(self, where: RecordPlace) -> RecordPlace:
-        """Give the leaf by the place that it has, which must be the one that it says."""
+        """Return the leaf by the place that it has, which must be the one that it says."""
         if where.at == self.size + self._off:
             return where if not self._off else RecordPlace(self.size, *where.named)
         says = f"it says that it is at {where.at:,}, and stands at {self.size:,}"
@@ -294,7 +294,7 @@ class Verifier:
 
 
 def _ms(time: str) -> int:
-    """Give a time in milliseconds since the epoch; 0 where there is none."""
+    """Return a time in milliseconds since the epoch; 0 where there is none."""
     return milliseconds_of(time) if time else 0
 
 
@@ -344,7 +344,7 @@ def _opening(line: Line | None) -> ExportLine:
 
 
 def _feed(verifier: Verifier, lines: Iterator[Line], progress: Progress) -> None:
-    """Give the verifier all lines after the first."""
+    """Return the verifier all lines after the first."""
     end: EndLine | None = None
     try:
         for number, line in enumerate(lines, 2):
@@ -390,7 +390,7 @@ def _seen(line: LeafLine, number: int) -> PassingLeaf:
 
 
 def _lines(file: BinaryIO) -> Iterator[Line]:
-    """Give each line; raises DamagedExportError at the first that is none."""
+    """Yield each line; raises DamagedExportError at the first that is none."""
     number = 0
     try:
         while content := file.readline(MOST_LINE):

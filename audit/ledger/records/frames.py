@@ -75,12 +75,12 @@ class DamagedFrameError(ValueError):
 
 
 def decision_frame_id(decision_id: str) -> bytes:
-    """Give the frame id of a decision's id."""
+    """Return the frame id of a decision's id."""
     return bytes.fromhex(decision_id.replace("-", ""))
 
 
 def frame_length(frame_id: bytes, payload: bytes) -> int:
-    """Give the bytes of the frame.
+    """Return the bytes of the frame.
 
     Raises:
         ValueError: it would be larger than a frame may be.
@@ -93,7 +93,7 @@ def frame_length(frame_id: bytes, payload: bytes) -> int:
 
 
 def encode_frame(kind: int, frame_id: bytes, payload: bytes) -> bytes:
-    """Give the frame.
+    """Return the frame.
 
     Raises:
         ValueError: it would be larger than MAX_BODY.

@@ -6,12 +6,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 
 def gauge_of(name: str, text: str, value: float) -> Metric:
-    """Give a gauge without labels."""
+    """Return a gauge without labels."""
     return GaugeMetricFamily(name, text, value=float(value))
 
 
 def counter_of(name: str, text: str, label: str, totals: Mapping[str, int]) -> Metric:
-    """Give a counter with one label; `totals` are by its value."""
+    """Return a counter with one label; `totals` are by its value."""
     family = CounterMetricFamily(name, text, labels=[label])
     for value, total in totals.items():
         family.add_metric([value], total)
@@ -19,7 +19,7 @@ def counter_of(name: str, text: str, label: str, totals: Mapping[str, int]) -> M
 
 
 def gauge_by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:
-    """Give a gauge by anchor."""
+    """Return a gauge by anchor."""
     family = GaugeMetricFamily(name, text, labels=["anchor"])
     for anchor, value in values.items():
         family.add_metric([anchor], float(value))

@@ -45,7 +45,7 @@ _STEPS: Final = (64, 16, 4, 1)
 
 
 def shorten_document(document: DecisionDocument, most_bytes: int) -> DecisionDocument:
-    """Give the document with so short texts, and then so few of each, that it fits."""
+    """Return the document with so short texts, and then so few of each, that it fits."""
     document = _with_short_texts(document)
     for most in _STEPS:
         if len(encode_document(document)) <= most_bytes:

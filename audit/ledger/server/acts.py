@@ -53,7 +53,7 @@ class LedgerActs:
         self._cluster = cluster
 
     async def page(self, label: str, since_ms: int, until_ms: int, after: str = "") -> ActsPage:
-        """Give the acts of a label in a time, after the id of the page before.
+        """Return the acts of a label in a time, after the id of the page before.
 
         Raises:
             LedgerError: the ledger cannot be read.
@@ -75,7 +75,7 @@ class LedgerActs:
 
 
 def make_acts_answerer(find: FindDecisions) -> Callable[[Question], Awaitable[bytes]]:
-    """Give what answers at PATH: of the cluster alone whose certificate asks."""
+    """Return what answers at PATH: of the cluster alone whose certificate asks."""
 
     async def answer(question: Question) -> bytes:
         given = question.parameters

@@ -33,7 +33,7 @@ class ActsSource(Protocol):
     """Gives the acts of one cluster's identities: an auditor, or a ledger itself."""
 
     async def page(self, label: str, since_ms: int, until_ms: int, after: str = "") -> ActsPage:
-        """Give the acts of a label in a time, after the id of the page before.
+        """Return the acts of a label in a time, after the id of the page before.
 
         Raises:
             LedgerError: they cannot be read now.

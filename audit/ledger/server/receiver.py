@@ -139,7 +139,7 @@ class Receiver:
 
 
 def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
-    """Give the cluster that a request may speak for, and the length of its body.
+    """Return the cluster that a request may speak for, and the length of its body.
 
     Raises:
         RefusedError: it is not one to take.
@@ -160,7 +160,7 @@ def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
 
 
 def _decode(body: bytes, most: int) -> list[Frame]:
-    """Give the frames of a body.
+    """Return the frames of a body.
 
     Raises:
         RefusedError: it is not frames from its first byte to its last, or more than `most`.

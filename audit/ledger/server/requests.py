@@ -31,12 +31,12 @@ class RefusedError(Exception):
 
 
 def headers_of(scope: Mapping[str, Any]) -> dict[bytes, str]:
-    """Give the headers of a request by their names in lower case; of several, the last."""
+    """Return the headers of a request by their names in lower case; of several, the last."""
     return {name: value.decode("latin-1") for name, value in scope["headers"]}
 
 
 def read_cluster(scope: Mapping[str, Any], headers: Mapping[bytes, str], process: str = "") -> str:
-    """Give the cluster that a request speaks for; with `process`, as that one of its processes.
+    """Return the cluster that a request speaks for; with `process`, as that one of its processes.
 
     Raises:
         RefusedError: its format is of another age, it names no cluster, or its certificate (TLS)
@@ -84,7 +84,7 @@ class ClientGoneError(Exception):
 
 
 async def read_body(receive: Receive, length: int, seconds: float) -> bytes:
-    """Give a body of at least `length` bytes.
+    """Return a body of at least `length` bytes.
 
     Raises:
         TimeoutError: it did not arrive in so many seconds.

@@ -57,7 +57,7 @@ class FrameAges:
             self._marks.popleft()
 
     def oldest(self, position: SpoolPosition, now: float) -> float:
-        """Give the age of the first frame after a position, in seconds; 0 where there is none."""
+        """Return the age of the first frame after a position, in seconds; 0 where there is none."""
         for end, since in self._marks:
             if end > position:
                 return max(now - since, 0.0)
@@ -186,7 +186,7 @@ class Backlog:
             return self._ages.oldest(begin, time.monotonic())
 
     def read(self, max_bytes: int, max_frames: int) -> FrameBatch:
-        """Give the frames that follow what is acknowledged; none where nothing waits.
+        """Return the frames that follow what is acknowledged; none where nothing waits.
 
         A batch is of one segment. A frame that is larger than `max_bytes` comes alone.
 
@@ -232,7 +232,7 @@ class Backlog:
         return next(unread, None)
 
     def _begin_of(self, segment: _Segment) -> int:
-        """Give the offset of a segment's first frame that is not acknowledged."""
+        """Return the offset of a segment's first frame that is not acknowledged."""
         if segment.number < self._position.segment:
             return segment.end
         if segment.number == self._position.segment:

@@ -21,7 +21,7 @@ class SpoolCollector(Collector):
         self._shipping = shipping
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         spool, shipping = self._spool(), self._shipping()
         yield gauge_of("sallyport_spool_bytes", "Held, on disk and in memory.", spool.bytes)
         yield gauge_of("sallyport_spool_max_bytes", "The most that is held.", spool.max_bytes)
@@ -59,7 +59,7 @@ class ReceiverCollector(Collector):
         self._answers = answers
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics (prometheus_client)."""
+        """Yield the metrics (prometheus_client)."""
         receipt = self._receipt()
         totals = {
             "stored": receipt.stored,

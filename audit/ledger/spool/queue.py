@@ -154,7 +154,7 @@ class Spool:
         return self._backlog.unacknowledged > 0
 
     def read(self, max_bytes: int, max_frames: int) -> FrameBatch:
-        """Give the frames after those that are acknowledged; none where nothing waits.
+        """Return the frames after those that are acknowledged; none where nothing waits.
 
         Raises:
             LedgerError: the files cannot be read now.
@@ -172,7 +172,7 @@ class Spool:
         return self._writer.settled
 
     def status(self) -> SpoolStatus:
-        """Give the state of now, from any thread."""
+        """Return the state of now, from any thread."""
         backlog, writer = self._backlog, self._writer
         return SpoolStatus(
             bytes=backlog.stored + writer.queued,
@@ -197,7 +197,7 @@ class Spool:
         self._settle(0)
 
     def _settle(self, size: int) -> str:
-        """Give why `size` more bytes are not taken, and tell when that changes."""
+        """Return why `size` more bytes are not taken, and tell when that changes."""
         reason = self._shortage(size)
         if reason != self._full:
             with self._settling:

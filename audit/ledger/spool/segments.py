@@ -35,12 +35,12 @@ class SpoolPosition:
 
 
 def segment_path(folder: Path, number: int, suffix: str = "spool") -> Path:
-    """Give a segment's file; with the suffix `damaged`, where it is set aside."""
+    """Return a segment's file; with the suffix `damaged`, where it is set aside."""
     return folder / f"{number:016d}.{suffix}"
 
 
 def list_segments(folder: Path) -> tuple[dict[int, int], int]:
-    """Give the size of each segment by number, ascending, and the highest number ever seen."""
+    """Return the size of each segment by number, ascending, and the highest number ever seen."""
     sizes, highest = {}, 0
     for path in sorted(folder.iterdir()):
         if match := _SEGMENT.fullmatch(path.name):
@@ -90,7 +90,7 @@ def cut_tail(path: Path) -> int:
 
 
 def _has_frame(content: bytes, start: int) -> bool:
-    """Say whether a whole frame begins anywhere after `start`. Its first byte is always 0."""
+    """Return whether a whole frame begins anywhere after `start`. Its first byte is always 0."""
     at = content.find(0, start)
     while at != -1:
         try:
@@ -114,7 +114,7 @@ def write_cursor(folder: Path, position: SpoolPosition) -> None:
 
 
 def read_cursor(folder: Path) -> SpoolPosition | None:
-    """Give what is acknowledged; None where nothing was yet.
+    """Return what is acknowledged; None where nothing was yet.
 
     Raises:
         ValueError: the file is no cursor.
@@ -193,7 +193,7 @@ def read_segment(
 
 
 def _take(content: bytes, most: int) -> tuple[list[Frame], int]:
-    """Give whole frames and their length: those before a damage, if there are any.
+    """Return whole frames and their length: those before a damage, if there are any.
 
     Raises:
         DamagedFrameError: the first frame is damaged.

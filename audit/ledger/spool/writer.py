@@ -144,7 +144,7 @@ class SegmentWriter:
             raise problem
 
     def _next_batch(self) -> bytes:
-        """Give the next frames in one piece; they stay in `_pending` until they are written."""
+        """Return the next frames in one piece; they stay in `_pending` until they are written."""
         size = 0
         batch: list[bytes] = []
         for frame in self._pending:
@@ -160,7 +160,7 @@ class SegmentWriter:
         return b"".join(batch)
 
     def _file_for(self, size: int) -> int:
-        """Give the segment's descriptor, a new one's where the old one would grow too large."""
+        """Return the segment's descriptor, a new one's where the old one would grow too large."""
         full = self._size + size > self._pace.segment_bytes and self._size > HEADER_BYTES
         if self._file is not None and full:
             self._sync()

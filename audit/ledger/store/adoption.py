@@ -35,7 +35,7 @@ _TABLES: Final = (*(table for _, table in _FORMER), quarantine)
 def adopt_rows(
     connection: sa.Connection, backend: WriteBackend, now_ms: int, most: int = AT_ONCE
 ) -> int:
-    """Give the first rows without a place one, by cluster and id; say how many those were.
+    """Return the first rows without a place one, by cluster and id; say how many those were.
 
     While a new release is rolled out, the old one goes on writing such rows. When that is over
     (by `now_ms`, milliseconds since the epoch) and none is left, nothing is taken in any more.
@@ -61,7 +61,7 @@ def adopt_rows(
 
 
 def read_adoption_end(connection: sa.Connection) -> int:
-    """Give until when an earlier release may write; 0 where nothing is taken in any more."""
+    """Return until when an earlier release may write; 0 where nothing is taken in any more."""
     return connection.scalar(sa.select(log.c.adopt_until_ms)) or 0
 
 
@@ -123,7 +123,7 @@ def _take(
 
 
 def _has_any(connection: sa.Connection) -> bool:
-    """Say whether there are such rows, without a lock that others wait for."""
+    """Return whether there are such rows, without a lock that others wait for."""
     return any(
         connection.execute(sa.select(sa.true()).where(table.c.position.is_(None)).limit(1)).first()
         for table in _TABLES

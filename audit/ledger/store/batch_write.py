@@ -22,7 +22,7 @@ class WriteBackend(AppendBackend, Protocol):
     """The database's way to write."""
 
     def insert(self, table: sa.Table) -> Any:
-        """Give the dialect's own INSERT, which can leave out what is there."""
+        """Return the dialect's own INSERT, which can leave out what is there."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _placed(rows: Sequence[Row], first: int) -> list[Row]:
 
 
 def _known(connection: sa.Connection, kind: FrameKind, rows: list[Row]) -> set[bytes]:
-    """Give the ids of rows that are there."""
+    """Return the ids of rows that are there."""
     table = BY_KIND[kind]
     found: set[bytes] = set()
     for start in range(0, len(rows), _AT_ONCE):
@@ -93,7 +93,7 @@ def _known(connection: sa.Connection, kind: FrameKind, rows: list[Row]) -> set[b
 
 
 def _contradicting(connection: sa.Connection, batch: RowBatch, new: list[Row]) -> Iterator[Row]:
-    """Give those accesses as rows of the quarantine whose ids the ledger has for other records."""
+    """Yield those accesses as rows of the quarantine whose ids the ledger has for other records."""
     table, fresh = BY_KIND[FrameKind.ACCESS], {row[1] for row in new}
     known = [row for row in batch.records[FrameKind.ACCESS] if row[1] not in fresh]
     for start in range(0, len(known), _AT_ONCE):

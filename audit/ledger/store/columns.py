@@ -20,27 +20,30 @@ _UUID_LENGTH: Final = 36
 
 
 def day_of(identity: bytes) -> int:
-    """Give the day (since 1970-01-01, UTC) that a UUIDv7 holds."""
+    """Return the day (since 1970-01-01, UTC) that a UUIDv7 holds."""
     return int.from_bytes(identity[:6]) // DAY_MS
 
 
 def first_id(day: int) -> bytes:
-    """Give the first id that a day can have."""
+    """Return the first id that a day can have."""
     return (day * DAY_MS << 80).to_bytes(ID_BYTES)
 
 
 def column_text(text: str) -> str:
-    """Give the text as a column holds it: cut short, and without NUL, which PostgreSQL refuses."""
+    """Return the text as a column holds it.
+
+    Cut short, and without NUL, which PostgreSQL refuses.
+    """
     return text if len(text) <= MOST_TEXT and "\0" not in text else _shorten(text)
 
 
 def optional_text(text: str | None) -> str | None:
-    """Give the text as a column holds it, if there is one."""
+    """Return the text as a column holds it, if there is one."""
     return None if text is None else column_text(text)
 
 
 def column_texts(*texts: str) -> tuple[str, ...]:
-    """Give texts as columns hold them: mostly they are short, all together."""
+    """Return texts as columns hold them: mostly they are short, all together."""
     joined = "".join(texts)
     if len(joined) <= MOST_TEXT and "\0" not in joined:
         return texts
@@ -48,23 +51,23 @@ def column_texts(*texts: str) -> tuple[str, ...]:
 
 
 def column_number(number: int, most: int) -> int:
-    """Give the number as a column holds it: no less than 0, and no more than fits."""
+    """Return the number as a column holds it: no less than 0, and no more than fits."""
     return min(max(number, 0), most)
 
 
 def is_uuid7(identity: bytes) -> bool:
-    """Say whether these bytes are a UUID of version 7."""
+    """Return whether these bytes are a UUID of version 7."""
     return len(identity) == ID_BYTES and identity[6] >> 4 == _UUID_VERSION
 
 
 def uuid_text(identity: bytes) -> str:
-    """Give a UUID as documents have it."""
+    """Return a UUID as documents have it."""
     text = identity.hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def uuid_bytes(text: str) -> bytes:
-    """Give the 16 bytes of a UUID as documents have it.
+    """Return the 16 bytes of a UUID as documents have it.
 
     Raises:
         ValueError: it is none, or not written as `uuid_text` writes it.

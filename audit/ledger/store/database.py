@@ -66,7 +66,7 @@ class Database:
 
     @property
     def path(self) -> Path | None:
-        """Give the ledger's file, where it is one."""
+        """Return the ledger's file, where it is one."""
         return self._backend.path
 
     async def __aenter__(self) -> Self:
@@ -134,7 +134,7 @@ class Database:
         return int(self._clock() * 1000)
 
     def _engine(self) -> sa.Engine:
-        """Give the engine; before `open`, asking SQLite would make an empty file."""
+        """Return the engine; before `open`, asking SQLite would make an empty file."""
         if not self._is_open:
             raise LedgerError("it is not open yet: try again later")
         return self._backend.engine
@@ -166,7 +166,7 @@ class Database:
 
 
 def _backend(url: str) -> tuple[Sqlite | Postgres, str]:
-    """Give what knows the database of the URL, and the URL's password."""
+    """Return what knows the database of the URL, and the URL's password."""
     try:
         parsed = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
@@ -181,7 +181,7 @@ def _backend(url: str) -> tuple[Sqlite | Postgres, str]:
 
 
 def _is_split_wrong(url: str, parsed: sa.URL) -> bool:
-    """Say whether a bare `@` in the user or password put some of it into another part.
+    """Return whether a bare `@` in the user or password put some of it into another part.
 
     One that was percent-encoded is decoded in the user's name, which then is not in the URL so.
     """

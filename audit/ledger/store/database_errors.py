@@ -33,7 +33,7 @@ def translate_errors(ledger: str, secret: str = "") -> Iterator[None]:
 
 
 def _first_line(error: Exception, secret: str) -> str:
-    """Give the driver's own words, without the lines after, which may quote rows."""
+    """Return the driver's own words, without the lines after, which may quote rows."""
     own = getattr(error, "orig", None) or error
     text = next(iter(str(own).splitlines()), "") or type(own).__name__
     return text.replace(secret, "***") if secret else text

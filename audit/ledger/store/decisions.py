@@ -60,7 +60,7 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_statements(query: DecisionQuery, *, placed: bool) -> Iterator[sa.Select[Any]]:
-    """Give the SQL for ids and documents: one for each requester, so that each uses its index.
+    """Yield the SQL for ids and documents: one for each requester, so that each uses its index.
 
     With `placed`, what is not in the log is left out.
     """
@@ -70,7 +70,7 @@ def build_statements(query: DecisionQuery, *, placed: bool) -> Iterator[sa.Selec
 
 
 def id_bounds(prefix: str) -> tuple[bytes, bytes]:
-    """Give the lowest and the highest id that begin with these hex digits (hyphens do not count).
+    """Return the lowest and the highest id that begin with these hex digits (hyphens do not count).
 
     Raises:
         ValueError: they are no hex digits, or too many.
@@ -123,7 +123,7 @@ def _conditions(query: DecisionQuery, requester: str | None) -> Iterator[sa.Colu
 
 
 def _ids(query: DecisionQuery) -> tuple[bytes, bytes]:
-    """Give the lowest and the highest id that the query means."""
+    """Return the lowest and the highest id that the query means."""
     low = (query.since_ms or 0) << 80
     high = ((_LAST_TIME + 1 if query.until_ms is None else query.until_ms) << 80) - 1
     if query.after is not None:
@@ -144,7 +144,7 @@ _MOST_READ: Final = 1000
 
 
 def find_decisions(connection: sa.Connection, query: DecisionQuery, placed: bool) -> list[bytes]:  # noqa: FBT001 (through _read, by position; as below)
-    """Give the documents (JSON) that the query means, in its order.
+    """Return the documents (JSON) that the query means, in its order.
 
     Here and elsewhere: with `placed`, what is not in the log is left out.
     """
@@ -158,7 +158,7 @@ def find_decision(
     decision_id: str,
     placed: bool,  # noqa: FBT001
 ) -> list[DecisionDocument]:
-    """Give the decision of an id, or of an id that begins so; of each cluster that has it.
+    """Return the decision of an id, or of an id that begins so; of each cluster that has it.
 
     Raises:
         LedgerError: it is no id, it is too short, or several ids begin so.
@@ -183,7 +183,7 @@ def find_decision(
 
 
 def find_projection(connection: sa.Connection, cluster: str, digest: str) -> bytes | None:
-    """Give the projection (JSON) of a decision; `digest` is its `projection`."""
+    """Return the projection (JSON) of a decision; `digest` is its `projection`."""
     key = bytes.fromhex(digest.removeprefix("sha256:"))
     return connection.scalar(
         sa.select(projections.c.projection).where(
@@ -195,7 +195,7 @@ def find_projection(connection: sa.Connection, cluster: str, digest: str) -> byt
 def find_projections(
     connection: sa.Connection, cluster: str, digests: Sequence[str]
 ) -> dict[str, bytes]:
-    """Give the same of several, of at most MOST_DIGESTS; what the ledger has not is left out."""
+    """Return the same of several, of at most MOST_DIGESTS; what the ledger has not is left out."""
     keys = [bytes.fromhex(digest.removeprefix("sha256:")) for digest in digests]
     rows = connection.execute(
         sa.select(projections.c.digest, projections.c.projection).where(
@@ -212,7 +212,7 @@ def find_look_backs(
     limit: int,
     placed: bool,  # noqa: FBT001
 ) -> list[LookBackDocument]:
-    """Give what was last found of an identity, the newest first; of each cluster without one.
+    """Return what was last found of an identity, the newest first; of each cluster without one.
 
     None in a ledger of the release before, which had no table for it: readers change nothing.
     """
@@ -228,7 +228,7 @@ def find_look_backs(
 
 
 def find_sweeps(connection: sa.Connection, limit: int, placed: bool) -> list[SweepDocument]:  # noqa: FBT001
-    """Give the last sweeps, the newest first."""
+    """Return the last sweeps, the newest first."""
     chosen = sa.select(sweeps.c.document).order_by(sweeps.c.id.desc()).limit(limit)
     if placed:
         chosen = chosen.where(sweeps.c.position.is_not(None))

@@ -35,7 +35,7 @@ class DocumentPage:
 
 
 def read_documents(connection: sa.Connection, page: DocumentPage, placed: bool) -> list[Document]:  # noqa: FBT001 (through _read, by position)
-    """Give the documents of a page; with `placed`, only what is in the log."""
+    """Return the documents of a page; with `placed`, only what is in the log."""
     table = BY_KIND[page.kind]
     chosen = sa.select(table.c.cluster, table.c.id, table.c.document, table.c.position)
     chosen = chosen.where(table.c.id >= _first(page.begin_ms))
@@ -58,7 +58,7 @@ def read_documents(connection: sa.Connection, page: DocumentPage, placed: bool) 
 
 
 def read_places(connection: sa.Connection, cluster: str) -> dict[str, bytes]:
-    """Give the places of a cluster's sources."""
+    """Return the places of a cluster's sources."""
     chosen = sa.select(places.c.source, places.c.place).where(places.c.cluster == cluster)
     return {row.source: row.place for row in connection.execute(chosen)}
 
@@ -76,7 +76,7 @@ def write_places(
 
 
 def read_checkpoint(connection: sa.Connection, cluster: str, name: str) -> tuple[int, bytes] | None:
-    """Give a checkpoint: how many entries of the log it is of, and its content."""
+    """Return a checkpoint: how many entries of the log it is of, and its content."""
     chosen = sa.select(checkpoints.c.position, checkpoints.c.content).where(
         checkpoints.c.cluster == cluster, checkpoints.c.name == name
     )
@@ -99,5 +99,5 @@ def write_checkpoints(
 
 
 def _first(time_ms: int) -> bytes:
-    """Give the first id that a time can have."""
+    """Return the first id that a time can have."""
     return (min(max(time_ms, 0), _TIME_END - 1) << 80).to_bytes(ID_BYTES)

@@ -35,7 +35,7 @@ class AppendBackend(Protocol):
 
 
 def read_state(connection: sa.Connection) -> LogState:
-    """Give how far the log has come."""
+    """Return how far the log has come."""
     row = connection.execute(sa.select(log)).one()
     return LogState(
         row.id,

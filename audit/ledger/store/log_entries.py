@@ -28,7 +28,7 @@ _Place = tuple[str, bytes]
 def read_entries(
     connection: sa.Connection, after: int, kinds: Iterable[FrameKind] | None, limit: int
 ) -> list[LogEntry]:
-    """Give entries after a position, in the log's order; of these kinds, or of all.
+    """Return entries after a position, in the log's order; of these kinds, or of all.
 
     What is in quarantine is of no kind: it comes only where all are asked for.
     """
@@ -42,7 +42,7 @@ def read_entries(
 
 
 def read_located(connection: sa.Connection, identity: bytes) -> list[LogEntry]:
-    """Give the entries of an id that are still there whole, whatever their kind."""
+    """Return the entries of an id that are still there whole, whatever their kind."""
     positions: list[int] = []
     for table in (*BY_KIND.values(), quarantine):
         key = table.c.frame_id if table is quarantine else table.c.id
@@ -104,7 +104,7 @@ def _payloads_aside(
 
 
 def read_leaf_hashes(connection: sa.Connection, begin: int, end: int) -> list[bytes]:
-    """Give the hashes of leaves from `begin` to before `end`.
+    """Return the hashes of leaves from `begin` to before `end`.
 
     Raises:
         LedgerError: some of them are not there.
@@ -129,7 +129,7 @@ class TreeReader:
         self._collapsed = dict(zip(nodes, self._prefix.hashes, strict=True))
 
     def read(self, level: int, index: int) -> bytes:
-        """Give the hash of a whole subtree.
+        """Return the hash of a whole subtree.
 
         Raises:
             LedgerError: it is not there (any more).
@@ -143,15 +143,15 @@ class TreeReader:
         return root_of(self._read_tiles(base, begin >> base, end >> base))
 
     def proof(self, ranges: Sequence[Range]) -> list[bytes]:
-        """Give the proof of ranges, as `audit.ledger.log.merkle` has them."""
+        """Return the proof of ranges, as `audit.ledger.log.merkle` has them."""
         return proof_of(ranges, self.read)
 
     def frontier(self, size: int) -> Frontier:
-        """Give the frontier that the log had at a size."""
+        """Return the frontier that the log had at a size."""
         return Frontier(size, tuple(self.read(*node) for node in whole_nodes(0, size)))
 
     def _read_collapsed(self, level: int, index: int) -> bytes:
-        """Give a node that is, or begins, in what retention took away."""
+        """Return a node that is, or begins, in what retention took away."""
         if (level, index) in self._collapsed:
             return self._collapsed[level, index]
         if (index + 1) << level <= self._prefix.size or level == 0:
@@ -175,14 +175,14 @@ class TreeReader:
 
 
 def read_heads(connection: sa.Connection, after: int, limit: int) -> list[TreeHead]:
-    """Give signed heads of more leaves than `after`, the smallest first."""
+    """Return signed heads of more leaves than `after`, the smallest first."""
     order = (heads.c.size, heads.c.time_ms)
     chosen = sa.select(heads.c.head).where(heads.c.size > after).order_by(*order).limit(limit)
     return [decode_head(each) for each in connection.scalars(chosen)]
 
 
 def read_last_head(connection: sa.Connection) -> TreeHead | None:
-    """Give the last head that was signed."""
+    """Return the last head that was signed."""
     order = (heads.c.size.desc(), heads.c.time_ms.desc())
     found = connection.scalar(sa.select(heads.c.head).order_by(*order).limit(1))
     return None if found is None else decode_head(found)

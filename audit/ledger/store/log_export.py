@@ -25,7 +25,7 @@ async def make_opening(
     until_ms: int | None,
     now_ms: int,
 ) -> ExportLine:
-    """Give the first line of an export of what was stored from a time to another.
+    """Return the first line of an export of what was stored from a time to another.
 
     It begins at the last head that is no younger than `since_ms`, and ends at the first that is
     no older than `until_ms` (milliseconds since the epoch): so all that was stored in between is
@@ -61,7 +61,7 @@ async def make_opening(
 async def walk_log(
     ledger: LedgerQueries, opening: ExportLine
 ) -> AsyncIterator[list[PassingLeaf | TreeHead]]:
-    """Give what an export holds after its first line: leaves, and heads where they belong.
+    """Yield what an export holds after its first line: leaves, and heads where they belong.
 
     What is missing among the leaves is missing here.
 
@@ -93,7 +93,7 @@ async def walk_log(
 
 
 async def _heads(ledger: LedgerQueries, after: int, last: int) -> AsyncIterator[TreeHead]:
-    """Give heads of more than `after` records and at most `last`; several may be of one size."""
+    """Yield heads of more than `after` records and at most `last`; several may be of one size."""
     seen: set[tuple[str, str]] = set()
     while page := await ledger.heads(after, _HEADS):
         for head in page:

@@ -118,7 +118,7 @@ class Postgres:
             raise DuplicateError from None
 
     def oldest_day(self, connection: sa.Connection, kind: FrameKind) -> int | None:
-        """Give the oldest day that has a partition of records that come in masses."""
+        """Return the oldest day that has a partition of records that come in masses."""
         table = _BY_DAY[kind][0].name
         names = connection.scalars(
             sa.text(
@@ -145,7 +145,7 @@ class _IdDumper(Dumper):
     oid = psycopg.adapters.types["uuid"].oid
 
     def dump(self, obj: Any) -> Buffer:
-        """Give the bytes."""
+        """Return the bytes."""
         return obj  # type: ignore[no-any-return]
 
 
@@ -177,7 +177,7 @@ def _partition(table: str, day: int) -> str:
 
 
 def _day_of(table: str, partition: str) -> int | None:
-    """Give the day of a partition; None where the name is not of our making."""
+    """Return the day of a partition; None where the name is not of our making."""
     named = _OF_DAY.fullmatch(partition)
     try:
         return (

@@ -36,11 +36,11 @@ class LedgerQueries(Database):
     """A ledger that answers. Whatever is long is asked for in pages, between which others write."""
 
     async def find(self, query: DecisionQuery) -> list[bytes]:
-        """Give the documents (JSON) that the query means, in its order."""
+        """Return the documents (JSON) that the query means, in its order."""
         return await self._read(find_decisions, query, not self._is_adopting)
 
     async def get(self, decision_id: str) -> list[DecisionDocument]:
-        """Give the decision of an id, or of an id that begins so; of each cluster that has it.
+        """Return the decision of an id, or of an id that begins so; of each cluster that has it.
 
         Raises:
             LedgerError: it is no id, it is too short, or several ids begin so.
@@ -48,11 +48,14 @@ class LedgerQueries(Database):
         return await self._read(find_decision, decision_id, not self._is_adopting)
 
     async def projection(self, cluster: str, digest: str) -> bytes | None:
-        """Give the projection (JSON) of a decision; `digest` is its `projection`."""
+        """Return the projection (JSON) of a decision; `digest` is its `projection`."""
         return await self._read(find_projection, cluster, digest)
 
     async def projections(self, cluster: str, digests: Sequence[str]) -> dict[str, bytes]:
-        """Give what policies saw of decisions, by the digests in them; what is not there is not."""
+        """Return what policies saw of decisions, by the digests in them.
+
+        What is not there is not.
+        """
         found: dict[str, bytes] = {}
         for start in range(0, len(digests), MOST_DIGESTS):
             some = digests[start : start + MOST_DIGESTS]
@@ -60,13 +63,13 @@ class LedgerQueries(Database):
         return found
 
     async def sweeps(self, limit: int) -> list[SweepDocument]:
-        """Give the last sweeps, the newest first."""
+        """Return the last sweeps, the newest first."""
         return await self._read(find_sweeps, limit, not self._is_adopting)
 
     async def look_backs(
         self, subject: str, cluster: str | None, limit: int
     ) -> list[LookBackDocument]:
-        """Give what was last found of an identity, the newest first; None: of each cluster."""
+        """Return what was last found of an identity, the newest first; None: of each cluster."""
         placed = not self._is_adopting
         return await self._read(find_look_backs, subject, cluster, limit, placed)
 
@@ -80,7 +83,7 @@ class LedgerQueries(Database):
         after: DocumentKey | None = None,
         limit: int = 1000,
     ) -> list[Document]:
-        """Give documents of a kind from a time to before another, the oldest first.
+        """Return documents of a kind from a time to before another, the oldest first.
 
         Times are milliseconds since the epoch, by the documents' ids. The next page is `after`
         the `key` of the last document; the last page has fewer than `limit`, which is at most
@@ -92,7 +95,7 @@ class LedgerQueries(Database):
     async def entries(
         self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
     ) -> list[LogEntry]:
-        """Give entries of the log after a position, in its order; None: of all kinds.
+        """Return entries of the log after a position, in its order; None: of all kinds.
 
         What is in quarantine comes only where all kinds are asked for. At most
         `reading_log.MOST_ENTRIES`; there are no more when none is given.
@@ -100,7 +103,7 @@ class LedgerQueries(Database):
         return await self._read_log(read_entries, after, kinds, limit)
 
     async def located(self, identity: bytes) -> list[LogEntry]:
-        """Give the entries of an id, of whatever kind and cluster, that were not removed."""
+        """Return the entries of an id, of whatever kind and cluster, that were not removed."""
         return await self._read_log(read_located, identity)
 
     async def outside(self) -> int:
@@ -108,11 +111,11 @@ class LedgerQueries(Database):
         return await self._read_log(count_outside)
 
     async def log_state(self) -> LogState:
-        """Give how far the log has come."""
+        """Return how far the log has come."""
         return await self._read_log(read_state)
 
     async def leaf_hashes(self, begin: int, end: int) -> list[bytes]:
-        """Give the hashes of leaves from a position to before another.
+        """Return the hashes of leaves from a position to before another.
 
         Raises:
             LedgerError: some are not there: retention, or somebody else, removed them.
@@ -120,7 +123,7 @@ class LedgerQueries(Database):
         return await self._read_log(read_leaf_hashes, begin, end)
 
     async def frontier(self, size: int) -> Frontier:
-        """Give the frontier that the log had at a size: its root is that of the heads of it.
+        """Return the frontier that the log had at a size: its root is that of the heads of it.
 
         Raises:
             LedgerError: retention removed leaves beyond it.
@@ -128,7 +131,7 @@ class LedgerQueries(Database):
         return await self._read_log(lambda connection: TreeReader(connection).frontier(size))
 
     async def inclusion(self, position: int, size: int) -> list[bytes]:
-        """Give the proof that a leaf is in the log as it was at a size.
+        """Return the proof that a leaf is in the log as it was at a size.
 
         Raises:
             LedgerError: retention removed what it needs.
@@ -138,7 +141,7 @@ class LedgerQueries(Database):
         return await self._read_log(lambda connection: TreeReader(connection).proof(ranges))
 
     async def consistency(self, first: int, second: int) -> list[bytes]:
-        """Give the proof that the log at one size began as it was at the other.
+        """Return the proof that the log at one size began as it was at the other.
 
         Raises:
             LedgerError: retention removed what it needs.
@@ -148,19 +151,19 @@ class LedgerQueries(Database):
         return await self._read_log(lambda connection: TreeReader(connection).proof(ranges))
 
     async def heads(self, after: int = -1, limit: int = 1000) -> list[TreeHead]:
-        """Give signed heads of more leaves than `after`, the smallest first."""
+        """Return signed heads of more leaves than `after`, the smallest first."""
         return await self._read_log(read_heads, after, limit)
 
     async def last_head(self) -> TreeHead | None:
-        """Give the last head that was signed."""
+        """Return the last head that was signed."""
         return await self._read_log(read_last_head)
 
     async def places(self, cluster: str) -> dict[str, bytes]:
-        """Give where the sources of a cluster go on, by source."""
+        """Return where the sources of a cluster go on, by source."""
         return await self._read_log(read_places, cluster)
 
     async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
-        """Give a checkpoint: how many entries of the log it is of, and its content.
+        """Return a checkpoint: how many entries of the log it is of, and its content.
 
         What came later is `entries(after=that - 1)`.
         """

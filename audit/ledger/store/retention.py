@@ -81,7 +81,7 @@ class KeptDays:
 
 
 def date_of(day: int) -> dt.date:
-    """Give the date of a day since 1970-01-01."""
+    """Return the date of a day since 1970-01-01."""
     return _EPOCH + dt.timedelta(days=day)
 
 
@@ -130,7 +130,7 @@ def _count(connection: sa.Connection, table: sa.Table, old: sa.ColumnElement[boo
 
 
 def _head_to_rest_on(connection: sa.Connection, kept: KeptDays) -> TreeHead | None:
-    """Give the last head of which no leaf is of a day that is kept."""
+    """Return the last head of which no leaf is of a day that is kept."""
     before_ms = (kept.first_day - MARGIN_DAYS + 1) * DAY_MS
     chosen = sa.select(heads.c.head).where(heads.c.time_ms < before_ms)
     found = connection.scalar(chosen.order_by(heads.c.size.desc()).limit(1))

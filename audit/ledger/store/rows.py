@@ -49,13 +49,13 @@ class DocumentColumns:
     rules: list[Finding] = field(default_factory=list)
 
     def row(self, identity: bytes, day: int, payload: bytes) -> Row:
-        """Give the row, without the position."""
+        """Return the row, without the position."""
         when = (int.from_bytes(identity[:6]), day) if self.has_time else (day,)
         return (self.cluster, identity, *when, *self.columns, payload)
 
 
 def access_row(access: Access, identity: bytes, day: int, payload: bytes) -> Row:
-    """Give the row of an access, without the position."""
+    """Return the row of an access, without the position."""
     status, sent = access.status, access.bytes_out
     return (
         access.cluster,
@@ -74,7 +74,7 @@ def access_row(access: Access, identity: bytes, day: int, payload: bytes) -> Row
 
 
 def rule_rows(made: DocumentColumns, identity: bytes, day: int) -> list[Row]:
-    """Give the rules of a decision's findings, each once."""
+    """Return the rules of a decision's findings, each once."""
     actions: dict[str, Action] = {}
     for finding in made.rules:
         rule = column_text(finding.rule)
@@ -223,7 +223,7 @@ class RowBatch:
 
 
 def aside_row(cluster: str, today: int, frame: Frame, reason: str) -> Row:
-    """Give a row of the quarantine."""
+    """Return a row of the quarantine."""
     digest = hashlib.sha256(bytes([frame.kind]) + frame.id + b"\0" + frame.payload).digest()
     return (cluster, digest, today, frame.kind, frame.id, frame.payload, column_text(reason))
 
@@ -326,7 +326,7 @@ class _Making:
         return True
 
     def _day(self, kind: FrameKind, identity: bytes) -> int:
-        """Give the day by which a record is forgotten, if its id's can be kept."""
+        """Return the day by which a record is forgotten, if its id's can be kept."""
         if not is_uuid7(identity):
             raise ValueError("the frame's id is no UUID of version 7")
         day = day_of(identity)

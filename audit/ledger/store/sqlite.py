@@ -117,7 +117,7 @@ class Sqlite:
         raw.execute("RELEASE copying")
 
     def oldest_day(self, connection: sa.Connection, kind: FrameKind) -> int | None:
-        """Give the oldest day of which there are records that come in masses."""
+        """Return the oldest day of which there are records that come in masses."""
         table = BY_KIND[kind]
         if kind in STANDING:
             first: int | None = connection.scalar(sa.select(sa.func.min(table.c.day)))
@@ -142,14 +142,17 @@ class Sqlite:
 
 @cache
 def _insert(table: sa.Table, rows: int) -> str:
-    """Give the statement that inserts so many rows; there is one of either size for each table."""
+    """Return the statement that inserts so many rows.
+
+    There is one of either size for each table.
+    """
     names = ", ".join(column.name for column in table.columns)
     marks = f"({', '.join('?' * len(table.columns))})"
     return f"INSERT INTO {table.name} ({names}) VALUES {', '.join([marks] * rows)}"  # noqa: S608 (names of ours)
 
 
 def _rules(connection: sa.Connection) -> list[str]:
-    """Give the rules that there are, by a leap to each in the index."""
+    """Return the rules that there are, by a leap to each in the index."""
     found: list[str] = []
     smallest = sa.select(sa.func.min(rules.c.rule))
     rule = connection.scalar(smallest)

@@ -23,16 +23,16 @@ class Id(sa.TypeDecorator[bytes]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """Give the database's own type."""
+        """Return the database's own type."""
         own = postgresql.UUID(as_uuid=False) if dialect.name == "postgresql" else sa.LargeBinary()
         return dialect.type_descriptor(own)
 
     def process_bind_param(self, value: bytes | None, dialect: sa.Dialect) -> Any:
-        """Give what the driver takes."""
+        """Return what the driver takes."""
         return value.hex() if value is not None and dialect.name == "postgresql" else value
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> bytes | None:  # noqa: ARG002 (SQLAlchemy's signature)
-        """Give the 16 bytes."""
+        """Return the 16 bytes."""
         found: str | bytes | None = value
         return bytes.fromhex(found.replace("-", "")) if isinstance(found, str) else found
 

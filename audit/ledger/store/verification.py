@@ -131,7 +131,10 @@ class VerifiableLedger(LedgerQueries):
         return await self._read(_wrong_tiles, made)
 
     async def wrong_end(self, size: int, frontier: bytes) -> list[Problem]:
-        """Say whether the log's own row is of other leaves; only where nothing came meanwhile."""
+        """Return whether the log's own row is of other leaves.
+
+        Only where nothing came meanwhile.
+        """
         return await self._read(_wrong_end, size, frontier)
 
 

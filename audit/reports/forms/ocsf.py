@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 def render_ocsf(report: Report) -> bytes:
-    """Give the events, one a line."""
+    """Return the events, one a line."""
     lines = (
         json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in _events(report)
     )
@@ -46,7 +46,7 @@ def _events(report: Report) -> Iterator[Json]:
 
 
 def _event(report: Report, uid: int, activity: int, time: str, severity: int) -> Json:
-    """Give what every event has; `uid` is its class, whose thousands are its category."""
+    """Return what every event has; `uid` is its class, whose thousands are its category."""
     return {
         "activity_id": activity,
         "category_uid": uid // 1000,

@@ -33,7 +33,7 @@ class _Shown:
 
 
 def render_oscal(report: Report) -> bytes:
-    """Give the document as JSON."""
+    """Return the document as JSON."""
     shows = list(_shows(report))
     result: Json = {
         "uuid": _id(report, "result"),

@@ -26,7 +26,7 @@ _TABLES: Final = (
 
 
 def render_tables(report: Report) -> bytes:
-    """Give the archive. The same report gives the same bytes."""
+    """Return the archive. The same report gives the same bytes."""
     found = {name: msgspec.to_builtins(getattr(report, name)) for name in _TABLES}
     known = msgspec.to_builtins(report.completeness)
     found |= {"sources": known["sources"], "gaps": known["gaps"], "quarantine": known["refused"]}
@@ -48,7 +48,7 @@ def render_tables(report: Report) -> bytes:
 
 
 def guard_cell(value: Any) -> str:
-    """Give a cell's text that no spreadsheet takes for a formula."""
+    """Return a cell's text that no spreadsheet takes for a formula."""
     text = safe_line(str(value))
     if isinstance(value, str) and text.startswith(_FORMULA):
         return f"'{text}"

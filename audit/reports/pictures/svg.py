@@ -14,7 +14,7 @@ GREY: Final = "#8a94a6"
 
 
 def element(name: str, *inside: str, **attributes: object) -> str:
-    """Give an element; underscores of attributes stand for dashes, a last one for nothing."""
+    """Return an element; underscores of attributes stand for dashes, a last one for nothing."""
     listed = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
@@ -24,18 +24,18 @@ def element(name: str, *inside: str, **attributes: object) -> str:
 
 
 def text(words: str, x: float, y: float, **attributes: object) -> str:
-    """Give a text at a place."""
+    """Return a text at a place."""
     given = {"fill": INK, "font_size": 10, "font_family": "DejaVu Sans, sans-serif", **attributes}
     return element("text", escape(safe_line(words)), x=f"{x:.1f}", y=f"{y:.1f}", **given)
 
 
 def with_title(name: str, words: str, **attributes: object) -> str:
-    """Give an element that says what it is when it is pointed at."""
+    """Return an element that says what it is when it is pointed at."""
     return element(name, element("title", escape(safe_line(words))), **attributes)
 
 
 def draw_picture(width: int, height: float, label: str, *inside: str) -> str:
-    """Give the whole picture; `label` is for those who cannot see it."""
+    """Return the whole picture; `label` is for those who cannot see it."""
     return element(
         "svg",
         *inside,

@@ -14,13 +14,13 @@ GIB: Final = 1 << 30
 
 
 def draw(below: int, *words: object) -> int:
-    """Give a number that these words always give."""
+    """Return a number that these words always give."""
     text = "/".join(map(str, words))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % below
 
 
 def made_id(*words: object) -> str:
-    """Give an id in the form of Entra's."""
+    """Return an id in the form of Entra's."""
     text = hashlib.sha256("/".join(map(str, ("id", *words))).encode()).hexdigest()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-8{text[17:20]}-{text[20:32]}"
 
@@ -38,7 +38,7 @@ class Shelf:
     container: str = "weights"
 
     def blob(self, shard: int) -> str:
-        """Give the name of a shard."""
+        """Return the name of a shard."""
         return f"step-120000/model-{shard + 1:05d}-of-{self.shards:05d}.safetensors"
 
 

@@ -44,7 +44,7 @@ _REFUSED: Final = (
 
 
 def sample_frames(month: Period) -> Iterator[Frame]:
-    """Give all that the cluster recorded, in the order of time, as it comes in life."""
+    """Yield all that the cluster recorded, in the order of time, as it comes in life."""
     pods = list_jobs(month)
     yield from _projections(pods)
     documents = [

@@ -36,13 +36,13 @@ class _Files:
         self._files = dict([*storage_log_files(month), *activity_log_files(month)])
 
     async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-        """Give the names below a prefix, and their sizes."""
+        """Yield the names below a prefix, and their sizes."""
         for name in sorted(self._files):
             if name.startswith(prefix):
                 yield name, len(self._files[name])
 
     async def read(self, name: str, begin: int, length: int) -> bytes:
-        """Give bytes of a file."""
+        """Return bytes of a file."""
         return self._files.get(name, b"")[begin : begin + length]
 
 

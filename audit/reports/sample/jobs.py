@@ -67,7 +67,7 @@ class Job:
 
 
 def list_jobs(month: Period) -> list[Job]:
-    """Give all Pods of the month, in the order in which they began."""
+    """Return all Pods of the month, in the order in which they began."""
     planned = sorted(_planned(month), key=lambda plan: (plan[1], plan[0].name, plan[3]))
     return [
         Job(worker, name, began, ended, number)
@@ -76,7 +76,7 @@ def list_jobs(month: Period) -> list[Job]:
 
 
 def is_weekend(month: Period, day: int) -> bool:
-    """Say whether a day of the month is a Saturday or a Sunday."""
+    """Return whether a day of the month is a Saturday or a Sunday."""
     return (month.first_day + day + _THURSDAY) % 7 >= _SATURDAY
 
 
@@ -101,7 +101,7 @@ def _planned(month: Period) -> Iterator[_Plan]:
 
 
 def _working(worker: Worker, day: int) -> int:
-    """Give a moment of the day, mostly in working hours."""
+    """Return a moment of the day, mostly in working hours."""
     hours = (7, 8, 8, 9, 9, 9, 10, 10, 11, 12, 13, 13, 14, 14, 15, 16, 17, 18, 20, 22)
     hour = hours[draw(len(hours), "hour", worker.name, day)]
     return hour * HOUR_MS + draw(HOUR_MS, "minute", worker.name, day)

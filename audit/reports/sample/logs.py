@@ -39,7 +39,7 @@ _PORTAL: Final = "c44b4083-3bb0-49c1-b47d-974e53cbdf3c"
 
 
 def activity_log_files(month: Period) -> Iterator[tuple[str, bytes]]:
-    """Give the files of the activity log, by name."""
+    """Yield the files of the activity log, by name."""
     listed = month.begin_ms + 11 * DAY_MS + 23 * HOUR_MS + 14 * 60_000
     rules = month.begin_ms + 5 * DAY_MS + 10 * HOUR_MS
     yield _file(_activity_record(listed, "listKeys/action", FRONTIER, PIPELINE[1], PIPELINE[0]))
@@ -105,7 +105,7 @@ _DAMAGED: Final = (
 
 
 def storage_log_files(month: Period) -> Iterator[tuple[str, bytes]]:
-    """Give the files of the month, by name: an hour of a category of an account each."""
+    """Yield the files of the month, by name: an hour of a category of an account each."""
     lines = defaultdict[str, list[bytes]](list)
     for unix_ms, record in sorted(
         _all(month), key=lambda pair: (pair[0], pair[1]["correlationId"])

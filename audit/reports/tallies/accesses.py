@@ -47,7 +47,7 @@ class AccessSum:
         self.bytes_in += access.bytes_in
 
     def sums(self) -> AccessSums:
-        """Give the sums."""
+        """Return the sums."""
         return AccessSums(bytes_out=self.bytes_out, bytes_in=self.bytes_in, **self.counts)
 
 
@@ -84,7 +84,7 @@ class PrincipalTally:
             self.ungranted += 1
 
     def row(self, approvers: dict[str, list[str]]) -> PrincipalRow:
-        """Give the row; `approvers` are those of grants by their ids."""
+        """Return the row; `approvers` are those of grants by their ids."""
         grants = self.grants.list()
         known = {name for grant in grants for name in approvers.get(grant, ())}
         return PrincipalRow(
@@ -130,7 +130,7 @@ class ReachTally:
                 self._images.add(image)
 
     def row(self) -> ReachRow:
-        """Give the row."""
+        """Return the row."""
         human, account, who, store = self._key
         return ReachRow(
             human=human,
@@ -164,7 +164,7 @@ class UnattributedTally:
         self._addresses.add(access.address)
 
     def row(self) -> UnattributedRow:
-        """Give the row."""
+        """Return the row."""
         who, store, why = self._key
         return UnattributedRow(
             who=who,
@@ -300,11 +300,11 @@ class AccessTally:
                 row.add(access)
 
     def stores(self) -> list[StoreRow]:
-        """Give a row for each store, by name."""
+        """Return a row for each store, by name."""
         return [row.row() for _, row in sorted(self._stores.items())]
 
     def principals(self, approvers: dict[str, list[str]]) -> tuple[list[PrincipalRow], int]:
-        """Give the principals that read most, and how many more there are."""
+        """Return the principals that read most, and how many more there are."""
         order = sorted(
             (row for _, row in self._principals.items()),
             key=lambda row: (-row.summed.bytes_out, -row.ungranted, row.who, row.store),
@@ -313,7 +313,7 @@ class AccessTally:
         return [row.row(approvers) for row in kept], more
 
     def reached(self) -> tuple[list[ReachRow], int]:
-        """Give who reached what, the most bytes first."""
+        """Return who reached what, the most bytes first."""
         rows = (row.row() for _, row in self._reached.items())
         return cut_rows(
             sorted(rows, key=lambda row: (-row.bytes, row.human, row.service_account, row.who)),
@@ -321,14 +321,14 @@ class AccessTally:
         )
 
     def unattributed(self) -> tuple[list[UnattributedRow], int]:
-        """Give what nobody answers for, the most bytes first."""
+        """Return what nobody answers for, the most bytes first."""
         rows = (row.row() for _, row in self._unattributed.items())
         return cut_rows(
             sorted(rows, key=lambda row: (-row.bytes, -row.accesses, row.who, row.why)), MOST_ROWS
         )
 
     def pictured(self) -> PictureData:
-        """Give what the pictures show."""
+        """Return what the pictures show."""
         count = self._period.days
         order = sorted(
             (row for _, row in self._days.items()), key=lambda row: (-row.total, row.who)
@@ -354,7 +354,7 @@ class AccessTally:
 
 
 def _behind(access: Access) -> tuple[str, str]:
-    """Give the human and the service account, where all Pods that it can have been agree.
+    """Return the human and the service account, where all Pods that it can have been agree.
 
     What a grant covers without a Pod is read by one of the people it names: the principal.
     """

@@ -20,7 +20,7 @@ class BoundedRows(Generic[K, V]):
         self.overflowed = 0
 
     def get(self, key: K) -> V | None:
-        """Give the row of a key, new or not; None where there is no room for it."""
+        """Return the row of a key, new or not; None where there is no room for it."""
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= self._most:
@@ -30,7 +30,7 @@ class BoundedRows(Generic[K, V]):
         return row
 
     def items(self) -> Iterable[tuple[K, V]]:
-        """Give all rows."""
+        """Return all rows."""
         return self._rows.items()
 
     def __len__(self) -> int:
@@ -62,11 +62,11 @@ class DistinctTexts:
         return len(self._kept)
 
     def list(self, most: int | None = None) -> list[str]:
-        """Give the first, in order."""
+        """Return the first, in order."""
         return sorted(self._kept)[:most]
 
 
 def cut_rows(rows: Iterable[V], most: int) -> tuple[list[V], int]:
-    """Give the first rows, and how many more there are."""
+    """Return the first rows, and how many more there are."""
     whole = list(rows)
     return whole[:most], max(len(whole) - most, 0)

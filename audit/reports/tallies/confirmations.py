@@ -93,7 +93,7 @@ class _Tally:
             named.append(name)
 
     def told(self, namespace: str) -> UnmatchedCounts:
-        """Give what came of the namespace."""
+        """Return what came of the namespace."""
         fields = {kind: self.counts[kind] for kind in _KINDS}
         named = {f"first_{kind}": tuple(self.first.get(kind, ())) for kind in _KINDS}
         return UnmatchedCounts(namespace, **fields, **named, in_gaps=self.in_gaps)  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ class PodConfirmer:
             self._see(document)
 
     def outcome(self) -> ConfirmationResult:
-        """Give what came of it; nothing more may come."""
+        """Return what came of it; nothing more may come."""
         self.expire(_NEVER)
         found = tuple(self.tallies[name].told(name) for name in sorted(self.tallies))
         return ConfirmationResult(self.by_pod, self.by_audit, found)
@@ -230,7 +230,7 @@ class PodConfirmer:
             self.seen[decision] = (activity.time, namespace, stored)
 
     def expire(self, before: str) -> None:
-        """Give up on what has waited since before a time."""
+        """Return up on what has waited since before a time."""
         for uid in _older(self.decided, before, lambda each: each.time):
             decided = self.decided.pop(uid)
             self._settle(decided)
@@ -261,12 +261,12 @@ class PodConfirmer:
 
 
 def _older(waiting: dict[str, _V], before: str, time: Callable[[_V], str]) -> list[str]:
-    """Give the keys of what waits since before a time; the dict is in the order of time."""
+    """Return the keys of what waits since before a time; the dict is in the order of time."""
     return [key for key, _ in takewhile(lambda item: time(item[1]) < before, waiting.items())]
 
 
 def _admits_pod(document: JudgedDecision) -> bool:
-    """Say whether a Pod should come of a decision."""
+    """Return whether a Pod should come of a decision."""
     asked = document.request
     whole = asked.kind == "Pod" and not asked.subresource and asked.operation == "CREATE"
     judged = document.source == "validate" and document.allowed and not asked.dry_run
@@ -274,7 +274,7 @@ def _admits_pod(document: JudgedDecision) -> bool:
 
 
 def _begins(life: PodLife) -> bool:
-    """Say whether this is the first that was told of a Pod: others come later in its life."""
+    """Return whether this is the first that was told of a Pod: others come later in its life."""
     return life.event is LifeEvent.SEEN and life.time <= life.began
 
 
@@ -283,7 +283,7 @@ def _time_of(document: _Document) -> str:
 
 
 def _earlier(minute: str) -> str:
-    """Give the time that is PATIENCE_S before a minute (`2026-10-01T12:30`)."""
+    """Return the time that is PATIENCE_S before a minute (`2026-10-01T12:30`)."""
     unix_s = dt.datetime.fromisoformat(f"{minute}:00+00:00").timestamp()
     return milli_text(int(unix_s - PATIENCE_S) * 1000)
 
@@ -318,7 +318,7 @@ class Confirmations:
             confirming.take(document)
 
     def lives(self, *, admitted: int, pods: int, unsure_ends: int) -> PodConfirmations:
-        """Give all of it; nothing more may come."""
+        """Return all of it; nothing more may come."""
         found = [(name, each.outcome()) for name, each in sorted(self._clusters.items())]
         rows = [_row(name, each) for name, one in found for each in one.unmatched]
         order = sorted(

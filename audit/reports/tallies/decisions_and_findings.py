@@ -52,7 +52,7 @@ class DecisionTally:
             row["sandboxed"] += decided.sandbox is not None
 
     def rows(self) -> tuple[list[NamespaceDecisions], int]:
-        """Give the rows, those with most refusals and errors first."""
+        """Return the rows, those with most refusals and errors first."""
         rows = (
             NamespaceDecisions(
                 cluster=cluster,
@@ -94,18 +94,18 @@ class FindingTally:
             heapq.heappushpop(self._kept, entry)
 
     def findings(self) -> list[Finding]:
-        """Give those that are kept, in the order of time."""
+        """Return those that are kept, in the order of time."""
         return sorted((each for _, _, each in self._kept), key=lambda one: (one.time, one.id))
 
     def rows(self) -> tuple[list[FindingRow], int]:
-        """Give the gravest, and how many more there are."""
+        """Return the gravest, and how many more there are."""
         order = sorted(self.findings(), key=lambda one: (RANKS[one.severity], one.time, one.id))
         rows, _ = cut_rows(order, MOST_ROWS)
         return [finding_row(one) for one in rows], self.severities.total() - len(rows)
 
 
 def finding_row(finding: Finding) -> FindingRow:
-    """Give what a report says of a finding."""
+    """Return what a report says of a finding."""
     return FindingRow(
         id=finding.id,
         detection=finding.detection,
@@ -153,7 +153,7 @@ class ActivityTally:
         row.last = max(row.last, activity.time)
 
     def rows(self) -> list[ActivityCount]:
-        """Give the rows, by subject."""
+        """Return the rows, by subject."""
         return [
             ActivityCount(
                 topic=topic,

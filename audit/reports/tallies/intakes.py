@@ -102,7 +102,7 @@ class IntakeTally:
         self._unsure_ends += life.event is LifeEvent.ENDED and not life.sure
 
     def completeness(self, accesses: AccessTally, findings: FindingTally) -> Completeness:
-        """Give all of it."""
+        """Return all of it."""
         reasons = sorted(
             self._reasons.items(), key=lambda item: (-item[1].records, item[0][1], item[0][0])
         )

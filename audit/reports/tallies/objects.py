@@ -127,11 +127,11 @@ class ObjectTally:
             rows[:] = _roles(change)
 
     def approvers(self) -> dict[str, list[str]]:
-        """Give who approved each grant, by its id."""
+        """Return who approved each grant, by its id."""
         return {grant: row.approvers.list() for (_, grant), row in self._grants.items()}
 
     def grants(self, used: BoundedRows[str, AccessSum]) -> tuple[list[GrantRow], int]:
-        """Give the grants that concern the period, those that were used least first."""
+        """Return the grants that concern the period, those that were used least first."""
         by_id = dict(used.items())
         rows = (
             row.row(self._period, by_id.get(row.id))
@@ -142,15 +142,15 @@ class ObjectTally:
         return cut_rows(sorted(wanted, key=lambda row: (row.store, row.id, row.cluster)), MOST_ROWS)
 
     def exceptions(self) -> tuple[list[ChangeRow], int]:
-        """Give what was excused, in the order of time."""
+        """Return what was excused, in the order of time."""
         return self._exceptions, self._more_exceptions
 
     def changes(self) -> tuple[list[ChangeRow], int]:
-        """Give what else changed, in the order of time."""
+        """Return what else changed, in the order of time."""
         return self._changes, self._more_changes
 
     def roles(self) -> tuple[list[RoleRow], int]:
-        """Give the role assignments that differ."""
+        """Return the role assignments that differ."""
         return cut_rows(
             (row for _, rows in sorted(self._access.items()) for row in rows), MOST_ROWS
         )
@@ -181,7 +181,7 @@ def _change(change: ObjectChange) -> ChangeRow:
 
 
 def _roles(change: ObjectChange) -> list[RoleRow]:
-    """Give how a store differed, and what could not be read of it: that is never nothing."""
+    """Return how a store differed, and what could not be read of it: that is never nothing."""
     try:
         found = msgspec.convert(change.spec, StoreAccess)
     except msgspec.ValidationError:
@@ -209,7 +209,7 @@ def _name(change: ObjectChange) -> str:
 
 
 def _texts(spec: Mapping[str, Any]) -> Callable[[str], str]:
-    """Give what reads texts of a spec that anybody may have written anything into."""
+    """Return what reads texts of a spec that anybody may have written anything into."""
     return lambda key: value if isinstance(value := spec.get(key), str) else ""
 
 

@@ -55,7 +55,10 @@ def bench(
 
 
 def exit_code(costs: Sequence[Cost]) -> int:
-    """Give the exit code: a rule that takes too much is found, one without inputs is only told."""
+    """Return the exit code: a rule that takes too much is found.
+
+    One without inputs is only told.
+    """
     return exits.REFUSED if any(cost.too_much for cost in costs) else exits.ADMITTED
 
 

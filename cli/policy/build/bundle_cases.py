@@ -65,7 +65,7 @@ class BundleCases:
             engine.close()
 
     def _wanted(self, bundle: Bundle) -> Iterator[tuple[str, Written]]:
-        """Give the cases that this bundle can be judged by, with their files' names in it."""
+        """Yield the cases that this bundle can be judged by, with their files' names in it."""
         own = key_of(self.choices)
         for site in self.sites:
             for path in find_all(site):
@@ -108,7 +108,7 @@ class BundleCases:
 
 
 def _is_about(case: Written, off: frozenset[str]) -> bool:
-    """Say whether a case expects what a rule of `off` finds, or lies beside such rules alone."""
+    """Return whether a case expects what a rule of `off` finds, or lies beside such rules alone."""
     expected = {each.rule.removeprefix("rules/") for each in case.said.findings}
     beside = {each.removeprefix("rules/") for each in rules_beside(case.folder)}
     return bool(expected & off) or bool(beside and beside <= off)
@@ -131,7 +131,7 @@ def _require_passed(case: Written, engine: RecordingEngine, other: frozenset[str
 
 
 def _made(name: str, asked: Sequence[RecordedQuestion]) -> Iterator[BundleCase]:
-    """Give what was asked about one case, each as a case that a bundle carries."""
+    """Yield what was asked about one case, each as a case that a bundle carries."""
     answers = {it.document: it.answer for it in asked if isinstance(it.answer, PolicyAnswer)}
     judged = [(it, it.answer) for it in asked if isinstance(it.answer, Judgement)]
     seen = {each.projection for each, _ in judged}
@@ -150,7 +150,10 @@ def _input(projection: bytes) -> BundleCase:
 
 
 def _judged(asked: RecordedQuestion, answer: PolicyAnswer | None, said: Judgement) -> BundleCase:
-    """Give what was judged; nobody asks what an object needs that is no Pod, or counts signals."""
+    """Return what was judged.
+
+    Nobody asks what an object needs that is no Pod, or counts signals.
+    """
     document: dict[str, Any] = msgspec.json.decode(asked.document)
     case = msgspec.structs.replace(
         _input(asked.projection),
@@ -171,5 +174,5 @@ def _raw(value: object) -> msgspec.Raw:
 
 
 def _key(case: BundleCase) -> bytes:
-    """Give what makes a case another than those that are there."""
+    """Return what makes a case another than those that are there."""
     return msgspec.json.encode(msgspec.structs.replace(case, name=""))

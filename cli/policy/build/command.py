@@ -136,7 +136,7 @@ def _tell_cases(carried: int, left_out: "list[LeftOut]") -> None:
 
 
 def _output(output: Path | None, sites: list[Path]) -> Path:
-    """Give where the bundle goes; never with what is a site's into the built-in one's place."""
+    """Return where the bundle goes; never with what is a site's into the built-in one's place."""
     if sites and (output is None or output.resolve() == BUILT_IN_BUNDLE.resolve()):
         raise SettingsError(
             "--site: give --output FILE, another than the built-in bundle, which it would overwrite"

@@ -27,7 +27,7 @@ class Linted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def exit_code(found: Sequence[Problem]) -> int:
-    """Give the exit code: warnings alone are admitted."""
+    """Return the exit code: warnings alone are admitted."""
     return exits.REFUSED if errors_in(found) else exits.ADMITTED
 
 

@@ -84,7 +84,7 @@ class Standing(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[BundleStore]:
-    """Give what is published in the cluster of the settings.
+    """Yield what is published in the cluster of the settings.
 
     Raises:
         SettingsError: it is a folder, or the credentials are missing or broken.
@@ -134,7 +134,7 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
 
 
 async def read_announcements(store: BundleStore) -> tuple[dict[str, GateAnnouncement], list[str]]:
-    """Give what gates and control say that are there, and name gates that are gone.
+    """Return what gates and control say that are there, and name gates that are gone.
 
     By kube-apiserver's clock, and each gate's own.
     """
@@ -150,7 +150,7 @@ def _text(seconds: int) -> str:
 
 
 def _unix(text: str) -> float:
-    """Give Unix seconds; what is no time is taken for now, as of a gate that is there."""
+    """Return Unix seconds; what is no time is taken for now, as of a gate that is there."""
     try:
         return milliseconds_of(text) / 1000
     except ValueError:

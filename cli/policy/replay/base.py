@@ -37,7 +37,7 @@ class Base:
 
 @asynccontextmanager
 async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Base]:
-    """Give the file that is named, else the bundle in force as far as it is known.
+    """Yield the file that is named, else the bundle in force as far as it is known.
 
     That is what is active in the cluster of a kubeconfig, else that of the settings.
 
@@ -69,7 +69,7 @@ async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Bas
 
 
 async def _active(settings: Settings, kubeconfig: Path) -> tuple[PublishedBundle, bytes] | None:
-    """Give what is published and active; None where gates have their own bundles in force."""
+    """Return what is published and active; None where gates have their own bundles in force."""
     connection = Connection(kubeconfig)
     await connection.open()
     live = LiveSettings(namespace=settings.namespace)

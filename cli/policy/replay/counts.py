@@ -97,7 +97,7 @@ class Replayed(_Part, frozen=True):
     verdict: str
 
     def of(self, effect: BundleEffect) -> int:
-        """Give how many reviews an effect has."""
+        """Return how many reviews an effect has."""
         return next((each.reviews for each in self.changes if each.effect is effect), 0)
 
     @property
@@ -132,7 +132,7 @@ class _Tally:
             self.examples.append(decision)
 
     def times(self) -> list[Count]:
-        """Give how many there were in each hour, or on each day."""
+        """Return how many there were in each hour, or on each day."""
         found = self._hours
         if len(found) > MOST_TIMES:
             found = Counter()
@@ -141,7 +141,7 @@ class _Tally:
         return [Count(name=each, reviews=found[each]) for each in sorted(found)]
 
     def counts(self, what: str) -> list[Count]:
-        """Give the most frequent, and the rest together."""
+        """Return the most frequent, and the rest together."""
         ordered = sorted(self.by[what].items(), key=lambda one: (-one[1], one[0]))
         rest = sum(count for _, count in ordered[MOST_LISTED:])
         listed = [Count(name=name, reviews=count) for name, count in ordered[:MOST_LISTED]]
@@ -184,7 +184,7 @@ class Tallies:
             self.unlike.append(decision)
 
     def changes(self) -> list[Changed]:
-        """Give the effects that there are, in their order."""
+        """Return the effects that there are, in their order."""
         return [
             Changed(
                 effect=effect,
@@ -201,7 +201,7 @@ class Tallies:
         ]
 
     def left(self) -> list[Left]:
-        """Give what was left, the most frequent first."""
+        """Return what was left, the most frequent first."""
         ordered = sorted(self._left.items(), key=lambda one: (-one[1].reviews, one[0]))
         return [
             Left(

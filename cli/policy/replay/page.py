@@ -60,7 +60,7 @@ def bars(counts: Sequence[Count], what: str, colour: str) -> str:
 
 
 def display_name(count: Count) -> str:
-    """Give what people read for what has no name."""
+    """Return what people read for what has no name."""
     return {"": "(no namespace)", "…": "all others"}.get(count.name, count.name)
 
 
@@ -123,7 +123,7 @@ _LISTS: Final = (
 
 
 def page(found: Replayed) -> str:
-    """Give the page; what others chose is escaped, and nothing is fetched."""
+    """Return the page; what others chose is escaped, and nothing is fetched."""
     return _template().render(
         found=found,
         heads={effect.value: words for effect, (words, _) in HEADS.items()},

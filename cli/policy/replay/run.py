@@ -43,7 +43,7 @@ from policies.site.fields import kind_name
 
 
 def verdict_of(found: Replayed) -> str:
-    """Give the line."""
+    """Return the line."""
     seen = f"{found.compared:,} of {found.reviews:,} reviews compared"
     refused, failed = found.of(BundleEffect.NEWLY_REFUSED), found.of(BundleEffect.FAILED)
     others = [
@@ -168,14 +168,14 @@ async def _replayed(
 
 
 def exit_code(found: Replayed) -> int:
-    """Give the exit code: what could not be judged weighs more than what is newly refused."""
+    """Return the exit code: what could not be judged weighs more than what is newly refused."""
     if not found.whole or found.of(BundleEffect.FAILED):
         return exits.NOT_JUDGED
     return exits.REFUSED if found.of(BundleEffect.NEWLY_REFUSED) else exits.ADMITTED
 
 
 async def _profiles(settings: Settings) -> ProfileSet:
-    """Give the profiles of the cluster that is named, else those that are shipped."""
+    """Return the profiles of the cluster that is named, else those that are shipped."""
     if settings.kubeconfig is not None:
         await require_answers(settings.kubeconfig)
     elif settings.cluster is None:

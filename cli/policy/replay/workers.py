@@ -68,7 +68,7 @@ def load_bundles(bundles: Bundles) -> None:
 
 
 def ask_both(recorded: Sequence[RecordedInput]) -> list[tuple[bytes, bytes]]:
-    """Give for each what the base says and what the candidate does, encoded."""
+    """Return for each what the base says and what the candidate does, encoded."""
     return asyncio.run(_ask(recorded))
 
 
@@ -94,7 +94,7 @@ def decode_said(content: bytes) -> BundleAnswer:
 
 
 def open_pool(bundles: Bundles, jobs: int) -> Executor:
-    """Give processes that have both bundles loaded; for one job a thread of this process.
+    """Return processes that have both bundles loaded; for one job a thread of this process.
 
     Each is a fresh interpreter: what runs in threads here does not survive a fork.
     """

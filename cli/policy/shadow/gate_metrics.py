@@ -25,7 +25,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def read_metrics(url: str, seconds: float = MOST_SECONDS) -> tuple[list[Metric], str]:
-    """Give a gate's metrics, or none and why.
+    """Return a gate's metrics, or none and why.
 
     Raises:
         SettingsError: the address is no http one.

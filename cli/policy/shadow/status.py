@@ -68,7 +68,7 @@ class ShadowStatus(_Part, frozen=True):
     verdict: str
 
     def of(self, effect: BundleEffect) -> int:
-        """Give how many reviews an effect has."""
+        """Return how many reviews an effect has."""
         return sum(e.reviews for e in self.changes if e.effect is effect and not e.rule)
 
 
@@ -152,7 +152,7 @@ def _verdict(found: ShadowStatus) -> str:
 
 
 def too_little(found: ShadowStatus) -> bool:
-    """Say whether too few reviews were compared to promote a candidate."""
+    """Return whether too few reviews were compared to promote a candidate."""
     return found.compared < LEAST_COMPARED or _share(found) < LEAST_SHARE
 
 
@@ -172,7 +172,7 @@ def _unsaid(found: ShadowStatus) -> str:
 
 
 def exit_code(found: ShadowStatus) -> int:
-    """Give the exit code: what is not known weighs more than what is newly refused."""
+    """Return the exit code: what is not known weighs more than what is newly refused."""
     if _unsaid(found) or found.unknown or found.unread or found.of(BundleEffect.FAILED):
         return exits.NOT_JUDGED
     if found.of(BundleEffect.NEWLY_REFUSED):

@@ -100,7 +100,7 @@ def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: fl
 
 
 def exit_code(tested: Tested) -> int:
-    """Give the exit code: what could not be judged weighs more than what failed."""
+    """Return the exit code: what could not be judged weighs more than what failed."""
     unjudged = any(case.got == Verdict.ERROR.value for case in tested.cases)
     broken = any(test.outcome is TestOutcome.ERROR for test in tested.tests)
     if unjudged or broken:

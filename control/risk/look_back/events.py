@@ -45,14 +45,17 @@ def note_of(document: LookBackDocument, namespace: str) -> str:
 
 
 def event_name(subject: str) -> str:
-    """Give the name of an identity's Events: the same, however often its risk rises."""
+    """Return the name of an identity's Events: the same, however often its risk rises."""
     return f"{REASON.lower()}.{hashlib.sha256(subject.encode()).hexdigest()[:16]}"
 
 
 def event_of(
     document: LookBackDocument, namespace: str, place: str, before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Give the Event in the namespace `place` about `namespace`; `before` is the last one. Pure."""
+    """Return the Event in the namespace `place` about `namespace`.
+
+    `before` is the last one. Pure.
+    """
     first = (before or {}).get("firstTimestamp") or document.end
     return {
         "apiVersion": "v1",

@@ -129,7 +129,7 @@ class LookBacks:
 
     @property
     def loop(self) -> Loop:
-        """Give the control loop."""
+        """Return the control loop."""
         return Loop("look-back", INTERVAL_S, self.run, LONGEST_S, self._forget)
 
     async def run(self, leadership: Leadership) -> None:

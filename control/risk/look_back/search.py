@@ -43,7 +43,7 @@ async def weight_reads(
     until_ms: int,
     tell: Callable[[str], None],
 ) -> tuple[dict[bytes, list[StoreReads]], list[str]]:
-    """Give the reads of each identity by `Risen.key`, the most bytes first; and what is missing.
+    """Return the reads of each identity by `Risen.key`, the most bytes first; and what is missing.
 
     Raises:
         LedgerError: they cannot be read now.
@@ -67,7 +67,7 @@ async def weight_reads(
 
 
 def _questions(risen: Sequence[IdentityAtRisk]) -> Iterator[list[ReadsSubject]]:
-    """Give as many identities together as one question holds."""
+    """Yield as many identities together as one question holds."""
     subjects: list[ReadsSubject] = []
     for each in risen:
         subject = _subject(each)
@@ -314,7 +314,7 @@ async def look_back(
     id_of: Callable[[IdentityAtRisk], str],
     now: float,
 ) -> list[LookBackDocument]:
-    """Give what each of these identities left behind, in their order; `id_of` names documents.
+    """Return what each of these identities left behind, in their order; `id_of` names documents.
 
     Memory is bounded for each identity (`identity.look_back.trails`); the cluster is listed once
     for all.

@@ -70,18 +70,18 @@ class LookBackMemory:
 
 
 def document_id(running: str, key: bytes) -> str:
-    """Give the id of a document of a look back: the same each time it is made."""
+    """Return the id of a document of a look back: the same each time it is made."""
     digest = hashlib.sha256(running.encode() + key).digest()
     return uuid7(uuid7_unix_ms(running), int.from_bytes(digest[:10], "big") >> 6)
 
 
 def records_of(risen: Iterable[IdentityAtRisk]) -> dict[bytes, LookBackRecord]:
-    """Give what is remembered of identities."""
+    """Return what is remembered of identities."""
     return {each.key: (each.since, each.level, each.begin) for each in risen}
 
 
 def encode_memory(memory: LookBackMemory) -> bytes:
-    """Give what is stored. Pure."""
+    """Return what is stored. Pure."""
     stored = StoredLookBacks(
         done=_pack(memory.done), running=memory.running, of=_pack(memory.of or {})
     )
@@ -127,7 +127,7 @@ class MemoryStore:
         self._secrets = Secrets(objects, namespace)
 
     async def load(self) -> LookBackMemory:
-        """Give what is stored; a broken one is said aloud, and everybody is looked back on again.
+        """Return what is stored; a broken one is said aloud, and everybody is looked back on again.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -157,12 +157,12 @@ class MemoryStore:
 def begin_look_back(
     memory: LookBackMemory, due: Sequence[IdentityAtRisk], running: str
 ) -> LookBackMemory:
-    """Give the memory with a look back under way."""
+    """Return the memory with a look back under way."""
     return LookBackMemory(memory.done, running, records_of(due), memory.version)
 
 
 def finish_look_back(memory: LookBackMemory, risky: Iterable[bytes]) -> LookBackMemory:
-    """Give the memory once it is over; whoever is not at risk any more is forgotten."""
+    """Return the memory once it is over; whoever is not at risk any more is forgotten."""
     done = {**memory.done, **(memory.of or {})}
     kept = set(risky)
     return LookBackMemory(

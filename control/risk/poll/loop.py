@@ -101,7 +101,7 @@ class PollProblems:
         self._common, self._common_strikes = "", 0
 
     def told_in(self, coverages: Mapping[Resource, Coverage]) -> dict[Resource, Coverage]:
-        """Give how far each resource is known, with what is wrong."""
+        """Return how far each resource is known, with what is wrong."""
         return {each: self._told(each, coverage) for each, coverage in coverages.items()}
 
     def _told(self, resource: Resource, coverage: Coverage) -> Coverage:
@@ -195,7 +195,7 @@ class RiskPoller:
             await asyncio.sleep(max(_LEAST_WAIT_S, min(wait, _MOST_WAIT_S)))
 
     async def _begun(self, leadership: Leadership) -> PollSchedule:
-        """Give the plan of this term, made from what the snapshot says."""
+        """Return the plan of this term, made from what the snapshot says."""
         if self._plan is not None and self._term is leadership:
             return self._plan
         self.forget()
@@ -271,7 +271,7 @@ class RiskPoller:
                 plan.confirm(resource, now)
 
     def _is_time_to_forget(self, now: float) -> bool:
-        """Say whether client ids that nobody uses may go; whoever makes a Pod anew keeps his."""
+        """Return whether client ids that nobody uses may go; whoever makes a Pod anew keeps his."""
         is_time = now - self._forgot_at >= self.settings.times.missing_s
         self._forgot_at = now if is_time else self._forgot_at
         return is_time

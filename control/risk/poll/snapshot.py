@@ -119,7 +119,7 @@ def _put(
 
 
 def _differ(snapshot: RiskSnapshot, coverages: Mapping[Resource, Coverage]) -> bool:
-    """Say whether more than times differ: a problem, a licence, the first time of something."""
+    """Return whether more than times differ: a problem, a licence, the first time of something."""
     stored = coverages_of(snapshot.head, coverages)
     return any(_lasting(stored[each]) != _lasting(coverages[each]) for each in coverages)
 
@@ -127,7 +127,7 @@ def _differ(snapshot: RiskSnapshot, coverages: Mapping[Resource, Coverage]) -> b
 def _is_behind(
     snapshot: RiskSnapshot, coverages: Mapping[Resource, Coverage], seconds: float
 ) -> bool:
-    """Say whether what is stored is older than a heartbeat: nobody may have led before."""
+    """Return whether what is stored is older than a heartbeat: nobody may have led before."""
     stored = coverages_of(snapshot.head, coverages)
     return any(
         each.as_of is not None and each.as_of - (stored[resource].as_of or 0.0) >= seconds

@@ -220,7 +220,10 @@ class SecurityEventReceiver:
         return min(results, key=list(MergeResult).index, default=Outcome.FULL)
 
     def _has_room(self, draft: SnapshotDraft, key: bytes, now: float) -> bool:
-        """Say whether something may be said of an identity; now and then, room is made for it."""
+        """Return whether something may be said of an identity.
+
+        Now and then, room is made for it.
+        """
         if draft.entry(RiskSource.CAEP, key) or draft.says_of_fewer(RiskSource.CAEP, MOST_TOLD):
             return True
         if abs(now - self._tidied_at) >= _FULL_S:
@@ -246,7 +249,7 @@ class SecurityEventReceiver:
 
 
 def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _Answer:
-    """Give the length of a request's body, or why it is not one to take."""
+    """Return the length of a request's body, or why it is not one to take."""
     kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
     length = headers.get(b"content-length", "")
     status, text = 0, ""

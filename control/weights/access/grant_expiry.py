@@ -112,7 +112,10 @@ class GrantExpiry:
         ends: Sequence[tuple[AccessGrant, float]],
         now: float,
     ) -> tuple[LivePod, ...]:
-        """Give the Pods of before its end, but for those whose account another grant still has."""
+        """Return the Pods of before its end.
+
+        But for those whose account another grant still has.
+        """
         meta, found = grant.meta, []
         for account in grant.spec.service_accounts or ():
             if any(_replaces(other, grant, account) and now < till for other, till in ends):
@@ -134,7 +137,7 @@ class GrantExpiry:
                 )
 
     def _end_of(self, grant: AccessGrant) -> float | None:
-        """Give when it ends: also when one approval too many ends, or it is being deleted.
+        """Return when it ends: also when one approval too many ends, or it is being deleted.
 
         None of one that two people have not approved: nothing runs under it.
         """
@@ -162,7 +165,7 @@ class GrantExpiry:
 
 
 def _replaces(other: AccessGrant, grant: AccessGrant, account: str) -> bool:
-    """Say whether another grant names the same account and store, in the same namespace."""
+    """Return whether another grant names the same account and store, in the same namespace."""
     return (
         other.meta.uid != grant.meta.uid
         and other.meta.namespace == grant.meta.namespace

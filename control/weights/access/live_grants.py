@@ -22,13 +22,13 @@ class GrantFacts(Protocol):
     """What is known of the cluster, from memory. Each raises NotSyncedError."""
 
     def grants(self) -> Sequence[AccessGrant]:
-        """Give all grants."""
+        """Return all grants."""
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one."""
+        """Return the approvals of one."""
 
     def sign_in(self, namespace: str, account: str) -> SignIn | None:
-        """Give whom a ServiceAccount signs in as; None where there is none."""
+        """Return whom a ServiceAccount signs in as; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LiveGrants:
     clock: Callable[[], float]
 
     async def living(self) -> list[AccessGrant]:
-        """Give the grants that two people have approved, and whose time it is.
+        """Return the grants that two people have approved, and whose time it is.
 
         Raises:
             NotSyncedError: they have not been loaded.
@@ -56,7 +56,7 @@ class LiveGrants:
         return found
 
     def of_store(self, store: WeightStore, living: Iterable[AccessGrant]) -> GrantHolders:
-        """Give whom the living grants of a store are about."""
+        """Return whom the living grants of a store are about."""
         of_it = [grant for grant in living if grant.spec.store == store.name]
         people = {
             one.removeprefix("oid:") for grant in of_it for one in grant.spec.people or ()

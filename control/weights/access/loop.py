@@ -260,5 +260,5 @@ def read_assignment(raw: bytes | msgspec.Raw) -> Assignment:
 
 
 def _said(access: StoreAccess) -> Mapping[str, Any]:
-    """Give what counts as a change: all but when it was read."""
+    """Return what counts as a change: all but when it was read."""
     return {**msgspec.structs.asdict(access), "at": ""}

@@ -37,7 +37,7 @@ class ResourceManager(Protocol):
     """Azure Resource Manager: `identity.clients.resource_manager`."""
 
     async def get(self, path: str, version: str, require: Require) -> bytes:
-        """Give one resource."""
+        """Return one resource."""
 
     def each(
         self, path: str, version: str, require: Require, query: str = ""
@@ -57,7 +57,7 @@ class AccessReader:
     async def read(
         self, store: WeightStore, granted: GrantHolders, require: Require
     ) -> StoreAccess:
-        """Give who can open a store now, and how that differs from what is written.
+        """Return who can open a store now, and how that differs from what is written.
 
         Raises:
             EntraError: Azure does not answer at all; asked too often, or signed in wrongly.
@@ -126,7 +126,7 @@ class AccessReader:
         gaps: list[str],
         version: str = AUTHORIZATION,
     ) -> list[T] | None:
-        """Give what a list has; None where it may not be read."""
+        """Return what a list has; None where it may not be read."""
         try:
             raw = [each async for each in self.manager.each(path, version, require)]
             return [_typed(each, shape, path.rpartition("/")[2]) for each in raw]
@@ -159,7 +159,7 @@ def _typed(content: bytes | msgspec.Raw, shape: type[T], asked: str) -> T:
 
 
 def _with_client_ids(holders: Iterable[Holder], store: WeightStore) -> list[Holder]:
-    """Give holders with the client ids that the store lists beside their object ids."""
+    """Return holders with the client ids that the store lists beside their object ids."""
     known = {
         one.object_id: one.client_id
         for one in store.spec.identities or ()

@@ -73,7 +73,7 @@ class AccessStatus:
 
 
 def event_of(store: WeightStore, new: list[tuple[str, str]], now: float) -> dict[str, Any]:
-    """Give the Event (core v1): the same differences have the same name, whoever leads."""
+    """Return the Event (core v1): the same differences have the same name, whoever leads."""
     words = [f"{difference} {principal}".strip() for difference, principal in new]
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     told = f"Azure allows what is not written: {', '.join(words[:_SHOWN])}{more}."

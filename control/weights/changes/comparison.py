@@ -71,7 +71,7 @@ class ObjectComparison:
         by: Approved,
         consents: tuple[Consent, ...],
     ) -> tuple[ObjectRecord, ObjectChange]:
-        """Give that an object counts: from when the second of those who approved it did.
+        """Return that an object counts: from when the second of those who approved it did.
 
         Where it counted before and then did not, only since now.
         """
@@ -90,7 +90,7 @@ class ObjectComparison:
     def ended(
         self, found: RecordedObject, known: ObjectRecord, why: NotApproved | None
     ) -> tuple[ObjectRecord, ObjectChange]:
-        """Give that an object counts no more; `why` is None where its own time is over."""
+        """Return that an object counts no more; `why` is None where its own time is over."""
         if why is None:
             change = self._change(found, "ended", found.expires, found.by, "it expired")
         else:
@@ -137,7 +137,7 @@ class ObjectComparison:
 
 
 def mark_of(found: RecordedObject) -> bytes:
-    """Give by what one content of an object is told from another."""
+    """Return by what one content of an object is told from another."""
     spec: Any = found.spec
     whole = found.digest.encode() + msgspec.json.encode(spec, order="deterministic")
     return hashlib.sha256(whole).digest()[:_BYTES]

@@ -47,7 +47,7 @@ class WithRevisions:
         return (*self.objects.kinds, *self.revisions)
 
     def of(self, kind: str) -> Mapping[str, RecordedObject] | None:
-        """Give those of a kind by their key; None where nobody serves it.
+        """Return those of a kind by their key; None where nobody serves it.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
@@ -80,7 +80,7 @@ class ObjectSource(Protocol):
         """The kinds that are recorded."""
 
     def of(self, kind: str) -> Mapping[str, RecordedObject] | None:
-        """Give those of a kind; None where nobody serves it."""
+        """Return those of a kind; None where nobody serves it."""
 
 
 class Records(Protocol):
@@ -213,7 +213,7 @@ class Changes:
     async def _stood(
         self, term: _Term, found: RecordedObject, known: ObjectRecord, consents: tuple[Consent, ...]
     ) -> tuple[ObjectRecord, ObjectChange] | None:
-        """Give what is known of an object from now on, where that has changed."""
+        """Return what is known of an object from now on, where that has changed."""
         now = self._parts.clock()
         stage, noticing = Stage(known.stage), ObjectComparison(self._parts.cluster, now, term.since)
         if found.expires and now >= found.expires:
@@ -241,7 +241,7 @@ class Changes:
             return None
 
     def _consents(self) -> dict[str, tuple[Consent, ...]]:
-        """Give the approvals by what they approve."""
+        """Return the approvals by what they approve."""
         found: dict[str, list[Consent]] = defaultdict(list)
         for kind in (KIND, CLUSTER_KIND):
             for each in self._live(kind).values():

@@ -50,7 +50,7 @@ class ChangeStore:
         self._root = f"/api/v1/namespaces/{namespace}/configmaps"
 
     async def load(self, kind: str) -> dict[str, ObjectRecord] | None:
-        """Give what is stored of a kind; None where nothing is, or it is broken.
+        """Return what is stored of a kind; None where nothing is, or it is broken.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -104,7 +104,7 @@ def name_of(kind: str) -> str:
 
 
 def encode_changes(stored: StoredChanges) -> str:
-    """Give what is stored as text. Pure."""
+    """Return what is stored as text. Pure."""
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(stored), 6)).decode()
 
 

@@ -60,7 +60,7 @@ class PodDocumentBuilder:
     living: LivePods
 
     def remember(self, pod: PodLifecycle, signs: PodSigns) -> TrackedPod:
-        """Give what is remembered of a Pod, whether it has finished or not."""
+        """Return what is remembered of a Pod, whether it has finished or not."""
         place = PodWorkload(
             pod.namespace, pod.service_account, pod.owner, signs.client_ids, signs.volumes
         )
@@ -70,7 +70,10 @@ class PodDocumentBuilder:
         return TrackedPod(pod.name, share(place), share(host), addresses, pod.began or pod.made)
 
     def tell(self, pod: PodLifecycle, signs: PodSigns, *, gone: bool, now: float) -> PodDocuments:
-        """Give what is new of a Pod; `gone` says that it is there no more. `now`: Unix seconds."""
+        """Return what is new of a Pod.
+
+        `gone` says that it is there no more. `now`: Unix seconds.
+        """
         before = self.living.get(pod.uid)
         if before is ENDED_POD:
             return PodDocuments(_NOTHING, None if gone else ENDED_POD)
@@ -82,7 +85,7 @@ class PodDocumentBuilder:
         return PodDocuments(tuple(found), None if gone else ENDED_POD)
 
     def vanished(self, uid: str, kept: TrackedPod, now: float) -> PodLife:
-        """Give the end of a Pod that nobody saw: it lies before now."""
+        """Return the end of a Pod that nobody saw: it lies before now."""
         return self._life(uid, kept, LifeEvent.ENDED, now, ended=now, sure=False)
 
     def again(self, since: float, now: float) -> Iterable[PodLife]:
@@ -146,7 +149,7 @@ class PodDocumentBuilder:
 
 
 def _says(kept: TrackedPod) -> tuple[object, ...]:
-    """Give what is told anew when it changes: not when it began, which moves at most once."""
+    """Return what is told anew when it changes: not when it began, which moves at most once."""
     return kept.place, kept.host, kept.addresses
 
 
@@ -199,7 +202,7 @@ class PodSignReader:
     named: VolumeByName
 
     def __call__(self, pod: PodLifecycle, raw: msgspec.Raw) -> PodSigns:
-        """Give the signs of a Pod.
+        """Return the signs of a Pod.
 
         Raises:
             NotSyncedError: service accounts or volumes have not been loaded.

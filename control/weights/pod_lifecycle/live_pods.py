@@ -71,7 +71,7 @@ class LivePods:
         return len(self._shared)
 
     def get(self, uid: str) -> TrackedPod | None:
-        """Give what is remembered of a Pod; OVER once its end was recorded."""
+        """Return what is remembered of a Pod; OVER once its end was recorded."""
         return self._pods.get(key_of(uid))
 
     def put(self, uid: str, kept: TrackedPod) -> None:
@@ -85,7 +85,7 @@ class LivePods:
         self._pods.pop(key_of(uid), None)
 
     def uids(self) -> set[int]:
-        """Give the keys (`key_of`) of all."""
+        """Return the keys (`key_of`) of all."""
         return set(self._pods)
 
     def items(self) -> Iterator[tuple[str, TrackedPod]]:
@@ -99,7 +99,7 @@ class LivePods:
         return self._pods.pop(key, None)
 
     def share(self, value: _S) -> _S:
-        """Give the one of equal values that is held."""
+        """Return the one of equal values that is held."""
         found = self._shared.setdefault(value, value)
         assert isinstance(found, type(value))  # noqa: S101 -- equal values have one type
         return found
@@ -114,7 +114,7 @@ class LivePods:
 
 
 def key_of(uid: str) -> int:
-    """Give a UID as a number: 48 bytes in place of 85.
+    """Return a UID as a number: 48 bytes in place of 85.
 
     Raises:
         ValueError: it is no UUID, as kube-apiserver gives each Pod.
@@ -123,6 +123,6 @@ def key_of(uid: str) -> int:
 
 
 def uid_of(key: int) -> str:
-    """Give the UID of its number."""
+    """Return the UID of its number."""
     text = f"{key:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

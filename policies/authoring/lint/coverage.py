@@ -51,7 +51,10 @@ class CaseCoverage:
                     self._cases.append((case, rules_beyond(case.folder, sites, files)))
 
     def lacking(self, rule: str, owner: Source) -> Iterator[Problem]:
-        """Say whether a rule has no case in which it finds something, or none where it does not."""
+        """Return whether a rule has no case in which it finds something.
+
+        Or none where it does not.
+        """
         about = [case for case, not_about in self._cases if rule not in not_about]
         finding = [case for case in about if _shows(case, rule)]
         if not finding:
@@ -61,7 +64,7 @@ class CaseCoverage:
 
 
 def _shows(case: PolicyCase, rule: str) -> bool:
-    """Say whether a case shows an object in which a rule finds something."""
+    """Return whether a case shows an object in which a rule finds something."""
     expected = [*case.said.findings, *(case.said.signals or ())]
     if case.example and not expected:
         return case.said.expect != "allow"

@@ -88,7 +88,7 @@ def find_regal_problems(regal: Path, sites: Sequence[Path]) -> Iterator[Problem]
 
 
 def _configures(site: Path) -> bool:
-    """Say whether a folder, or one above it, has a configuration of regal."""
+    """Return whether a folder, or one above it, has a configuration of regal."""
     folder = site.resolve()
     return any(
         (above / name).exists() for above in (folder, *folder.parents) for name in _CONFIGURATIONS

@@ -75,7 +75,7 @@ def _of_rule(source: Source, rule: Node, takes: Signatures) -> Iterator[Problem]
 
 
 def _locals(source: Source, made: Sequence[tuple[str, Node, Sequence[Node]]]) -> Collection[str]:
-    """Give the variables that are bound to a field, or to what lies in one."""
+    """Return the variables that are bound to a field, or to what lies in one."""
     found: set[str] = set()
     for called, _, given in made:
         bound, of = _BINDS.get(called, (0, 0))
@@ -137,7 +137,7 @@ def find_fallible_calls(source: Source) -> Iterator[Problem]:
 
 
 def _is_sure(called: str, arguments: Sequence[Node]) -> bool:
-    """Say whether what it can fail on is written out."""
+    """Return whether what it can fail on is written out."""
     at = _DECIDES.get(called)
     deciding = arguments if at is None else arguments[at : at + 1]
     return bool(deciding) and all(each["type"] in _LITERALS for each in deciding)

@@ -33,7 +33,7 @@ def find_metadata_problems(sources: Sequence[Source]) -> Iterator[Problem]:
 
 
 def _read(sources: Sequence[Source], prefix: Steps) -> list[tuple[Source, Any, Steps]]:
-    """Give what is read below a prefix: the parts that come after it."""
+    """Return what is read below a prefix: the parts that come after it."""
     found = []
     for source in sources:
         for ref in refs(source.rules):
@@ -68,7 +68,7 @@ def _fields(
 
 
 def _meet(declared_steps: Sequence[str], read: Steps) -> bool:
-    """Say whether one lies on the other's way; a variable may be any part."""
+    """Return whether one lies on the other's way; a variable may be any part."""
     pairs = zip(declared_steps, read, strict=False)
     return all(
         mine == its or its is None or (mine == _ITEMS and its is None) for mine, its in pairs
@@ -118,7 +118,7 @@ def _texts(owner: Source, own: Sequence[Source], custom: Any) -> Iterator[Proble
 
 
 def _line_of(source: Source, word: str) -> dict[str, Any]:
-    """Give the place of a word in the METADATA, as nodes have theirs."""
+    """Return the place of a word in the METADATA, as nodes have theirs."""
     at = source.annotations.get("location") or {}
     first = int(at.get("row", 1))
     named = {word, json.dumps(word)}

@@ -66,7 +66,7 @@ class Source:
         return next(packages, {})
 
     def steps(self, ref: Node) -> Steps:
-        """Give the parts of a reference, with imported names replaced."""
+        """Return the parts of a reference, with imported names replaced."""
         head, *rest = _written(ref)
         return (*self.imports.get(str(head), (head,)), *rest)
 
@@ -82,7 +82,7 @@ class Source:
         return msgspec.structs.replace(found, level=Level.WARNING)
 
     def ignores(self, problem: Problem) -> bool:
-        """Say whether the author has said that it is meant."""
+        """Return whether the author has said that it is meant."""
         lines = self.text.splitlines()[max(0, problem.line - 2) : problem.line]
         return any(problem.id in _IGNORE.findall(line) for line in lines)
 

@@ -26,7 +26,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 def known_keys(source: Source, rule: Node) -> KnownKeys:
-    """Give what is known of the variables of a rule that `some … in` binds."""
+    """Return what is known of the variables of a rule that `some … in` binds."""
     found: dict[str, frozenset[str]] = {}
     assigned = _find_elements(source, rule, _ASSIGNING)
     local = assigned | _find_elements(source, rule, _MEMBERS)
@@ -41,7 +41,7 @@ def known_keys(source: Source, rule: Node) -> KnownKeys:
 
 
 def _find_elements(source: Source, rule: Node, binding: Collection[str]) -> frozenset[str]:
-    """Give the variables of a rule that some functions bind, and its arguments.
+    """Return the variables of a rule that some functions bind, and its arguments.
 
     They may be called as a rule of the file is.
     """
@@ -53,7 +53,7 @@ def _find_elements(source: Source, rule: Node, binding: Collection[str]) -> froz
 
 
 def _keys_in(source: Source, collection: Node, local: Collection[str]) -> frozenset[str]:
-    """Give the keys that all elements have."""
+    """Return the keys that all elements have."""
     if collection["type"] == "var":
         name = str(collection["value"])
         steps: Steps = () if name in local else (name,)
@@ -67,7 +67,7 @@ def _keys_in(source: Source, collection: Node, local: Collection[str]) -> frozen
 
 
 def _demanded(source: Source, steps: Steps) -> frozenset[str]:
-    """Give what the schema of a parameter demands of its items."""
+    """Return what the schema of a parameter demands of its items."""
     category_and_name = source.package[2:]
     if steps[:-1] != category_and_name:
         return _NONE
@@ -79,7 +79,7 @@ def _demanded(source: Source, steps: Steps) -> frozenset[str]:
 
 
 def _made(source: Source, name: str) -> frozenset[str]:
-    """Give what each entry of a set of the file has that is written out."""
+    """Return what each entry of a set of the file has that is written out."""
     clauses = [each for each in source.rules if each["head"]["ref"][0]["value"] == name]
     entries = [_written_out(each) for each in clauses]
     return frozenset.intersection(*entries) if entries else _NONE
@@ -95,7 +95,7 @@ def _written_out(clause: Node) -> frozenset[str]:
 
 
 def _said(clause: Node, variable: str) -> Node | None:
-    """Give what a variable of a clause's own body is said to be, by `:=`."""
+    """Return what a variable of a clause's own body is said to be, by `:=`."""
     for expression in clause.get("body") or ():
         terms = expression["terms"]
         if isinstance(terms, list) and terms[0]["value"][0]["value"] == "assign":
@@ -149,13 +149,13 @@ def _negation(
 
 
 def _is_known(steps: Steps, elements: KnownKeys) -> bool:
-    """Say whether it is a key that each element of what was walked has."""
+    """Return whether it is a key that each element of what was walked has."""
     head, *rest = steps
     return len(rest) == 1 and rest[0] in elements.get(str(head), ())
 
 
 def _is_plain_equality(terms: Sequence[Node]) -> bool:
-    """Say whether it is `not x == "a"`, which holds where x is absent."""
+    """Return whether it is `not x == "a"`, which holds where x is absent."""
     name, *arguments = terms
     kinds = {each["type"] for each in arguments}
     return name["value"][0]["value"] == "equal" and "call" not in kinds and bool(kinds & _LITERALS)

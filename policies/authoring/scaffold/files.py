@@ -58,7 +58,7 @@ class ScaffoldRequest(msgspec.Struct, frozen=True):
 
 
 def files_of(wish: ScaffoldRequest) -> dict[str, str]:
-    """Give the files by path, from the folder of rules on.
+    """Return the files by path, from the folder of rules on.
 
     Raises:
         SettingsError: the name, the kind or the field is none that a rule may have.

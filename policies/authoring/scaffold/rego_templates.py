@@ -47,18 +47,18 @@ test_nothing_counts_without if {{
 
 
 def label_of(name: str) -> str:
-    """Give the label that the signal looks for."""
+    """Return the label that the signal looks for."""
     return LABEL.format(name=name.replace("_", "-"))
 
 
 def signal_rego(family: str, name: str) -> str:
-    """Give the file of a signal."""
+    """Return the file of a signal."""
     title = f"{name.replace('_', ' ').capitalize()} ({family})"
     return _SIGNAL.format(title=title, family=family, name=name, label=label_of(name))
 
 
 def signal_tests(family: str, name: str) -> str:
-    """Give the file of a signal's Rego tests."""
+    """Return the file of a signal's Rego tests."""
     return _SIGNAL_TEST.format(family=family, name=name, label=label_of(name))
 
 
@@ -104,7 +104,7 @@ test_admitted_with if {{
 
 
 def rule_rego(category: str, name: str, kind: str, field: str, steps: Sequence[str]) -> str:
-    """Give the file of a rule."""
+    """Return the file of a rule."""
     lists, last = _split(steps)
     body = []
     parts = []
@@ -134,7 +134,7 @@ def rule_rego(category: str, name: str, kind: str, field: str, steps: Sequence[s
 
 
 def rule_tests(category: str, name: str, kind: str, steps: Sequence[str]) -> str:
-    """Give the file of a rule's Rego tests."""
+    """Return the file of a rule's Rego tests."""
     _, last = _split(steps)
     return _RULE_TEST.format(
         category=category,
@@ -153,7 +153,7 @@ def place_of(steps: Sequence[str]) -> str:
 
 
 def _split(steps: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """Give the ways into each list, and the way from the last one to the field."""
+    """Return the ways into each list, and the way from the last one to the field."""
     ways: list[list[str]] = [[]]
     for step in steps:
         if step == _ITEMS:
@@ -176,7 +176,7 @@ def _path(steps: Sequence[str]) -> str:
 
 
 def excerpt(value: Any, steps: Sequence[str]) -> Any:
-    """Give of an object only what lies on the way to a field."""
+    """Return of an object only what lies on the way to a field."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

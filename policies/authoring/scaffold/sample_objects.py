@@ -35,7 +35,7 @@ _SPECS: Final[dict[str, dict[str, Any]]] = {
 
 
 def plain_object(kind: str) -> dict[str, Any]:
-    """Give an object of a kind, with no more than it must have."""
+    """Return an object of a kind, with no more than it must have."""
     group, _, name = kind.rpartition("/")
     made: dict[str, Any] = {
         "apiVersion": f"{group}/v1" if group else "v1",
@@ -48,7 +48,7 @@ def plain_object(kind: str) -> dict[str, Any]:
 
 
 def object_without_field(kind: str, steps: Sequence[str]) -> dict[str, Any]:
-    """Give an object without a field, but with the elements of lists that would have it."""
+    """Return an object without a field, but with the elements of lists that would have it."""
     lists = [number for number, step in enumerate(steps) if step == _ITEMS]
     made = plain_object(kind)
     if lists:
@@ -57,7 +57,7 @@ def object_without_field(kind: str, steps: Sequence[str]) -> dict[str, Any]:
 
 
 def object_with_field(kind: str, steps: Sequence[str]) -> dict[str, Any]:
-    """Give an object with a field."""
+    """Return an object with a field."""
     made = plain_object(kind)
     _put(made, steps, sample_value(kind, steps))
     return made
@@ -76,7 +76,7 @@ def _put(value: Any, steps: Sequence[str], leaf: Any) -> Any:
 
 
 def sample_value(kind: str, steps: Sequence[str]) -> Any:
-    """Give a value that a field may have; of Pods by the type that is read of them."""
+    """Return a value that a field may have; of Pods by the type that is read of them."""
     known: Any = Pod if kind == "Pod" else None
     for step in steps:
         known = _inner(known, step)
@@ -84,7 +84,7 @@ def sample_value(kind: str, steps: Sequence[str]) -> Any:
 
 
 def _inner(known: Any, step: str) -> Any:
-    """Give the type of a field of a type; None where nothing is known."""
+    """Return the type of a field of a type; None where nothing is known."""
     known = _plainly(known)
     if step == _ITEMS or typing.get_origin(known) is dict:
         arguments = typing.get_args(known)
@@ -96,7 +96,7 @@ def _inner(known: Any, step: str) -> Any:
 
 
 def _plainly(known: Any) -> Any:
-    """Give a type without `| None`."""
+    """Return a type without `| None`."""
     if typing.get_origin(known) in {types.UnionType, typing.Union}:
         return next(each for each in typing.get_args(known) if each is not types.NoneType)
     return known

@@ -190,7 +190,7 @@ class OpaConnection(AsyncOpaClient):  # type: ignore[misc]  # It has no types.
         return []
 
     async def module(self, name: str) -> dict[str, Any]:
-        """Give a policy that is there as the server has read it.
+        """Return a policy that is there as the server has read it.
 
         Raises:
             EngineAwayError: the server is not there, or the policy is not.
@@ -202,7 +202,7 @@ class OpaConnection(AsyncOpaClient):  # type: ignore[misc]  # It has no types.
         return dict(found)
 
     async def query(self, query: str) -> list[dict[str, Any]]:
-        """Give what a query finds.
+        """Return what a query finds.
 
         Raises:
             EngineAwayError: the server is not there.

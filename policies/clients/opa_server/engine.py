@@ -213,7 +213,7 @@ class OpaServerEngine:
             self._observe(time.perf_counter() - start)
 
     async def _answered(self, entrypoint: str, document: bytes) -> bytes:
-        """Give an answer of this revision; what the server has lost is put there once more."""
+        """Return an answer of this revision; what the server has lost is put there once more."""
         try:
             try:
                 return await self._evaluated(entrypoint, document)
@@ -247,7 +247,7 @@ class OpaServerEngine:
             self._placed_at = time.monotonic()
 
     async def _evaluated(self, entrypoint: str, document: bytes) -> bytes:
-        """Give the result set of an entry point, as the embedded engine has it.
+        """Return the result set of an entry point, as the embedded engine has it.
 
         Raises:
             Lost: it is of other policies, or there are none.

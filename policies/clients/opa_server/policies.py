@@ -53,7 +53,7 @@ class ServerPolicies(Protocol):
         """
 
     def read(self, body: bytes) -> msgspec.Raw | None:
-        """Give the value of an answer; None where it is undefined.
+        """Return the value of an answer; None where it is undefined.
 
         Raises:
             Lost: it is no answer of this revision.
@@ -61,7 +61,7 @@ class ServerPolicies(Protocol):
         """
 
     def shown(self, location: Mapping[str, Any]) -> str:
-        """Give the place in the bundle of a place that the server named."""
+        """Return the place in the bundle of a place that the server named."""
 
 
 class _Asked(msgspec.Struct):
@@ -183,7 +183,7 @@ def _nonsense() -> EngineAwayError:
 
 
 def _strays(module: Mapping[str, Any], merged: SingleModule) -> str:
-    """Give a rule, as the server has read it, that is none of those it is meant to have.
+    """Return a rule, as the server has read it, that is none of those it is meant to have.
 
     A rule that was not given a name of its own could add to another one of the same name.
     """

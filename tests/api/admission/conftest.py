@@ -39,7 +39,10 @@ def installation(
 
 
 def shipped_by_install() -> list[Json]:
-    """Give what of `install` must not outlive a folder: what holds for everyone in the cluster."""
+    """Return what of `install` must not outlive a folder.
+
+    What holds for everyone in the cluster.
+    """
     grants = sorted((ROOT / "policies/profiles").glob("*-grant.yaml"))
     files = (ROOT / "deploy/namespace-guard.yaml", *grants)
     return [item for file in files for item in read_objects(file)]

@@ -22,7 +22,7 @@ GOOD = RESTRICTED.pod
 
 
 def privileged() -> Json:
-    """Give a Pod that only pss-privileged covers."""
+    """Return a Pod that only pss-privileged covers."""
     pod = GOOD()
     pod["spec"]["hostNetwork"] = True
     return pod

@@ -76,7 +76,7 @@ class Stream:
             await asyncio.sleep(0.02)
 
     def total(self, outcome: str) -> int:
-        """Give how often something happened, in all phases."""
+        """Return how often something happened, in all phases."""
         return sum(count for (_, seen), count in self.seen.items() if seen == outcome)
 
 

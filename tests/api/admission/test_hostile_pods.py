@@ -35,7 +35,7 @@ WRONG: list[Any] = [None, True, -1, 1.5, 2**70, "x", "\u0000", "x" * 100_000, []
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Give the path of every value in a document."""
+    """Yield the path of every value in a document."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items if isinstance(value, dict | list) else ():
@@ -43,7 +43,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def replaced(document: Json, path: tuple[Any, ...], wrong: Any) -> Json:
-    """Give the document with another value at one place."""
+    """Return the document with another value at one place."""
     changed = copy.deepcopy(document)
     place: Any = changed
     for key in path[:-1]:
@@ -53,7 +53,7 @@ def replaced(document: Json, path: tuple[Any, ...], wrong: Any) -> Json:
 
 
 def bad() -> Json:
-    """Give a Pod with several things wrong."""
+    """Return a Pod with several things wrong."""
     pod = BAD()
     pod["metadata"]["annotations"] = {"container.apparmor.security.beta.kubernetes.io/x": "y"}
     pod["spec"]["volumes"] = [{"name": "v", "hostPath": {"path": "/../.."}}]
@@ -61,14 +61,14 @@ def bad() -> Json:
 
 
 def crowded(containers: int) -> Json:
-    """Give a bad Pod with the same container over and over."""
+    """Return a bad Pod with the same container over and over."""
     pod = bad()
     pod["spec"]["containers"] *= containers
     return pod
 
 
 def ported(ports: int) -> Json:
-    """Give a bad Pod that takes that many ports of its node."""
+    """Return a bad Pod that takes that many ports of its node."""
     pod = bad()
     taken = [{"containerPort": 1, "hostPort": port} for port in range(1, ports)]
     pod["spec"]["containers"][0]["ports"] = taken
@@ -76,7 +76,7 @@ def ported(ports: int) -> Json:
 
 
 def hostile(chance: random.Random) -> Json:
-    """Give a bad Pod with something else wrong, or with far too much of it."""
+    """Return a bad Pod with something else wrong, or with far too much of it."""
     kind = chance.random()
     if kind < 0.9:
         pod = bad()
@@ -88,14 +88,14 @@ def hostile(chance: random.Random) -> Json:
 
 
 def largest() -> list[Json]:
-    """Give AT_ONCE Pods, of each kind the largest that `hostile` makes."""
+    """Return AT_ONCE Pods, of each kind the largest that `hostile` makes."""
     text = replaced(bad(), ("spec", "nodeName"), "x" * 100_000)
     kinds = [crowded(MOST_CONTAINERS), ported(MOST_PORTS), text, bad()]
     return kinds * (AT_ONCE // len(kinds))
 
 
 def rss_mib(pid: int) -> float:
-    """Give a process's resident memory."""
+    """Return a process's resident memory."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 

@@ -42,14 +42,14 @@ KINDS: Final = ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
 
 
 def shipped(action: str = "Deny") -> list[Json]:
-    """Give the policy and its binding, which only warns with the action `Warn`."""
+    """Return the policy and its binding, which only warns with the action `Warn`."""
     items = read_objects(ROOT / "deploy/backstop.yaml")
     items[1]["spec"]["validationActions"] = [action]
     return items
 
 
 def leftovers() -> list[Json]:
-    """Give what must not outlive a folder, the binding first."""
+    """Return what must not outlive a folder, the binding first."""
     return list(reversed(shipped()))
 
 
@@ -144,12 +144,12 @@ async def comes_to(client: Client, pod: Json, namespace: str, expected: int) -> 
 
 
 def is_refusal(message: str) -> bool:
-    """Say whether the back-stop speaks."""
+    """Return whether the back-stop speaks."""
     return f"'{NAME}'" in message and "Sallyport's back-stop refuses" in message
 
 
 def changed(pod: Json, **spec: object) -> Json:
-    """Give a Pod with further fields of its spec."""
+    """Return a Pod with further fields of its spec."""
     made = copy.deepcopy(pod)
     made["spec"].update(spec)
     return made

@@ -30,7 +30,7 @@ class Timeless(Objects):
 
 
 def later(by: dt.timedelta) -> Callable[[], dt.datetime]:
-    """Give a clock that is off."""
+    """Return a clock that is off."""
     return lambda: wall_time() + by
 
 
@@ -54,7 +54,7 @@ class Scene:
         *,
         writes: bool = True,
     ) -> Certificates:
-        """Give a control's loop."""
+        """Return a control's loop."""
         return Certificates(
             self.objects, self.namespace, "test-1", settings, clock, signs=self.signs, writes=writes
         )
@@ -84,7 +84,7 @@ class Scene:
         assert (await self.client.request("DELETE", path))[0] == 200
 
     async def contents(self) -> dict[str, dict[str, bytes]]:
-        """Give all Secrets."""
+        """Return all Secrets."""
         return {name: await read(self.client, self.namespace, name) for name in SECRETS}
 
     async def problems(self, trusted: bytes = b"") -> list[str]:
@@ -107,11 +107,11 @@ class Scene:
         return wrong
 
     async def events(self) -> list[Json]:
-        """Give the Events of the namespace."""
+        """Return the Events of the namespace."""
         _, body = await self.client.request("GET", f"/api/v1/namespaces/{self.namespace}/events")
         found: list[Json] = body["items"]
         return found
 
     def metric(self, name: str, **labels: Any) -> float | None:
-        """Give a metric's value."""
+        """Return a metric's value."""
         return self.registry.get_sample_value(name, labels)

@@ -23,7 +23,7 @@ async def kinds(client: Client) -> None:
 
 
 def asked(helm: Helm, namespace: str, values: Json) -> list[Json]:
-    """Give what the chart asks of cert-manager."""
+    """Return what the chart asks of cert-manager."""
     objects = helm.objects(values, namespace)
     return [item for item in objects if item["apiVersion"].startswith("cert-manager.io/")]
 

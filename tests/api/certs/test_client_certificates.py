@@ -109,7 +109,7 @@ def registration(port: int, ca: bytes) -> Json:
 
 
 def pod() -> Json:
-    """Give a Pod that the gate's small judge refuses."""
+    """Return a Pod that the gate's small judge refuses."""
     container = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
     return {
         "apiVersion": "v1",
@@ -120,7 +120,7 @@ def pod() -> Json:
 
 
 async def ask(client: Client, port: int, ca: bytes) -> tuple[int, str]:
-    """Give what comes of a privileged Pod, as soon as kube-apiserver asks the gate."""
+    """Return what comes of a privileged Pod, as soon as kube-apiserver asks the gate."""
     item = registration(port, ca)
     await client.apply([item])
     try:

@@ -57,11 +57,11 @@ class Rotation:
     bundles: set[bytes] = field(default_factory=set)
 
     def reloads(self) -> list[int]:
-        """Give how often each gate has loaded a certificate."""
+        """Return how often each gate has loaded a certificate."""
         return [each.log().count("certificate loaded") for each in self.gates.replicas]
 
     def enough(self) -> bool:
-        """Say whether all has changed as often as it should in the time."""
+        """Return whether all has changed as often as it should in the time."""
         leaves, authorities = 1 + SECONDS // 15, 2 + SECONDS // 30
         rotated = len(self.leaves) >= leaves and len(self.authorities) >= authorities
         return rotated and min(self.reloads()) >= leaves

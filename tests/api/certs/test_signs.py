@@ -32,7 +32,7 @@ def scene(client: Client, objects: Objects, namespace: str) -> Scene:
 
 
 def settings(apiserver: ApiServer, namespace: str, user: str = "admin") -> Settings:
-    """Give those of somebody who asks."""
+    """Return those of somebody who asks."""
     return Settings(kubeconfig=apiserver.kubeconfig(user), namespace=namespace, cluster_id="test-1")
 
 
@@ -174,7 +174,7 @@ def test_lifetimes_that_cannot_work_are_refused_with_what_to_do() -> None:
 
 
 def shown(status: Status) -> str:
-    """Give what people read."""
+    """Return what people read."""
     text = io.StringIO()
     print_status(status, Console(file=text, width=300))
     return text.getvalue()

@@ -99,15 +99,15 @@ class Cluster:
         )
 
     def part(self, name: str) -> Part:
-        """Give a process: `control-0`, `control-1` or `auditor`."""
+        """Return a process: `control-0`, `control-1` or `auditor`."""
         return next(part for part in self.kubelet.parts if part.name == name)
 
     def controls(self) -> list[Part]:
-        """Give both controls."""
+        """Return both controls."""
         return [self.part(f"control-{number}") for number in range(2)]
 
     def leader(self) -> Part:
-        """Give the control that leads."""
+        """Return the control that leads."""
         return next(control for control in self.controls() if control.leads())
 
     def kill(self, part: Part) -> None:
@@ -125,19 +125,19 @@ class Cluster:
         wait_until(lambda: self._judged_by(number) > before, START_S, "reviews come to the gate")
 
     def _judged_by(self, number: int) -> float:
-        """Give how many reviews a gate has answered."""
+        """Return how many reviews a gate has answered."""
         lines = self.gates.replicas[number].metrics().splitlines()
         name = "sallyport_admissions_total{"
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 
     def oldest(self) -> float:
-        """Give the seconds for which the oldest decision has waited in a gate's spool."""
+        """Return the seconds for which the oldest decision has waited in a gate's spool."""
         name = "sallyport_spool_oldest_seconds "
         lines = [line for each in self.gates.replicas for line in each.metrics().splitlines()]
         return max(float(line.removeprefix(name)) for line in lines if line.startswith(name))
 
     def stored(self) -> dict[str, str]:
-        """Give the verdicts of the ledger about Pods' final states, by the Pods' UIDs.
+        """Return the verdicts of the ledger about Pods' final states, by the Pods' UIDs.
 
         Of its quarantine too: there lies what came from a clock that is far off.
         """
@@ -232,7 +232,7 @@ class Cluster:
         }
 
     def _mount_small_disk(self, stack: ExitStack) -> None:
-        """Give the first gate's spool a small disk of its own, where that is allowed."""
+        """Return the first gate's spool a small disk of its own, where that is allowed."""
         disk = self._gates_folder / "gate-0-disk"
         disk.mkdir()
         size = f"size={SMALL_DISK_BYTES}"

@@ -112,11 +112,11 @@ class Load:
         self._over.set()
 
     def since(self, moment: float) -> list[Asked]:
-        """Give what was sent since then and has ended."""
+        """Return what was sent since then and has ended."""
         return [each for each in list(self.asked) if each.at >= moment]
 
     def last_wrong(self, since: float) -> float:
-        """Give when the last one that went wrong was sent; `since` if none did."""
+        """Return when the last one that went wrong was sent; `since` if none did."""
         return max((each.at for each in self.since(since) if not each.right), default=since)
 
     def is_calm(self, since: float) -> bool:

@@ -50,7 +50,7 @@ class Part:
         return self.metric("sallyport_leader") == 1
 
     def metric(self, name: str) -> float:
-        """Give the value of a metric without labels; 0 where it is not to be had."""
+        """Return the value of a metric without labels; 0 where it is not to be had."""
         with suppress(OSError, http.client.HTTPException):
             for line in ask(self.status_port, "/metrics")[1].splitlines():
                 if line.startswith(f"{name} "):
@@ -64,7 +64,7 @@ class Part:
         self.process = ServerProcess(self.name, [PROGRAM, *self.command], log, settings)
 
     def log(self) -> str:
-        """Give the log of all its processes."""
+        """Return the log of all its processes."""
         path = self.folder / f"{self.name}.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
@@ -119,7 +119,7 @@ class Kubelet:
             self._over.wait(LOOK_S)
 
     def secret(self, name: str) -> Mapping[str, bytes]:
-        """Give a Secret's content; nothing where it is not to be had: then the files stay."""
+        """Return a Secret's content; nothing where it is not to be had: then the files stay."""
         status, body = self.get(f"/api/v1/namespaces/{NAMESPACE}/secrets/{name}")
         if status != http.HTTPStatus.OK:
             return {}

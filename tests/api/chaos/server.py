@@ -76,7 +76,7 @@ class LastingServer(ApiServer):
         self._kube_apiserver.wait_until(self._ready, START_TIMEOUT_S)
 
     def judged(self) -> dict[tuple[str, str], str]:
-        """Give the decisions that kube-apiserver noted of Pods it was to create.
+        """Return the decisions that kube-apiserver noted of Pods it was to create.
 
         By namespace and name; those that it admitted.
         """

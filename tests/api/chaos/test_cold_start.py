@@ -63,7 +63,7 @@ class Scene:
         }
 
     def pods(self, namespace: str) -> list[Json]:
-        """Give the Pods of a namespace; none while kube-apiserver is away."""
+        """Return the Pods of a namespace; none while kube-apiserver is away."""
         status, body = request(self.cluster.server, "GET", f"/api/v1/namespaces/{namespace}/pods")
         listed: list[Json] = json.loads(body)["items"] if status == 200 else []
         return listed

@@ -91,7 +91,7 @@ FORBIDDEN = {
 
 
 async def rules(client: Client, namespace: str) -> set[tuple[str, str, str, str]]:
-    """Give what the asker may do in a namespace, as (verb, group, resource, name or "").
+    """Return what the asker may do in a namespace, as (verb, group, resource, name or "").
 
     Without what every authenticated account may: ask about itself.
     """

@@ -55,7 +55,7 @@ async def objects(
 
 
 def succeeded(metrics: LoopMetrics, loop: str) -> bool:
-    """Say whether a loop has done its work."""
+    """Return whether a loop has done its work."""
     name = "sallyport_loop_last_success_timestamp_seconds"
     return metrics.registry.get_sample_value(name, {"loop": loop}) is not None
 

@@ -61,7 +61,7 @@ async def after(
 
 
 async def all_rules(admin: Client) -> dict[str, set[tuple[str, str, str, str]]]:
-    """Give the rules of each account, in its own namespace and elsewhere."""
+    """Return the rules of each account, in its own namespace and elsewhere."""
     found = {}
     for account in ("gate", "control", "auditor"):
         client = admin.with_token(await admin.create_token(f"sallyport-{account}", NAMESPACE))

@@ -20,7 +20,7 @@ async def registrations(client: Client) -> list[Json]:
 
 
 def bundles(items: list[Json]) -> set[str | None]:
-    """Give the CA bundles of all webhooks."""
+    """Return the CA bundles of all webhooks."""
     return {hook["clientConfig"].get("caBundle") for item in items for hook in item["webhooks"]}
 
 

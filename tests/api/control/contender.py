@@ -97,7 +97,7 @@ class Contender:
             file.write(line.encode())
 
     def today(self) -> dt.datetime:
-        """Give the wall clock, as far off as the test says."""
+        """Return the wall clock, as far off as the test says."""
         return wall_time() + dt.timedelta(seconds=float(Path(self.task.offset).read_text()))
 
 

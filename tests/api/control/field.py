@@ -114,7 +114,7 @@ class Field:
         self._processes[identity].stop()
 
     def acts(self) -> list[Act]:
-        """Give the log so far, by time."""
+        """Return the log so far, by time."""
         lines = [line.split() for line in self.log.read_text().splitlines()]
         return sorted(
             Act(float(stamp), identity, int(term), what) for identity, term, stamp, what in lines

@@ -120,7 +120,7 @@ class Scene:
             assert (await store.deliver(CLUSTER, [kept])).stored == 1
 
     def loop(self, store: Store | None, objects: Objects | None = None) -> LookBacks:
-        """Give the loop of a new process; without a store there is no auditor."""
+        """Return the loop of a new process; without a store there is no auditor."""
         cluster = objects or self.objects
         acts = LedgerActs(store.find, CLUSTER) if store is not None else None
         return LookBacks(
@@ -143,7 +143,7 @@ class Scene:
             await self.loop(store, objects).run(LEADER)
 
     async def events(self, namespace: str | None = None) -> list[Json]:
-        """Give the Events about the identity in a namespace."""
+        """Return the Events about the identity in a namespace."""
         status, found = await self.client.request(
             "GET", f"/apis/events.k8s.io/v1/namespaces/{namespace or self.namespace}/events"
         )
@@ -152,13 +152,13 @@ class Scene:
         return [each for each in found["items"] if each["metadata"]["name"] == name]
 
     def pod(self, name: str, **metadata: Any) -> Json:
-        """Give a Pod."""
+        """Return a Pod."""
         made = RESTRICTED.pod()
         made["metadata"] = {"name": name, "namespace": self.namespace, **metadata}
         return made
 
     def deployment(self, name: str, annotations: Mapping[str, str] | None = None) -> Json:
-        """Give a Deployment, with the identity's note unless others are given."""
+        """Return a Deployment, with the identity's note unless others are given."""
         noted = {REQUESTER_ANNOTATION: self.label} if annotations is None else dict(annotations)
         labels = {"app": name}
         template = {"metadata": {"labels": labels}, "spec": RESTRICTED.pod()["spec"]}
@@ -171,7 +171,7 @@ class Scene:
 
 
 async def new_scene(objects: Objects, client: Client, namespace: str, ledger: Path) -> Scene:
-    """Give a scene with somebody who is not at risk yet; `ledger` is a folder."""
+    """Return a scene with somebody who is not at risk yet; `ledger` is a folder."""
     for file in sorted((ROOT / "helm/sallyport-crds/templates").glob("*.yaml")):
         await client.apply(read_objects(file))
     await client.wait_for_kind("sallyport.dev/v1alpha1", "ClusterApproval")
@@ -180,6 +180,6 @@ async def new_scene(objects: Objects, client: Client, namespace: str, ledger: Pa
 
 
 def only(scene: Scene) -> LookBackDocument:
-    """Give the one document that was recorded."""
+    """Return the one document that was recorded."""
     (found,) = scene.records.kept.values()
     return found

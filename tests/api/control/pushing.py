@@ -43,7 +43,7 @@ class Issued:
     lasts_s: float = 3600.0
 
     async def get(self, scope: str) -> str:
-        """Give a token for a scope."""
+        """Return a token for a scope."""
         self.asked.append(scope)
         return self.issuer.token(audience=scope.removesuffix("/.default"), lasts_s=self.lasts_s)
 
@@ -81,23 +81,23 @@ class Reading:
             await self.events.run(self.leadership)
 
     async def entry(self, person: str, family: RiskSource = RiskSource.ENTRA) -> RiskEntry | None:
-        """Give what is stored of a person."""
+        """Return what is stored of a person."""
         return (await self.store.read()).entry(family, identity_key(person))
 
     def counted(self, source: str = "event-hub") -> dict[str, int]:
-        """Give how many records ended in which result."""
+        """Return how many records ended in which result."""
         return counted(self.registry, source)
 
 
 async def known(reader: Reading, *numbers: int) -> bool:
-    """Say whether all these people are in the stored snapshot."""
+    """Return whether all these people are in the stored snapshot."""
     snapshot = await reader.store.read()
     keys = {key for key, _ in snapshot.entries(RiskSource.ENTRA)}
     return {identity_key(person(number)) for number in numbers} <= keys
 
 
 def counted(registry: CollectorRegistry, source: str) -> dict[str, int]:
-    """Give how many events of a source ended in which result."""
+    """Return how many events of a source ended in which result."""
     (events,) = (each for each in registry.collect() if each.name == "sallyport_risk_events")
     return {
         sample.labels["result"]: int(sample.value)
@@ -107,12 +107,12 @@ def counted(registry: CollectorRegistry, source: str) -> dict[str, int]:
 
 
 def leading() -> Leadership:
-    """Give a term that lasts until it is ended."""
+    """Return a term that lasts until it is ended."""
     return Leadership(1, float("inf"), lambda: 0.0)
 
 
 def hub_settings(kafka: Kafka, topic: str, **changes: Any) -> EventHubSettings:
-    """Give settings for a topic of the broker, with a group of its own."""
+    """Return settings for a topic of the broker, with a group of its own."""
     given: dict[str, Any] = {
         "servers": (kafka.server,),
         "topics": (topic,),
@@ -126,7 +126,7 @@ def hub_settings(kafka: Kafka, topic: str, **changes: Any) -> EventHubSettings:
 async def reading(
     server: ApiServer, namespace: str, settings: EventHubSettings, tokens: TokenSource | None
 ) -> AsyncIterator[Reading]:
-    """Give a reader that has not begun."""
+    """Yield a reader that has not begun."""
     before = _sockets()
     connection = Connection(server.kubeconfig())
     await connection.open()
@@ -162,17 +162,17 @@ async def new_topic(kafka: Kafka, partitions: int = 1) -> str:
 
 
 def person(number: int) -> str:
-    """Give an object id."""
+    """Return an object id."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, str(number)))
 
 
 def risky(number: int, level: str = "high", updated: str = "2022-08-22T18:11:52.702Z") -> Any:
-    """Give the record of a person at risk."""
+    """Return the record of a person at risk."""
     return changed(USER, id=person(number), riskLevel=level, riskLastUpdatedDateTime=updated)
 
 
 async def head_version(connection: Connection, namespace: str) -> str:
-    """Give the resourceVersion of the stored head; empty where there is none."""
+    """Return the resourceVersion of the stored head; empty where there is none."""
     path = f"/api/v1/namespaces/{namespace}/secrets/{HEAD_NAME}"
     found: Mapping[str, Any] | None = await Objects(connection).get(path)
     return str(found["metadata"]["resourceVersion"]) if found else ""

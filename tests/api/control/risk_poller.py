@@ -38,7 +38,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def settings_of(task: Task) -> PollSettings:
-    """Give the poller's settings."""
+    """Return the poller's settings."""
     trust = Path(task.trust)
     sign_in = SignIn(
         task.tenant,

@@ -34,19 +34,19 @@ class Polled:
     leadership: Leadership
 
     async def snapshot(self) -> RiskSnapshot:
-        """Give what is stored."""
+        """Return what is stored."""
         return await self.store.read()
 
     async def users(self) -> Coverage:
-        """Give how far users are known."""
+        """Return how far users are known."""
         return (await self.snapshot()).head.users
 
     async def entry(self, object_id: str) -> RiskEntry | None:
-        """Give what is stored of an identity."""
+        """Return what is stored of an identity."""
         return (await self.snapshot()).entry(RiskSource.ENTRA, identity_key(object_id))
 
     def metric(self, name: str, **labels: str) -> float:
-        """Give a metric's value; 0 where it is not shown."""
+        """Return a metric's value; 0 where it is not shown."""
         return self.registry.get_sample_value(name, labels) or 0.0
 
     async def until(
@@ -73,12 +73,12 @@ async def until(what: str, holds: Callable[[], Awaitable[Any]], seconds: float =
 
 
 def leading() -> Leadership:
-    """Give a term that does not end by itself."""
+    """Return a term that does not end by itself."""
     return Leadership(1, boot_time() + 3600, boot_time)
 
 
 def quick(entra: FakeEntra, timeout_s: float = 10.0) -> PollSettings:
-    """Give settings for a test that need not wait long."""
+    """Return settings for a test that need not wait long."""
     settings = entra.poller_settings()
     return replace(settings, times=QUICK, graph=replace(settings.graph, timeout_s=timeout_s))
 

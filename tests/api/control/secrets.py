@@ -14,18 +14,18 @@ FOREVER = Leadership(1, 1.0, lambda: 0.0)
 
 
 def certificates(objects: Objects, namespace: str) -> Certificates:
-    """Give the loop of one control."""
+    """Return the loop of one control."""
     return Certificates(objects, namespace, "test-1")
 
 
 async def read(client: Client, namespace: str, name: str) -> dict[str, bytes]:
-    """Give what is in a Secret."""
+    """Return what is in a Secret."""
     secret = await client.get("v1", "Secret", name, namespace)
     return {key: base64.b64decode(value) for key, value in secret["data"].items()}
 
 
 async def versions(client: Client, namespace: str) -> dict[str, str]:
-    """Give the resourceVersion of each Secret."""
+    """Return the resourceVersion of each Secret."""
     found = {name: await client.get("v1", "Secret", name, namespace) for name in SECRETS}
     return {name: secret["metadata"]["resourceVersion"] for name, secret in found.items()}
 

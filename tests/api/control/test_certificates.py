@@ -50,7 +50,7 @@ async def test_what_is_made_carries_mutual_tls(
 async def context(
     client: Client, namespace: str, name: str, folder: Path, *, server: bool
 ) -> ssl.SSLContext:
-    """Give a strict TLS context with the files of a Secret, as a volume shows them."""
+    """Return a strict TLS context with the files of a Secret, as a volume shows them."""
     for key, value in (await read(client, namespace, name)).items():
         (folder / f"{name}.{key}").write_bytes(value)
     purpose = ssl.Purpose.CLIENT_AUTH if server else ssl.Purpose.SERVER_AUTH
@@ -94,7 +94,7 @@ async def test_a_stop_before_any_of_its_writes_is_harmless(
 
 
 def path(namespace: str, name: str) -> str:
-    """Give a Secret's path."""
+    """Return a Secret's path."""
     return f"/api/v1/namespaces/{namespace}/secrets/{name}"
 
 

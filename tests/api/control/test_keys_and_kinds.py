@@ -70,7 +70,7 @@ async def test_of_two_that_make_a_signing_key_one_wins(client: Client, objects: 
 
 
 def definition(plural: str, version: str = "v1alpha1") -> dict[str, Any]:
-    """Give a CustomResourceDefinition; all have the same kind."""
+    """Return a CustomResourceDefinition; all have the same kind."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -24,7 +24,7 @@ async def scene(objects: Objects, client: Client, namespace: str, tmp_path: Path
 
 
 def listed(document: LookBackDocument) -> list[tuple[Sort, str, str]]:
-    """Give what is listed, shortly."""
+    """Return what is listed, shortly."""
     return [(each.sort, each.kind, each.name) for each in document.items]
 
 

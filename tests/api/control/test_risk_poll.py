@@ -31,7 +31,7 @@ DAY = 86_400.0
 
 
 def new_id() -> str:
-    """Give an id that nobody has."""
+    """Return an id that nobody has."""
     return str(uuid.uuid4())
 
 
@@ -45,13 +45,13 @@ def entra(tmp_path: Path) -> Iterator[FakeEntra]:
 
 
 def state_of(snapshot: RiskSnapshot, object_id: str) -> RiskState | None:
-    """Give the state of an identity; None where nothing is known."""
+    """Return the state of an identity; None where nothing is known."""
     entry = snapshot.entry(ENTRA, identity_key(object_id))
     return entry.state if entry else None
 
 
 def is_known(snapshot: RiskSnapshot) -> bool:
-    """Say whether everything is."""
+    """Return whether everything is."""
     head = snapshot.head
     return None not in (head.users.as_of, head.service_principals.as_of, head.user_events.as_of)
 

@@ -119,7 +119,7 @@ TABLE = (
 
 
 def is_risky(snapshot: RiskSnapshot, object_id: str) -> bool:
-    """Say whether somebody is at risk."""
+    """Return whether somebody is at risk."""
     entry = snapshot.entry(RiskSource.ENTRA, identity_key(object_id))
     return entry is not None and entry.state is RiskState.AT_RISK
 

@@ -37,12 +37,12 @@ Told = tuple[object, ...]
 
 
 def told(entry: RiskEntry) -> Told:
-    """Give what Entra said of somebody."""
+    """Return what Entra said of somebody."""
     return entry.level, entry.state, entry.deleted, entry.updated, entry.event_id
 
 
 def wanted(entra: FakeEntra) -> dict[bytes, Told]:
-    """Give what a poller that never ended would know."""
+    """Return what a poller that never ended would know."""
     events = {
         each["userId"]: each["id"]
         for each in entra.directory.objects[Resource.USER_EVENTS].values()
@@ -60,12 +60,12 @@ def wanted(entra: FakeEntra) -> dict[bytes, Told]:
 
 
 def known(snapshot: RiskSnapshot) -> dict[bytes, Told]:
-    """Give what is stored."""
+    """Return what is stored."""
     return {key: told(each) for key, each in snapshot.entries(RiskSource.ENTRA)}
 
 
 def populated(folder: Path) -> FakeEntra:
-    """Give an Entra with people, some at risk, and detections."""
+    """Return an Entra with people, some at risk, and detections."""
     entra = FakeEntra(folder).start()
     ids = [str(uuid.uuid4()) for _ in range(PEOPLE)]
     for number, each in enumerate(ids):
@@ -121,7 +121,7 @@ async def test_a_leader_that_ends_at_any_request_loses_nothing(
 async def contest(
     apiserver: ApiServer, objects: Objects, client: Client, folder: Path
 ) -> AsyncIterator[Contest]:
-    """Give a place of its own; at the end all is known, and the limit was kept."""
+    """Yield a place of its own; at the end all is known, and the limit was kept."""
     namespace = new_name("polls")
     await client.create_namespace(namespace)
     entra = populated(folder)

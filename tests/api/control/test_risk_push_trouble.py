@@ -159,7 +159,7 @@ async def test_reading_goes_on_when_tokens_expire(
 
 class _NoTokens:
     async def get(self, _: str) -> str:
-        """Give none."""
+        """Return none."""
         raise EntraError("there is no token today", "token")
 
 

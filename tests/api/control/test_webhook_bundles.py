@@ -16,7 +16,7 @@ KINDS = "ValidatingWebhookConfiguration MutatingWebhookConfiguration".split()
 
 
 def webhook(name: str) -> dict[str, Any]:
-    """Give a webhook that matches nothing here."""
+    """Return a webhook that matches nothing here."""
     return {
         "name": f"{name}.sallyport.dev",
         "admissionReviewVersions": ["v1"],
@@ -55,13 +55,13 @@ async def configurations(client: Client) -> AsyncIterator[list[dict[str, Any]]]:
 
 
 def configuration_path(configuration: dict[str, Any]) -> str:
-    """Give a webhook configuration's path."""
+    """Return a webhook configuration's path."""
     plural = configuration["kind"].lower() + "s"
     return f"/apis/admissionregistration.k8s.io/v1/{plural}/sallyport"
 
 
 def without_bundle(configuration: dict[str, Any]) -> dict[str, Any]:
-    """Give what is none of control's business."""
+    """Return what is none of control's business."""
     kept = copy.deepcopy(configuration)
     for each in ("resourceVersion", "managedFields", "generation"):
         del kept["metadata"][each]

@@ -80,7 +80,7 @@ def _meanings() -> Iterator[CompiledAllowlists]:
 
 
 def _placed(item: Json) -> Json:
-    """Give an object in a namespace of this file's tests; what it selects stays."""
+    """Return an object in a namespace of this file's tests; what it selects stays."""
     metadata = {**item["metadata"], "namespace": PREFIX + item["metadata"]["namespace"]}
     return {**item, "metadata": metadata}
 

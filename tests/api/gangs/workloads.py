@@ -8,7 +8,7 @@ _LABELS = {"app": "gang"}
 
 
 def job(name: str) -> Json:
-    """Give an Indexed Job of 64 Pods at once."""
+    """Return an Indexed Job of 64 Pods at once."""
     spec = {
         "completions": MEMBERS,
         "parallelism": MEMBERS,
@@ -19,7 +19,7 @@ def job(name: str) -> Json:
 
 
 def stateful_set(name: str) -> Json:
-    """Give a StatefulSet of 64 Pods at once, each with a claim of its own."""
+    """Return a StatefulSet of 64 Pods at once, each with a claim of its own."""
     claim = {
         "metadata": {"name": "data"},
         "spec": {

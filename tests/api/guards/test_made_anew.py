@@ -17,7 +17,7 @@ SETTLE_S: Final = 20.0
 
 
 def stateful_set(name: str) -> Json:
-    """Give the smallest."""
+    """Return the smallest."""
     labels = {"app": name}
     spec = {"containers": [{"name": "main", "image": "registry.example/a:1"}]}
     return {
@@ -33,7 +33,7 @@ def stateful_set(name: str) -> Json:
 
 
 def forged(owner: Json) -> Json:
-    """Give a revision that a StatefulSet would take for its own, under another kind of owner."""
+    """Return a revision that a StatefulSet would take for its own, under another kind of owner."""
     reference = {
         "apiVersion": "example/v1",
         "kind": "Set",

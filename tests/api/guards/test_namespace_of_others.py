@@ -10,7 +10,7 @@ TAKEN = "guards-taken"
 
 
 def deployment(labels: dict[str, str]) -> Json:
-    """Give one without Pods."""
+    """Return one without Pods."""
     app = {"app": "other"}
     spec = {"containers": [{"name": "main", "image": "registry.example/a:1"}]}
     return {

@@ -23,7 +23,7 @@ SETTLE_S: Final = 20.0
 
 
 def config_map(name: str, **metadata: str) -> Json:
-    """Give one of Sallyport's namespace; `generateName` in place of a name."""
+    """Return one of Sallyport's namespace; `generateName` in place of a name."""
     named = {"name": name} if name else {}
     body = {"metadata": {**named, **metadata, "namespace": SYSTEM}}
     return {"apiVersion": "v1", "kind": "ConfigMap", **body}
@@ -79,7 +79,7 @@ async def wide(apiserver: ApiServer) -> AsyncIterator[Client]:
 
 
 async def tried(client: Client, item: Json) -> tuple[int, str]:
-    """Give what creating it would come to."""
+    """Return what creating it would come to."""
     dry = {"dryRun": "All"}
     status, answer = await client.request("POST", PATHS[item["kind"]], item, parameters=dry)
     return status, str(answer.get("message", ""))

@@ -38,7 +38,7 @@ GROUPS: Final = ("system:authenticated", PEOPLE)
 
 
 def pod(name: str = POD, namespace: str = LAB) -> Json:
-    """Give a Pod that needs nothing."""
+    """Return a Pod that needs nothing."""
     made = RESTRICTED.pod()
     made["metadata"] = {"name": name, "namespace": namespace}
     return made
@@ -174,7 +174,7 @@ class Scene:
 
 
 def new_id() -> str:
-    """Give an object id that nobody has."""
+    """Return an object id that nobody has."""
     return str(uuid.uuid4())
 
 

@@ -146,7 +146,7 @@ class Story:
         return done.stdout + done.stderr
 
     async def everything(self) -> dict[str, bytes]:
-        """Give all that was written or shown, by where."""
+        """Return all that was written or shown, by where."""
         found = {where: text.encode() for where, text in self.said.items()}
         for each in self._files():
             with suppress(FileNotFoundError):  # What was shipped leaves the spool.
@@ -157,13 +157,13 @@ class Story:
         return found | {" ".join(each): self._command(*each).encode() for each in self._commands()}
 
     async def listed(self, path: str) -> bytes:
-        """Give all objects of a kind."""
+        """Return all objects of a kind."""
         status, answer = await self.admin.request("GET", path)
         assert status == 200, path
         return json.dumps(answer).encode()
 
     def _files(self) -> Iterable[Path]:
-        """Give logs, ledger and spools: all files of the processes."""
+        """Return logs, ledger and spools: all files of the processes."""
         folder = self.scene.installed.folder
         return (each for each in folder.rglob("*") if each.is_file() and each.suffix != ".key")
 

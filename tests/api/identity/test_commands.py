@@ -35,14 +35,14 @@ def command(scene: Scene, *arguments: str) -> "subprocess.CompletedProcess[str]"
 
 
 def said(scene: Scene, *arguments: str) -> Any:
-    """Give what it prints for programs."""
+    """Return what it prints for programs."""
     done = command(scene, *arguments, "-o", "json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def table(text: str) -> Json:
-    """Give the site's ConfigMap."""
+    """Return the site's ConfigMap."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -22,7 +22,7 @@ SEALERS: Final = ("ines", "jonas")
 
 
 def glass(name: str, namespace: str) -> Json:
-    """Give a sealed BreakGlass for risk."""
+    """Return a sealed BreakGlass for risk."""
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": "BreakGlass",
@@ -37,7 +37,7 @@ def glass(name: str, namespace: str) -> Json:
 
 
 def consent(name: str, who: str) -> Json:
-    """Give an approval of it."""
+    """Return an approval of it."""
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": "ClusterApproval",

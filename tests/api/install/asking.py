@@ -17,7 +17,7 @@ MERGE: Final = "application/merge-patch+json"
 
 
 def pod(name: str, namespace: str) -> Json:
-    """Give a Pod that the gate would admit."""
+    """Return a Pod that the gate would admit."""
     container = {"name": "c", "image": "registry.example/c"}
     return {
         "apiVersion": "v1",
@@ -39,7 +39,7 @@ async def created(client: Client, namespace: str = TEAM) -> tuple[int, str]:
 
 
 async def registrations(client: Client) -> list[int]:
-    """Give the status of each registration."""
+    """Return the status of each registration."""
     return [(await client.request("GET", path))[0] for path in REGISTRATIONS]
 
 

@@ -40,7 +40,7 @@ pytestmark = [
 
 
 async def bundles(client: Client) -> list[bytes]:
-    """Give the CAs that kube-apiserver trusts, of each webhook."""
+    """Return the CAs that kube-apiserver trusts, of each webhook."""
     found = [(await client.request("GET", f"{ROOT}/{kind}/sallyport"))[1] for kind in KINDS]
     return [
         base64.b64decode(hook["clientConfig"].get("caBundle", ""))

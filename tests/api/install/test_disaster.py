@@ -136,7 +136,7 @@ async def test_expired_certificates_are_made_anew_by_a_control_that_leads_again(
 
 
 async def trusted(client: Client) -> set[bytes]:
-    """Give the bundles of CAs of all webhooks that are registered as `sallyport`."""
+    """Return the bundles of CAs of all webhooks that are registered as `sallyport`."""
     items = [(await client.request("GET", path))[1] for path in REGISTRATIONS if "disc" not in path]
     return {
         base64.b64decode(hook["clientConfig"]["caBundle"])

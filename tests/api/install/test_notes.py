@@ -15,7 +15,7 @@ DRY = "--dry-run=server"
 
 
 def notes(said: str) -> list[str]:
-    """Give the lines of the notes in what Helm said."""
+    """Return the lines of the notes in what Helm said."""
     return said.partition("\nNOTES:\n")[2].splitlines()
 
 

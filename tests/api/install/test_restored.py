@@ -150,7 +150,7 @@ def left_alone(made: Restored) -> Alone:
 
 
 def lines(alone: Alone, restarted: float) -> list[str]:
-    """Give the evidence."""
+    """Return the evidence."""
     return [
         "- Three gates, two controls, an auditor; etcd's data replaced by a copy from before "
         f"{WRITES} writes and a namespace's change to `audit`",

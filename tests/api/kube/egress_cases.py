@@ -33,38 +33,38 @@ Cases = dict[str, tuple[Says, Any]]
 
 
 def to(*entries: Spec, **spec: Any) -> Spec:
-    """Give an allowlist's `spec` with these entries; those without ports get 443."""
+    """Return an allowlist's `spec` with these entries; those without ports get 443."""
     return {**ALLOWLIST, "to": [with_ports(each) for each in entries], **spec}
 
 
 def shared(*entries: Spec, **spec: Any) -> Spec:
-    """Give a set's `spec` with these entries."""
+    """Return a set's `spec` with these entries."""
     return {**SET, "to": [with_ports(each) for each in entries], **spec}
 
 
 def with_ports(entry: Spec) -> Spec:
-    """Give an entry with a port, unless it says something of its ports."""
+    """Return an entry with a port, unless it says something of its ports."""
     return entry if "ports" in entry or "destinations" in entry else {**entry, "ports": HTTPS}
 
 
 def ports(*found: Spec, **entry: Any) -> Spec:
-    """Give an allowlist's `spec` whose entry has these ports."""
+    """Return an allowlist's `spec` whose entry has these ports."""
     return to({**(entry or {"dnsName": "pypi.org"}), "ports": list(found)})
 
 
 def port(number: Any, end: Any = None, protocol: Any = "TCP") -> Spec:
-    """Give one entry of ports."""
+    """Return one entry of ports."""
     found = {"protocol": protocol, "port": number}
     return found if end is None else {**found, "endPort": end}
 
 
 def without(spec: Spec, field: str) -> Spec:
-    """Give a `spec` without a field."""
+    """Return a `spec` without a field."""
     return {key: value for key, value in spec.items() if key != field}
 
 
 def expression(key: str, operator: str, *values: str) -> Spec:
-    """Give an allowlist's `spec` with a selector of one expression."""
+    """Return an allowlist's `spec` with a selector of one expression."""
     head: Spec = {"key": key, "operator": operator}
     whole = {**head, "values": list(values)} if values else head
     return {**ALLOWLIST, "podSelector": {"matchExpressions": [whole]}}

@@ -12,12 +12,12 @@ _numbers = itertools.count()
 
 
 def new_name(stem: str) -> str:
-    """Give a name that no other test uses."""
+    """Return a name that no other test uses."""
     return f"{stem}-{next(_numbers)}"
 
 
 def profile(name: str, *privileges: str, **spec: Any) -> dict[str, Any]:
-    """Give a ContainerProfile."""
+    """Return a ContainerProfile."""
     fields = {"rank": 500, "catalogue": 1, "privileges": list(privileges), **spec}
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
@@ -28,7 +28,7 @@ def profile(name: str, *privileges: str, **spec: Any) -> dict[str, Any]:
 
 
 def is_answered(ask: Callable[[], object]) -> bool:
-    """Say whether a cluster answers, and not that it has not been loaded."""
+    """Return whether a cluster answers, and not that it has not been loaded."""
     try:
         ask()
     except NotSyncedError:

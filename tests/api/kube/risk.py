@@ -54,7 +54,7 @@ class Mortal(Objects):
 
 @asynccontextmanager
 async def connected(server: ApiServer) -> AsyncIterator[Connection]:
-    """Give a connection with all rights."""
+    """Yield a connection with all rights."""
     connection = Connection(server.kubeconfig())
     await connection.open()
     try:
@@ -65,13 +65,13 @@ async def connected(server: ApiServer) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def store(server: ApiServer, namespace: str) -> AsyncIterator[RiskStore]:
-    """Give a store of its own process, so to speak."""
+    """Yield a store of its own process, so to speak."""
     async with connected(server) as connection:
         yield RiskStore(Objects(connection), namespace, lambda: NOW)
 
 
 def risky(number: int, updated: int = NOW) -> Change:
-    """Give the change by which one more person is at risk."""
+    """Return the change by which one more person is at risk."""
 
     def change(draft: SnapshotDraft) -> None:
         entry = RiskEntry(
@@ -87,7 +87,7 @@ def risky(number: int, updated: int = NOW) -> Change:
 
 
 def many(first: int, count: int) -> Change:
-    """Give the change by which so many more are."""
+    """Return the change by which so many more are."""
 
     def change(draft: SnapshotDraft) -> None:
         for number in range(first, first + count):
@@ -97,5 +97,5 @@ def many(first: int, count: int) -> Change:
 
 
 def oid(number: int) -> str:
-    """Give the label of a person."""
+    """Return the label of a person."""
     return f"oid:{uuid.uuid5(uuid.NAMESPACE_OID, str(number))}"

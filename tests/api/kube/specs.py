@@ -7,7 +7,7 @@ GOOD: Spec = {"rank": 1, "catalogue": 1, "privileges": ["host/network"]}
 
 
 def spec_with(**fields: Any) -> Spec:
-    """Give GOOD with other fields."""
+    """Return GOOD with other fields."""
     return {**GOOD, **fields}
 
 

@@ -31,22 +31,22 @@ DIGEST = f"sha256:{64 * 'a'}"
 
 
 def workload(**fields: Any) -> Spec:
-    """Give an exception's `spec` with a workload changed."""
+    """Return an exception's `spec` with a workload changed."""
     return {**EXCEPTION, "workloads": [{**WORKLOAD, **fields}]}
 
 
 def excuse(**fields: Any) -> Spec:
-    """Give an exception's `spec` with one excuse."""
+    """Return an exception's `spec` with one excuse."""
     return {**EXCEPTION, "excuses": [fields]}
 
 
 def wanted(**fields: Any) -> Spec:
-    """Give an approval's `spec` with `for` changed."""
+    """Return an approval's `spec` with `for` changed."""
     return {**APPROVAL, "for": {**APPROVAL["for"], **fields}}
 
 
 def without(spec: Spec, field: str) -> Spec:
-    """Give a `spec` without a field."""
+    """Return a `spec` without a field."""
     return {key: value for key, value in spec.items() if key != field}
 
 
@@ -125,7 +125,7 @@ CLUSTER_APPROVAL: Spec = {**APPROVAL, "for": {"kind": "BreakGlass", "name": "fir
 
 
 def proposal(**fields: Any) -> Spec:
-    """Give the `spec` of an approval of a profile."""
+    """Return the `spec` of an approval of a profile."""
     return {**APPROVAL, "for": {"kind": "ContainerProfile", "name": "gpu", **fields}}
 
 

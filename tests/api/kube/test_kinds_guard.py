@@ -32,7 +32,7 @@ STORE: Final[Json] = {
 
 
 def decoy(group: str = "sallyport.dev", plural: str = "decoys") -> Json:
-    """Give the definition of another kind."""
+    """Return the definition of another kind."""
     made = deepcopy(STORES)
     made["metadata"] = {"name": f"{plural}.{group}"}
     kind = plural.capitalize().removesuffix("s")
@@ -42,7 +42,7 @@ def decoy(group: str = "sallyport.dev", plural: str = "decoys") -> Json:
 
 
 def service(group: str) -> Json:
-    """Give the registration of another server for a group."""
+    """Return the registration of another server for a group."""
     return {
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",

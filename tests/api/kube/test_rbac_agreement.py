@@ -69,7 +69,7 @@ async def test_stock_roles_are_those_of_the_cluster(admin: Client) -> None:
 
 
 def _powers(rules: Iterable[PolicyRule]) -> set[tuple[str, str, str]]:
-    """Give each verb, group and resource that rules without names give."""
+    """Return each verb, group and resource that rules without names give."""
     return {
         power
         for rule in rules

@@ -41,12 +41,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def people(snapshot: RiskSnapshot) -> set[bytes]:
-    """Give who is in it."""
+    """Return who is in it."""
     return {key for key, _ in snapshot.entries(RiskSource.ENTRA)}
 
 
 def expected(count: int, first: int = 0) -> set[bytes]:
-    """Give so many people."""
+    """Return so many people."""
     return {identity_key(oid(number)) for number in range(first, first + count)}
 
 

@@ -67,14 +67,14 @@ async def _watching(connection: Connection, namespace: str) -> AsyncIterator[Wat
 
 
 def snapshot_of(watched: WatchedRisk) -> RiskSnapshot:
-    """Give what is in force."""
+    """Return what is in force."""
     found = watched.current()
     assert found is not None
     return found
 
 
 def count(watched: WatchedRisk) -> int:
-    """Give how many people are in it."""
+    """Return how many people are in it."""
     return sum(1 for _ in snapshot_of(watched).entries(RiskSource.ENTRA))
 
 
@@ -86,7 +86,7 @@ async def change(client: Client, place: str, name: str, data: Json) -> None:
 
 
 async def read(client: Client, place: str, name: str) -> Json:
-    """Give what a Secret holds."""
+    """Return what a Secret holds."""
     _, body = await client.request("GET", f"/api/v1/namespaces/{place}/secrets/{name}")
     data: Json = body["data"]
     return data

@@ -35,12 +35,12 @@ async def named(client: Client, crds: None, live: LiveCluster) -> str:
 
 
 def settings_of(kubeconfig: Path) -> Settings:
-    """Give settings that name a real cluster."""
+    """Return settings that name a real cluster."""
     return read_settings(None, {"kubeconfig": kubeconfig})
 
 
 def _holders(mark: str, spaces: Iterable[str]) -> list[tuple[Holder, Json]]:
-    """Give test users, and each as the subject of a binding."""
+    """Return test users, and each as the subject of a binding."""
     accounts = [
         (Holder("ServiceAccount", "default", space), rbac.service_account("default", space))
         for space in spaces
@@ -55,7 +55,7 @@ def _holders(mark: str, spaces: Iterable[str]) -> list[tuple[Holder, Json]]:
 
 
 def _rbac(rng: random.Random, mark: str, spaces: list[str], name: str) -> list[Json]:
-    """Give roles that let use it, by name, by wildcard or not at all, and their bindings."""
+    """Return roles that let use it, by name, by wildcard or not at all, and their bindings."""
     subjects = [subject for _, subject in _holders(mark, spaces)]
     made: list[Json] = []
     rules = [

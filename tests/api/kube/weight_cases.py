@@ -21,17 +21,17 @@ GRANT: Final[Spec] = {
 
 
 def store(**spec: Any) -> Spec:
-    """Give a store's `spec` with these fields."""
+    """Return a store's `spec` with these fields."""
     return STORE | spec
 
 
 def identity(**fields: Any) -> Spec:
-    """Give a store's `spec` with one identity."""
+    """Return a store's `spec` with one identity."""
     return store(identities=[{"rights": ["read"], **fields}])
 
 
 def grant(**spec: Any) -> Spec:
-    """Give a grant's `spec` with these fields."""
+    """Return a grant's `spec` with these fields."""
     return GRANT | spec
 
 

@@ -52,7 +52,7 @@ class Storage:
             await asyncio.sleep(_POLL_S)
 
     def claim(self, name: str, volume: str = "", **spec: Any) -> Json:
-        """Give a claim for a volume of the class, by its name or whichever fits."""
+        """Return a claim for a volume of the class, by its name or whichever fits."""
         named = {"volumeName": volume} if volume else {}
         metadata = {"name": name, "namespace": self.namespace}
         return {
@@ -63,7 +63,7 @@ class Storage:
         }
 
     def claim_spec(self, **spec: Any) -> Json:
-        """Give what a claim asks for."""
+        """Return what a claim asks for."""
         return {
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": "1Gi"}},
@@ -72,7 +72,7 @@ class Storage:
         }
 
     async def let_default_account_use(self, profile: str) -> None:
-        """Give the namespace's default service account a profile."""
+        """Return the namespace's default service account a profile."""
         reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": f"use-{profile}"}
         binding = {
             "apiVersion": f"{GROUP}/v1",
@@ -140,7 +140,7 @@ class Storage:
             await asyncio.sleep(_POLL_S)
 
     async def kept_for(self, volume: Json) -> str:
-        """Give the claim that has a volume now; empty where none has."""
+        """Return the claim that has a volume now; empty where none has."""
         found = await self.admin.get("v1", volume["kind"], volume["metadata"]["name"])
         return str(found["spec"].get("claimRef", {}).get("name", ""))
 

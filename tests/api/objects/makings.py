@@ -25,7 +25,7 @@ def _object(api_version: str, kind: str, namespace: str = "", **fields: Any) -> 
 
 
 def persistent_volume(name: str, source: Json, claim: str = "", **spec: Any) -> Json:
-    """Give a PersistentVolume of 1 GiB; `claim`, `namespace/name`, is what it is kept for."""
+    """Return a PersistentVolume of 1 GiB; `claim`, `namespace/name`, is what it is kept for."""
     namespace, _, owner = claim.partition("/")
     kept = {"claimRef": {"namespace": namespace, "name": owner}} if claim else {}
     return {
@@ -44,14 +44,14 @@ def persistent_volume(name: str, source: Json, claim: str = "", **spec: Any) -> 
 
 
 def local(path: str) -> Json:
-    """Give the source and the node of a `local` volume."""
+    """Return the source and the node of a `local` volume."""
     term = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["gpu-node-1"]}
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}}
     return {"local": {"path": path}, "nodeAffinity": affinity}
 
 
 def csi(driver: str, handle: str = "h") -> Json:
-    """Give the source of a volume of a driver."""
+    """Return the source of a volume of a driver."""
     return {"csi": {"driver": driver, "volumeHandle": handle}}
 
 

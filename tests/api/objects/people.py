@@ -67,12 +67,12 @@ class People:
 
 
 def holder(profile: str) -> str:
-    """Give the name of the user who may use a profile."""
+    """Return the name of the user who may use a profile."""
     return f"{profile}@example.com"
 
 
 def profiles() -> Iterator[Json]:
-    """Give the profiles of these tests: `restricted` and the privileges of one way.
+    """Yield the profiles of these tests: `restricted` and the privileges of one way.
 
     `registries` is as a site with one registry has it.
     """
@@ -97,7 +97,7 @@ def _profile(name: str, privileges: Iterable[str], includes: list[str]) -> Json:
 
 
 def grants() -> Iterator[Json]:
-    """Give the roles and bindings of everybody."""
+    """Yield the roles and bindings of everybody."""
     everything = rule(["*"], "*", "get list watch create update patch delete")
     yield from grant(MAKERS, everything, group(MAKERS))
     for profile in (*SHIPPED, *_WAYS, *HOST_PATHS):

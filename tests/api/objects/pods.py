@@ -16,7 +16,7 @@ _VOLUME: Final = "volume"
 
 
 def container(name: str) -> Json:
-    """Give a container that needs no privilege but its image's."""
+    """Return a container that needs no privilege but its image's."""
     return {
         "name": name,
         "image": f"{REGISTRY}/trainer@{DIGEST}",
@@ -29,7 +29,7 @@ def container(name: str) -> Json:
 
 
 def pod(name: str = "pod", namespace: str = TRAIN) -> Json:
-    """Give a new Pod that `restricted` covers; its container is `main`."""
+    """Return a new Pod that `restricted` covers; its container is `main`."""
     main = {**container("main"), "resources": {"limits": {"memory": "1Gi"}}}
     return {
         "apiVersion": "v1",
@@ -47,7 +47,7 @@ def pod(name: str = "pod", namespace: str = TRAIN) -> Json:
 
 
 def with_volume(source: Json, namespace: str, *, read_only: bool = False) -> Json:
-    """Give a Pod that mounts one more volume."""
+    """Return a Pod that mounts one more volume."""
     made = pod(namespace=namespace)
     add_volume(made, source)
     mount = {"name": _VOLUME, "mountPath": "/mnt", "readOnly": read_only}
@@ -56,12 +56,12 @@ def with_volume(source: Json, namespace: str, *, read_only: bool = False) -> Jso
 
 
 def with_claim(name: str, namespace: str, *, read_only: bool = False) -> Json:
-    """Give a Pod that mounts a claim."""
+    """Return a Pod that mounts a claim."""
     source = {"persistentVolumeClaim": {"claimName": name}}
     return with_volume(source, namespace, read_only=read_only)
 
 
 def add_volume(to: Json, source: Json) -> str:
-    """Give a Pod a volume that nothing mounts; give its name."""
+    """Return a Pod a volume that nothing mounts; give its name."""
     to["spec"]["volumes"] = [{"name": _VOLUME, **source}]
     return _VOLUME

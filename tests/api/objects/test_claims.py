@@ -118,7 +118,7 @@ async def test_the_scheduler_binds_where_the_account_may(
 
 
 def waiting_class(storage: Storage) -> Json:
-    """Give the class of local volumes, as Kubernetes' documentation has it."""
+    """Return the class of local volumes, as Kubernetes' documentation has it."""
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -211,7 +211,7 @@ async def test_a_raw_device_of_the_node_is_judged_twice(people: People, storage:
 
 
 def ephemeral(storage: Storage, **spec: str) -> Json:
-    """Give a Pod with a volume whose claim is made with it."""
+    """Return a Pod with a volume whose claim is made with it."""
     template = {"spec": storage.claim_spec(**spec)}
     return with_volume({"ephemeral": {"volumeClaimTemplate": template}}, storage.namespace)
 

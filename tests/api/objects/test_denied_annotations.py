@@ -30,7 +30,7 @@ every_annotation = pytest.mark.parametrize("name", DENIED)
 
 
 def annotated(name: str) -> Json:
-    """Give a Pod with one annotation."""
+    """Return a Pod with one annotation."""
     made = pod("annotated")
     made["metadata"]["annotations"] = {name: "1"}
     return made

@@ -53,16 +53,16 @@ class Case:
     profile: str
 
     def by_claim(self, namespace: str) -> Json:
-        """Give the Pod that reaches it through a claim."""
+        """Return the Pod that reaches it through a claim."""
         return with_claim(self.claim, namespace, read_only=self.read_only)
 
     def by_itself(self, namespace: str) -> Json:
-        """Give the same Pod with the path in it."""
+        """Return the same Pod with the path in it."""
         return with_volume(host_path(self.path, self.type), namespace, read_only=self.read_only)
 
 
 def host_path(path: str, of_type: str) -> Json:
-    """Give the source of a volume."""
+    """Return the source of a volume."""
     return {"hostPath": {"path": path, **({"type": of_type} if of_type else {})}}
 
 
@@ -107,7 +107,7 @@ async def both(asked_by: Client, case: Case, namespace: str) -> tuple[Answer, An
 
 
 def needed(answer: Answer) -> set[str]:
-    """Give the privileges of volumes that a refusal names."""
+    """Return the privileges of volumes that a refusal names."""
     return set(_PRIVILEGES.findall(answer.message))
 
 

@@ -19,7 +19,7 @@ anywhere = pytest.mark.parametrize(
 
 
 def changed(way: Way) -> Json:
-    """Give a Pod that goes a way."""
+    """Return a Pod that goes a way."""
     made = pod()
     way.change(made, made["spec"]["containers"][0])
     return made

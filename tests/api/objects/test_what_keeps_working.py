@@ -39,7 +39,7 @@ async def test_a_volume_is_provisioned_and_mounted(
 
 
 def provisioned(storage: Storage, claim: Json) -> Json:
-    """Give the volume that an external provisioner makes for a claim."""
+    """Return the volume that an external provisioner makes for a claim."""
     metadata = claim["metadata"]
     reference = {key: metadata[key] for key in ("namespace", "name", "uid", "resourceVersion")}
     return {

@@ -62,11 +62,11 @@ class Field:
         )
 
     async def status(self) -> Any:
-        """Give what `policy status` says."""
+        """Return what `policy status` says."""
         return json.loads((await self.policy("status", "-o", "json")).stdout)
 
     def write(self, packed: bytes) -> str:
-        """Give the name of a file with a bundle."""
+        """Return the name of a file with a bundle."""
         path = self.folder / f"{revision_of(packed)}.tar.gz"
         path.write_bytes(packed)
         return str(path)
@@ -124,7 +124,7 @@ async def controlling(field: Field, haste: float = 1.0) -> AsyncIterator[None]:
 
 
 def in_force(gate: Gate) -> str:
-    """Give the revision that a gate judges by."""
+    """Return the revision that a gate judges by."""
     found = re.search(r'sallyport_policy_info\{revision="(\w+)"\} 1', gate.status("/metrics")[1])
     assert found
     return found[1]

@@ -43,19 +43,19 @@ class Scene:
     served: Registry
 
     def by(self, packed: bytes) -> bool:
-        """Say whether the gate judges by a bundle."""
+        """Return whether the gate judges by a bundle."""
         return f'revision="{revision_of(packed)}"}} 1' in self.installed.metrics("gate")
 
     def refused(self) -> bool:
-        """Say whether control says that what the tag names now is not taken."""
+        """Return whether control says that what the tag names now is not taken."""
         return self.installed.metric("control", "sallyport_bundle_source_problem") == 1
 
     def said(self, words: str) -> bool:
-        """Say whether control's log has the words."""
+        """Return whether control's log has the words."""
         return words in (self.installed.folder / "control.log").read_text()
 
     async def leader(self) -> str:
-        """Give who holds control's Lease."""
+        """Return who holds control's Lease."""
         lease = await self.client.get("coordination.k8s.io/v1", "Lease", LEASE, NAMESPACE)
         holder: str = lease["spec"]["holderIdentity"]
         return holder
@@ -100,7 +100,7 @@ async def test_what_the_tag_names_is_judged_by_unless_it_is_older_or_forged(scen
 
 
 def _settings(folder: Path, image: str) -> dict[str, str]:
-    """Give what the chart writes into files that are mounted."""
+    """Return what the chart writes into files that are mounted."""
     key = folder / "key.pem"
     public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     key.write_bytes(public)

@@ -72,30 +72,30 @@ class Scene:
         new.replace(self.folder / "now.tar.gz")
 
     def metric(self, text: str) -> float:
-        """Give a metric."""
+        """Return a metric."""
         found = re.search(rf"^{re.escape(text)} (\S+)$", self.shown(), re.MULTILINE)
         assert found, text
         return float(found[1])
 
     def judges_by(self, word: str) -> bool:
-        """Say whether a bundle is in force."""
+        """Return whether a bundle is in force."""
         revision = read_bundle(self.good[word]).revision
         return f'sallyport_policy_info{{revision="{revision}"}} 1' in self.shown()
 
     def shown(self) -> str:
-        """Give all metrics."""
+        """Return all metrics."""
         return ask(self.status_port, "/metrics")[1]
 
     def refused_more_than(self, count: float) -> bool:
-        """Say whether more bundles were refused."""
+        """Return whether more bundles were refused."""
         return self.metric(REFUSED) > count
 
     def told_more_than(self, count: int) -> bool:
-        """Say whether more refusals were logged: each is counted first."""
+        """Return whether more refusals were logged: each is counted first."""
         return len(self.refusals()) > count
 
     def refusals(self) -> list[str]:
-        """Give the reasons that it logged."""
+        """Return the reasons that it logged."""
         with (self.folder / "gate.log").open("rb") as log:
             log.seek(self.read)
             lines = log.read().splitlines(keepends=True)
@@ -108,7 +108,7 @@ class Scene:
         return self.told
 
     def loading(self) -> Loading:
-        """Give what asks it."""
+        """Return what asks it."""
         bodies = [pod_review(each, "train", "alice") for each in pods(KINDS_OF_PODS)]
         made = Loading([self.port], self.folder / "ca.crt", bodies, RATE)
         made.words = {read_bundle(path).revision: word for word, path in self.good.items()}

@@ -78,13 +78,13 @@ async def refuse(field: Field, file: Path, why: str) -> str:
 
 
 def heard(answers: list[Answered], since: int, revision: str) -> bool:
-    """Say whether every gate has answered by a revision since there were so many answers."""
+    """Return whether every gate has answered by a revision since there were so many answers."""
     gates = {each.gate for each in answers[since:] if each.revision == revision}
     return len(gates) == GATES
 
 
 def lasted(swap: Swap, end: float, answers: list[Answered]) -> float:
-    """Give for how many seconds the old bundle was still heard after the new one first was.
+    """Return for how many seconds the old bundle was still heard after the new one first was.
 
     Once a gate answers by the new one, whatever it is sent later is answered by it too.
     """

@@ -71,7 +71,7 @@ async def answer(recorded: Recorded, review: bytes, ca: bytes) -> tuple[str, boo
 
 
 async def decisions(ledger: str) -> dict[str, DecisionDocument]:
-    """Give all that is recorded, by id."""
+    """Return all that is recorded, by id."""
     found: dict[str, DecisionDocument] = {}
     async with Store(ledger) as store:
         before = None
@@ -112,14 +112,14 @@ def judge(
 
 
 def said_by(document: DecisionDocument) -> tuple[ReplayEnd, frozenset[str], frozenset[str]]:
-    """Give what a gate decided: the end, all rules that speak, those of them that refuse."""
+    """Return what a gate decided: the end, all rules that speak, those of them that refuse."""
     refusing = {each.rule for each in document.findings if each.action is Action.DENY}
     rules = frozenset(each.rule for each in document.findings)
     return ENDS[document.verdict], rules, frozenset(refusing)
 
 
 def foretold(standing: ReplayOutcome) -> tuple[ReplayEnd, frozenset[str], frozenset[str]]:
-    """Give the same of what replay says; where nothing is enforced, what would refuse warns."""
+    """Return the same of what replay says; where nothing is enforced, what would refuse warns."""
     refusing = standing.refusing if standing.end is ReplayEnd.REFUSED else frozenset[str]()
     return standing.end, standing.refusing | standing.warning, refusing
 

@@ -17,7 +17,7 @@ EARLIER = "earlier"
 
 
 def pod(name: str, **spec: Any) -> Json:
-    """Give a Pod that needs nothing but what `spec` adds."""
+    """Return a Pod that needs nothing but what `spec` adds."""
     made = RESTRICTED.pod()
     made["metadata"] = {"name": name, "namespace": TRAIN}
     made["spec"] |= spec

@@ -120,21 +120,21 @@ class Installation:
         )
 
     def decisions(self, *arguments: str) -> list[Any]:
-        """Give what `sallyport decisions -o json` lists."""
+        """Return what `sallyport decisions -o json` lists."""
         done = self.run("decisions", "-o", "json", *arguments)
         assert done.returncode == 0, done.stderr
         listed: list[Any] = json.loads(done.stdout)
         return listed
 
     def metric(self, process: str, name: str) -> float:
-        """Give the value of a metric of a process."""
+        """Return the value of a metric of a process."""
         for line in self.metrics(process).splitlines():
             if line.startswith(f"{name} "):
                 return float(line.rpartition(" ")[2])
         raise LookupError(name)
 
     def metrics(self, process: str) -> str:
-        """Give all that a process shows Prometheus."""
+        """Return all that a process shows Prometheus."""
         number = ("gate", "auditor", "control").index(process)
         return ask(self._status[number], "/metrics")[1]
 
@@ -169,7 +169,7 @@ class Installation:
         )
 
     async def _account(self, client: Client, process: str) -> Path:
-        """Give the kubeconfig of the service account that the chart made for a process."""
+        """Return the kubeconfig of the service account that the chart made for a process."""
         name = f"sallyport-{process}"
         token = await client.create_token(name, NAMESPACE)
         return self.apiserver.kubeconfig_for_token(name, token)
@@ -182,7 +182,7 @@ def installed(
     prepare: Callable[[Client], Awaitable[None]],
     mode: str = "enforce",
 ) -> Iterator[Installation]:
-    """Give a cluster with everything installed and running, as docs/operate/chart.md says.
+    """Yield a cluster with everything installed and running, as docs/operate/chart.md says.
 
     `folders` makes a folder of a name; `prepare` is asked before anybody judges; `mode` is that of
     namespaces without the label.

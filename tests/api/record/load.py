@@ -88,7 +88,7 @@ class Load:
         self._stop.set()
 
     def between(self, start: float, end: float) -> list[Answered]:
-        """Give the answers of a span of time."""
+        """Return the answers of a span of time."""
         return [answer for answer in list(self.answers.values()) if start <= answer.at < end]
 
 

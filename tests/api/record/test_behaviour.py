@@ -22,7 +22,7 @@ NEW = "user:0123456789abcdef"
 
 
 def frame(at: float, requester: str = WHO, namespace: str = "team-a") -> Frame:
-    """Give the frame of a workload that somebody submitted."""
+    """Return the frame of a workload that somebody submitted."""
     made = document(at, requester=requester, request={"namespace": namespace})
     made["cluster"] = CLUSTER
     return Frame(FrameKind.DECISION, decision_frame_id(made["id"]), msgspec.json.encode(made))
@@ -36,7 +36,7 @@ def recorded(tmp_path: Path) -> Recorded:
 
 @asynccontextmanager
 async def asking(recorded: Recorded, name: str = "control") -> AsyncIterator[BehaviourClient]:
-    """Give who asks with a pair's certificate."""
+    """Yield who asks with a pair's certificate."""
     channel = recorded.certificates.channel(recorded.auditor_port, name)
     try:
         yield BehaviourClient(channel, CLUSTER)
@@ -57,7 +57,7 @@ async def deliver(recorded: Recorded, *frames: Frame) -> None:
 
 
 async def told(client: BehaviourClient) -> dict[str, set[str]]:
-    """Give the words by key, once the auditor has learnt."""
+    """Return the words by key, once the auditor has learnt."""
     answer: BehaviourAnswer = await client.ask("")
     deadline = time.monotonic() + 60
     while answer.learning:

@@ -40,7 +40,7 @@ async def run(folder: Path, kubeconfig: Path, name: str) -> tuple[int, str]:
 
 
 async def found(client: Client, path: str) -> Json:
-    """Give an object of OpenReports."""
+    """Return an object of OpenReports."""
     status, answer = await client.request("GET", f"/apis/{API_VERSION}/{path}/sallyport-weights")
     assert status == 200, answer
     return answer

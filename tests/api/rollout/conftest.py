@@ -49,7 +49,7 @@ class Rollout:
         self._installed = installed
 
     def run(self, command: str, *arguments: str) -> tuple[int, Any, str]:
-        """Give the exit code, what `-o json` prints, and what stands on standard error."""
+        """Return the exit code, what `-o json` prints, and what stands on standard error."""
         kubeconfig = str(self._installed.apiserver.kubeconfig())
         done = self._installed.run(
             "rollout", command, *arguments, "-o", "json", "--kubeconfig", kubeconfig
@@ -57,13 +57,13 @@ class Rollout:
         return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
 
     async def status(self, *namespaces: str) -> Status:
-        """Give what status says of half an hour, asked in this process."""
+        """Return what status says of half an hour, asked in this process."""
         kubeconfig = self._installed.apiserver.kubeconfig()
         settings = read_flags(None, kubeconfig=kubeconfig, ledger=self._installed.ledger)
         return await read_status(settings, RolloutRequest(namespaces, "30m"))
 
     async def of(self, namespace: str) -> Standing:
-        """Give what it says of one namespace."""
+        """Return what it says of one namespace."""
         (standing,) = (await self.status(namespace)).namespaces
         return standing
 

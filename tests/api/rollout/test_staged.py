@@ -28,7 +28,7 @@ SHIPPED_S: Final = 60.0
 
 
 def workloads(namespace: str, seed: int) -> list[tuple[str, Json]]:
-    """Give Pods and Deployments of all sorts, each with who submits it."""
+    """Return Pods and Deployments of all sorts, each with who submits it."""
     chance = random.Random(seed)  # noqa: S311
     found = []
     for number in range(COUNT):
@@ -43,7 +43,7 @@ def workloads(namespace: str, seed: int) -> list[tuple[str, Json]]:
 
 
 def deployment(pod: Json) -> Json:
-    """Give a Deployment of such Pods."""
+    """Return a Deployment of such Pods."""
     labels = {"app": pod["metadata"]["name"]}
     spec = {
         "selector": {"matchLabels": labels},

@@ -49,7 +49,7 @@ def installation(
 
 
 def webhook(helm: Helm, installation: Installation) -> Json:
-    """Give the registration that the chart makes of `webhooks.kinds`, asked of the gate."""
+    """Return the registration that the chart makes of `webhooks.kinds`, asked of the gate."""
     values = {"webhooks": {"kinds": KINDS}}
     kind = "ValidatingWebhookConfiguration"
     item, made = next(
@@ -90,7 +90,7 @@ async def client(installation: Installation, helm: Helm) -> AsyncIterator[Client
 
 
 def service(kind: str) -> Json:
-    """Give a Service of a type."""
+    """Return a Service of a type."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -100,7 +100,7 @@ def service(kind: str) -> Json:
 
 
 def ingress(*hosts: str) -> Json:
-    """Give an Ingress for hosts."""
+    """Return an Ingress for hosts."""
     backend = {"service": {"name": "web", "port": {"number": 80}}}
     paths = {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}
     return {

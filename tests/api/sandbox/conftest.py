@@ -34,7 +34,7 @@ _SEEN_S: Final = 60.0
 
 
 def runtime_class(name: str, handler: str, **more: Any) -> Json:
-    """Give a RuntimeClass."""
+    """Return a RuntimeClass."""
     head = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": name}}
     return head | {"handler": handler} | more
 
@@ -52,7 +52,7 @@ CLASSES: Final = (
 
 
 def profile(name: str, rank: int, **spec: Any) -> Json:
-    """Give a profile that covers everything."""
+    """Return a profile that covers everything."""
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": "ContainerProfile",
@@ -62,14 +62,14 @@ def profile(name: str, rank: int, **spec: Any) -> Json:
 
 
 def pod_of(name: str, namespace: str = BOXED, **spec: Any) -> Json:
-    """Give a Pod."""
+    """Return a Pod."""
     made = template(name, **spec)
     made["metadata"] |= {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Pod", **made}
 
 
 def template(name: str, **spec: Any) -> Json:
-    """Give a Pod template."""
+    """Return a Pod template."""
     container = {"name": "main", "image": f"registry.example/train@sha256:{64 * 'a'}"}
     # A token's volume has another name each time.
     whole = {"automountServiceAccountToken": False, "containers": [container], **spec}
@@ -77,7 +77,7 @@ def template(name: str, **spec: Any) -> Json:
 
 
 def deployment(name: str, namespace: str = BOXED, replicas: int = 1, **spec: Any) -> Json:
-    """Give a Deployment."""
+    """Return a Deployment."""
     selector = {"matchLabels": {"app": name}}
     return {
         "apiVersion": "apps/v1",
@@ -132,7 +132,7 @@ async def eve(admin: Client) -> Client:
 
 
 async def ask(client: Client, item: Json) -> tuple[int, Json]:
-    """Give the status and the answer of a dry run: to an empty class kube-apiserver says 500."""
+    """Return the status and the answer of a dry run: to an empty class kube-apiserver says 500."""
     plural = f"{item['kind'].lower()}s"
     root = f"/apis/{item['apiVersion']}" if "/" in item["apiVersion"] else "/api/v1"
     path = f"{root}/namespaces/{item['metadata']['namespace']}/{plural}"
@@ -140,7 +140,7 @@ async def ask(client: Client, item: Json) -> tuple[int, Json]:
 
 
 async def pods_of(client: Client, name: str, namespace: str = BOXED) -> list[Json]:
-    """Give the Pods of a workload, once there are any."""
+    """Return the Pods of a workload, once there are any."""
     path = f"/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{name}"
     deadline = time.monotonic() + _SEEN_S
     while time.monotonic() < deadline:

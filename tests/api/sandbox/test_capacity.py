@@ -36,7 +36,7 @@ _ROOT: Final = f"/api/v1/namespaces/{SYSTEM}/configmaps"
 
 
 def node(name: str, labels: Json | None = None) -> Json:
-    """Give a Node of the pool."""
+    """Return a Node of the pool."""
     metadata = {"name": name, "labels": labels or POOL}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
 
@@ -63,14 +63,14 @@ async def add_node(
 
 
 def running(name: str, on: str, cpu: str = "1") -> Json:
-    """Give a Pod that is on a node already."""
+    """Return a Pod that is on a node already."""
     made = pod_of(name, OPEN, nodeName=on)
     made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
     return made
 
 
 def gang(name: str, replicas: int, **limits: Any) -> Json:
-    """Give a Deployment whose Pods must be sandboxed."""
+    """Return a Deployment whose Pods must be sandboxed."""
     made = deployment(name, BOXED, replicas)
     container = made["spec"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": "1"} | limits, "limits": limits}
@@ -125,7 +125,7 @@ async def pool(admin: Client) -> AsyncIterator[Client]:
 
 
 async def warnings_of(client: Client, item: Json) -> list[str]:
-    """Give what whoever creates it is warned of: the text of each Warning header."""
+    """Return what whoever creates it is warned of: the text of each Warning header."""
     client.warnings.clear()
     answer = await client.dry_run(item)
     assert not answer.message

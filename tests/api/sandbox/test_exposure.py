@@ -18,7 +18,7 @@ SOON_S = 60.0
 
 
 def service(name: str, selector: Mapping[str, str], **spec: Any) -> Json:
-    """Give a Service."""
+    """Return a Service."""
     metadata = {"name": name, "namespace": OPEN}
     spec = {"selector": dict(selector), "ports": [{"port": 80}], **spec}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
@@ -126,7 +126,7 @@ async def test_an_account_made_again_is_as_old_as_the_new_one(
 
 
 async def made_of(live: LiveCluster, name: str) -> float:
-    """Give when it was made, once that is known."""
+    """Return when it was made, once that is known."""
     await wait_for(lambda: live.service_account_made(OPEN, name) is not None, SOON_S)
     made = live.service_account_made(OPEN, name)
     assert made is not None

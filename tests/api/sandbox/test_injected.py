@@ -226,7 +226,7 @@ async def beside(
 
 
 def labelled(name: str, sidecar: str) -> Json:
-    """Give a Pod that the other webhook changes."""
+    """Return a Pod that the other webhook changes."""
     made = pod_of(name)
     made["metadata"]["labels"][SIDECAR] = sidecar
     return made

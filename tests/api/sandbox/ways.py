@@ -9,14 +9,14 @@ _PROFILE: Final = "sallyport.dev/profile"
 
 
 def annotated(**annotations: str) -> Json:
-    """Give a Pod with annotations."""
+    """Return a Pod with annotations."""
     made = pod_of("tried")
     made["metadata"]["annotations"] = annotations
     return made
 
 
 def owned(kind: str, name: str) -> Json:
-    """Give a Pod that names an owner that never made it."""
+    """Return a Pod that names an owner that never made it."""
     made = pod_of("tried")
     reference = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "none"}
     made["metadata"]["ownerReferences"] = [reference]
@@ -24,19 +24,19 @@ def owned(kind: str, name: str) -> Json:
 
 
 def labelled(value: str) -> Json:
-    """Give a Pod that says otherwise by the label."""
+    """Return a Pod that says otherwise by the label."""
     made = pod_of("tried")
     made["metadata"]["labels"][LABEL] = value
     return made
 
 
 def named(runtime: str | None) -> Json:
-    """Give a Pod with a RuntimeClass."""
+    """Return a Pod with a RuntimeClass."""
     return pod_of("tried", runtimeClassName=runtime)
 
 
 def container(**more: Any) -> Json:
-    """Give a Pod whose container says more."""
+    """Return a Pod whose container says more."""
     made = pod_of("tried")
     made["spec"]["containers"][0] |= more
     return made

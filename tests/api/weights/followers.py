@@ -68,11 +68,11 @@ class Taken:
         return not (self.space and namespace) or namespace == self.space
 
     def of(self, name: str) -> list[PodLife]:
-        """Give what was recorded of a Pod."""
+        """Return what was recorded of a Pod."""
         return [each for each in self.lives if each.name == name]
 
     def events(self, name: str) -> list[LifeEvent]:
-        """Give the events that were recorded of a Pod, in order."""
+        """Return the events that were recorded of a Pod, in order."""
         return [each.event for each in self.of(name)]
 
     async def until(self, name: str, event: LifeEvent) -> PodLife:
@@ -90,7 +90,7 @@ class Scene:
     namespace: str
 
     def lives(self, taken: Taken, settings: LiveSettings = QUICK) -> PodLives:
-        """Give the recorder of one control."""
+        """Return the recorder of one control."""
         objects = Objects(self.connection, 4.0)
         return PodLives(
             LifeParts(
@@ -119,12 +119,12 @@ class Scene:
 
 
 def no_signs(pod: PodLifecycle, raw: msgspec.Raw) -> PodSigns:
-    """Give what a Pod has that signs in as nobody."""
+    """Return what a Pod has that signs in as nobody."""
     return PodSigns()
 
 
 def term(number: int) -> Leadership:
-    """Give a term that does not end by itself."""
+    """Return a term that does not end by itself."""
     return Leadership(number, 1.0, lambda: 0.0)
 
 
@@ -150,7 +150,7 @@ async def leading(lives: PodLives, number: int = 1) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def scene_of(server: ApiServer, client: Client, namespace: str) -> AsyncIterator[Scene]:
-    """Give an installation in a namespace."""
+    """Yield an installation in a namespace."""
     await client.create_namespace(namespace)
     connection = Connection(server.kubeconfig())
     await connection.open()
@@ -161,7 +161,7 @@ async def scene_of(server: ApiServer, client: Client, namespace: str) -> AsyncIt
 
 
 def pod(name: str, namespace: str, **spec: Any) -> dict[str, Any]:
-    """Give a Pod."""
+    """Return a Pod."""
     containers = [{"name": "main", "image": "example.com/train:1"}]
     return {
         "apiVersion": "v1",
@@ -212,5 +212,5 @@ async def set_status(client: Client, name: str, namespace: str, **status: Any) -
 
 
 def told_by(taken: Taken, other: Taken) -> set[str]:
-    """Give the ids that both recorded."""
+    """Return the ids that both recorded."""
     return {each.id for each in taken.lives} & {each.id for each in other.lives}

@@ -123,7 +123,7 @@ class WeightScene:
 
     @asynccontextmanager
     async def ledger(self, *, make: bool = False) -> AsyncIterator[Store]:
-        """Give the ledger, beside the auditor."""
+        """Yield the ledger, beside the auditor."""
         store = Store(self.installed.ledger)
         try:
             await store.open(make=make)
@@ -189,7 +189,7 @@ class WeightScene:
         return await asyncio.to_thread(run)
 
     def tails(self) -> str:
-        """Give the ends of all logs, for a test that fails."""
+        """Return the ends of all logs, for a test that fails."""
         return "\n".join(each.log_tail() for each in self.installed.processes.values())
 
 

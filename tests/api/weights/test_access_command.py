@@ -59,7 +59,7 @@ def access(
     differing: Sequence[AccessDifference] = (),
     gaps: Sequence[str] = (),
 ) -> StoreAccess:
-    """Give what was read of a store: one who is listed has what is written, and more."""
+    """Return what was read of a store: one who is listed has what is written, and more."""
     return StoreAccess(
         format=FORMAT,
         store=store,

@@ -50,7 +50,7 @@ async def scene(apiserver: ApiServer, client: Client) -> AsyncIterator[Scene]:
 async def approve(
     what: Approvable, consents: Sequence[Consent], tier: str, now: float
 ) -> Approved | NotApproved:
-    """Say whether two approved it; everybody has the right."""
+    """Return whether two approved it; everybody has the right."""
     assert tier == "grants"
     return judge_approval(what, consents, {each.approval for each in consents}, now, ORDINARY_TERMS)
 
@@ -92,7 +92,7 @@ async def recording(
 
 
 def grant(name: str, namespace: str) -> dict[str, Any]:
-    """Give an AccessGrant of an hour, as the webhook leaves it."""
+    """Return an AccessGrant of an hour, as the webhook leaves it."""
     ends = dt.datetime.now(dt.UTC) + dt.timedelta(hours=1)
     return {
         "apiVersion": names.API_VERSION,
@@ -114,7 +114,7 @@ def grant(name: str, namespace: str) -> dict[str, Any]:
 
 
 def approval(of: dict[str, Any], digest: str, user: str) -> dict[str, Any]:
-    """Give an Approval of an object, as the webhook leaves it."""
+    """Return an Approval of an object, as the webhook leaves it."""
     meta = of["metadata"]
     ends = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
     annotations = {
@@ -138,7 +138,7 @@ def approval(of: dict[str, Any], digest: str, user: str) -> dict[str, Any]:
 
 
 def events(taken: Taken, name: str) -> list[str]:
-    """Give what was recorded of an object, in order."""
+    """Return what was recorded of an object, in order."""
     return [each.event for each in taken.changes if each.name == name]
 
 

@@ -77,7 +77,7 @@ def assert_exact(read: Json, made: Json, decision: str) -> None:
 
 
 async def decision_on(scene: WeightScene, made: Json) -> str:
-    """Give the id of the decision that admitted a Pod."""
+    """Return the id of the decision that admitted a Pod."""
     uid = made["metadata"]["uid"]
     (decision,) = await scene.documents(
         FrameKind.DECISION,

@@ -44,7 +44,7 @@ def alice(admin: Client) -> Client:
 
 
 def definition(kind: tuple[str, str]) -> Json:
-    """Give a CustomResourceDefinition for a kind of the table that takes what is sent."""
+    """Return a CustomResourceDefinition for a kind of the table that takes what is sent."""
     workload = WORKLOADS[kind]
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     versions = [

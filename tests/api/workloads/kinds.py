@@ -24,7 +24,7 @@ HIDDEN: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def workers(part: Json) -> Json:
-    """Give the schema of a `spec` with a list of workers, each with `part` as its template."""
+    """Return the schema of a `spec` with a list of workers, each with `part` as its template."""
     worker = {"type": "object", "properties": {"template": part}}
     return {"type": "object", "properties": {"workers": {"type": "array", "items": worker}}}
 
@@ -41,7 +41,7 @@ class Kind:
         self.spec = spec
 
     def definition(self) -> Json:
-        """Give the definition: two served versions with the same schema."""
+        """Return the definition: two served versions with the same schema."""
         schema = {"type": "object", "properties": {"spec": self.spec}}
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -64,7 +64,7 @@ class Kind:
         }
 
     def sample(self, version: str = "v1", **spec: object) -> Json:
-        """Give an object with one worker, whose Pods are restricted but for `spec`."""
+        """Return an object with one worker, whose Pods are restricted but for `spec`."""
         pod = {"spec": {**RESTRICTED.pod()["spec"], **spec}}
         made: Json = {
             "apiVersion": f"{self.group}/{version}",

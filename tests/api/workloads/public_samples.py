@@ -51,7 +51,7 @@ REQUIRED: Final[dict[GroupKind, Json]] = {
 
 
 def public_sample(kind: GroupKind, version: str, template: Json) -> Json:
-    """Give an object of a kind whose every place holds a template."""
+    """Return an object of a kind whose every place holds a template."""
     made = merged(wrapped(kind, template), {"spec": REQUIRED.get(kind, {})})
     made["apiVersion"] = f"{kind[0]}/{version}"
     made["metadata"] |= {"name": "sample"}

@@ -20,7 +20,10 @@ MISSED_S = 120.0
 
 
 def template(name: str, **spec: object) -> Json:
-    """Give a restricted Pod template with a label of its own, also for nodes that are not ready."""
+    """Return a restricted Pod template with a label of its own.
+
+    Also for nodes that are not ready.
+    """
     made = RESTRICTED.pod()
     toleration = {"key": "node.kubernetes.io/not-ready", "operator": "Exists"}
     return {
@@ -30,7 +33,7 @@ def template(name: str, **spec: object) -> Json:
 
 
 def sample(kind: GroupKind, name: str, **spec: object) -> Json:
-    """Give a workload of a kind that Kubernetes takes."""
+    """Return a workload of a kind that Kubernetes takes."""
     pods = template(name, **spec)
     if kind[0] == "batch":
         pods["spec"]["restartPolicy"] = "Never"
@@ -118,7 +121,7 @@ async def test_pods_are_judged_again_by_their_service_account(
 
 
 async def _failure(admin: Client, kind: str) -> str:
-    """Give what the kind's controller reports of a Pod that it could not make."""
+    """Return what the kind's controller reports of a Pod that it could not make."""
     deadline = time.monotonic() + POD_TIMEOUT_S
     while time.monotonic() < deadline:
         _, found = await admin.request("GET", f"/api/v1/namespaces/{TRAIN}/events")

@@ -50,7 +50,7 @@ async def objects(installation: Installation, admin: Client) -> AsyncIterator[Ob
 
 @pytest.fixture
 async def serve(admin: Client) -> Serve:
-    """Give what has a kind served for a while, to Alice too."""
+    """Return what has a kind served for a while, to Alice too."""
 
     @asynccontextmanager
     async def serving(kind: Kind) -> AsyncIterator[None]:
@@ -82,19 +82,19 @@ async def running(
 
 
 async def webhook(admin: Client, kind: str = KINDS[0]) -> Json:
-    """Give the one webhook of a registration; nothing where there is none yet."""
+    """Return the one webhook of a registration; nothing where there is none yet."""
     webhooks = (await admin.get(ADMISSION, kind, NAME)).get("webhooks") or [{}]
     found: Json = webhooks[0]
     return found
 
 
 async def groups(admin: Client) -> list[str]:
-    """Give the groups that are covered."""
+    """Return the groups that are covered."""
     return [each["apiGroups"][0] for each in (await webhook(admin)).get("rules") or []]
 
 
 def shown(metrics: LoopMetrics) -> float | None:
-    """Give how many kinds the metric shows."""
+    """Return how many kinds the metric shows."""
     return metrics.registry.get_sample_value("sallyport_discovered_kinds")
 
 
@@ -126,7 +126,7 @@ async def test_a_kind_that_comes_is_covered_within_ten_seconds(
 
 
 def path_of(kind: Kind) -> str:
-    """Give the collection of a kind's objects."""
+    """Return the collection of a kind's objects."""
     place = f"namespaces/{TRAIN}/" if kind.scope == "Namespaced" else ""
     return f"/apis/{kind.group}/v1/{place}{kind.plural}"
 

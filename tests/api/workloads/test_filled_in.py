@@ -20,7 +20,7 @@ TOKEN: Final = "kube-api-access-"
 
 
 def documented() -> Json:
-    """Give the profile that docs/operate/profiles.md shows."""
+    """Return the profile that docs/operate/profiles.md shows."""
     page = (ROOT / "docs/operate/profiles.md").read_text()
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     found: Json = next(yaml.safe_load(each) for each in blocks if "kind: ContainerProfile" in each)
@@ -28,7 +28,7 @@ def documented() -> Json:
 
 
 def pod(name: str, namespace: str = NAMESPACE, **spec: Any) -> Json:
-    """Give a Pod that `restricted` covers but for what it leaves out."""
+    """Return a Pod that `restricted` covers but for what it leaves out."""
     container = {
         "name": "main",
         "image": f"registry.example/train@sha256:{64 * 'a'}",

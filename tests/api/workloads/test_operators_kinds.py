@@ -17,7 +17,7 @@ VERSIONS = [(kind, version) for kind in sorted(UNPUBLISHED) for version in WORKL
 
 
 def sample(kind: GroupKind, version: str, **spec: object) -> Json:
-    """Give an object of a kind whose every place holds a template."""
+    """Return an object of a kind whose every place holds a template."""
     pods = RESTRICTED.pod()
     made = wrapped(kind, {"metadata": {}, "spec": {**pods["spec"], **spec}})
     made["apiVersion"] = f"{kind[0]}/{version}"

@@ -75,7 +75,7 @@ BAD: dict[str, tuple[str, Json, Json]] = {
 
 
 def template(*wrongs: str) -> Json:
-    """Give a Pod template with these things wrong."""
+    """Return a Pod template with these things wrong."""
     spec = copy.deepcopy(GOOD)
     for wrong in wrongs:
         _, of_pod, of_container = BAD[wrong]
@@ -87,19 +87,19 @@ def template(*wrongs: str) -> Json:
 
 
 def placed(item: Json, namespace: str) -> Json:
-    """Give an object in a namespace, unless it belongs to none."""
+    """Return an object in a namespace, unless it belongs to none."""
     if "namespace" in item["metadata"]:
         item["metadata"]["namespace"] = namespace
     return item
 
 
 def needs(answer: Answer) -> set[str]:
-    """Give the privileges that a refusal names."""
+    """Return the privileges that a refusal names."""
     return set(re.findall(r"; privilege ([^,\s]+),", answer.message))
 
 
 def paths(answer: Answer) -> set[str]:
-    """Give the fields that a refusal names."""
+    """Return the fields that a refusal names."""
     first = re.findall(r"^\d+\. (\S+?)(?: \(container \w+\))?: ", answer.message, re.MULTILINE)
     others = re.findall(r"^   also at: (.*)$", answer.message, re.MULTILINE)
     return {*first, *(path for line in others for path in line.split(", "))}
@@ -151,23 +151,23 @@ def person(served: None, admin: Client) -> Client:
 
 
 def namespace_of(kind: GroupKind) -> str:
-    """Give the namespace whose rules hold for a kind: cluster-scoped ones have no ceiling."""
+    """Return the namespace whose rules hold for a kind: cluster-scoped ones have no ceiling."""
     return STRICT if WORKLOADS[kind].namespaced else TRAIN
 
 
 def bare(kind: GroupKind, spec: Json) -> Json:
-    """Give the Pod with a template's spec."""
+    """Return the Pod with a template's spec."""
     metadata = {"name": "bare", "namespace": namespace_of(kind)}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def first_pod(kind: GroupKind, item: Json) -> PodTemplate:
-    """Give the first Pod that an object would make."""
+    """Return the first Pod that an object would make."""
     return next(each for each in templates_of(*kind, item) if each.says("spec.containers[0].image"))
 
 
 async def strictly(client: Client, kind: GroupKind, item: Json) -> tuple[int, str]:
-    """Give status and message of a trial creation that refuses what would be pruned."""
+    """Return status and message of a trial creation that refuses what would be pruned."""
     parts = ["/apis", item["apiVersion"], WORKLOADS[kind].resource]
     if WORKLOADS[kind].namespaced:
         parts[2:2] = ["namespaces", item["metadata"]["namespace"]]

@@ -125,7 +125,7 @@ def values_of(tool: Tool) -> Iterator[dict[str, object]]:
 
 
 def helm_in(folder: Path) -> Helm:
-    """Give the real Helm."""
+    """Return the real Helm."""
     folder.mkdir()
     try:
         return Helm(provide("helm"), folder)

@@ -55,5 +55,5 @@ class Answering:
 
 
 def answering(revision: str) -> RememberingEngine:
-    """Give one that remembers nothing."""
+    """Return one that remembers nothing."""
     return RememberingEngine(Answering(revision), 0)

@@ -39,7 +39,7 @@ AUTHOR: Final = "oid:00000000-0000-4000-8000-00000000000a"
 
 
 def known(level: RiskLevel | None) -> RiskSnapshot:
-    """Give a snapshot in which the author is at risk, or nobody is."""
+    """Return a snapshot in which the author is at risk, or nobody is."""
     draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = Head(users=Coverage(as_of=NOW - 10), service_principals=Coverage(as_of=NOW - 10))
     if level is not None:
@@ -103,7 +103,7 @@ UNUSUAL: Final[dict[int, RiskSnapshot]] = {}
 
 
 def unusual(of: RiskSnapshot) -> RiskSnapshot:
-    """Give a snapshot in which the author does something unusual besides."""
+    """Return a snapshot in which the author does something unusual besides."""
     draft = SnapshotDraft.of(of)
     draft.put_acting(identity_key(AUTHOR), BehaviourEntry(Behaviour.UNUSUAL_HOUR, int(NOW) + 60))
     return draft.finish(NOW)
@@ -129,7 +129,7 @@ class Changing(Watched):
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
     ) -> OwnerObject | None:
-        """Give the owner of now."""
+        """Return the owner of now."""
         del namespace, fresh
         if not self.author:
             return None
@@ -138,7 +138,7 @@ class Changing(Watched):
         )
 
     async def namespace(self, name: str) -> Namespace:
-        """Give what it is now."""
+        """Return what it is now."""
         return self.namespaces[name]
 
     def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
@@ -148,12 +148,12 @@ class Changing(Watched):
         return self.served.get(namespace, ()) if labels.get("app") == "front" else ()
 
     def service_account_made(self, namespace: str, name: str) -> float | None:
-        """Give when the account was made."""
+        """Return when the account was made."""
         del namespace
         return self.made if name == "robot" else 0.0
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Give the one that runs."""
+        """Return the one that runs."""
         del namespace, name
         return msgspec.json.decode(msgspec.json.encode(self.running), type=Pod)
 
@@ -190,7 +190,7 @@ def put(world: Changing, asked: Asked) -> None:
 
 
 def made_of(asked: Asked) -> dict[str, Any]:
-    """Give the Pod."""
+    """Return the Pod."""
     spec = {"hostNetwork": asked["network"], "serviceAccountName": asked["account"]}
     if asked["runtime"] is not None:
         spec["runtimeClassName"] = asked["runtime"]
@@ -204,7 +204,7 @@ def made_of(asked: Asked) -> dict[str, Any]:
 
 
 def request_of(asked: Asked) -> Request:
-    """Give a request about a Pod, its template, a debug container in it, or a way into it."""
+    """Return a request about a Pod, its template, a debug container in it, or a way into it."""
     who, made = asked["who"], made_of(asked)
     more: dict[str, Any] = {key: asked[key] for key in ("namespace", "phase", "dry_run")}
     added: dict[str, Any] = {"operation": Operation.UPDATE, "subresource": "ephemeralcontainers"}

@@ -43,7 +43,7 @@ def with_defaults(
 
 
 def bare(*, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    """Give a Pod that says nothing of what can be filled in."""
+    """Return a Pod that says nothing of what can be filled in."""
     container = {"name": "main", "image": IMAGE, "resources": {"limits": {"memory": "1Gi"}}}
     return {
         "apiVersion": "v1",
@@ -54,7 +54,7 @@ def bare(*, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, An
 
 
 async def mutated(judge: Judge, asked: Request) -> tuple[Decision, Patches, Request]:
-    """Give what the mutating pass decides, its patch, and the request after it."""
+    """Return what the mutating pass decides, its patch, and the request after it."""
     decision = await judge.mutate(asked, budget=5.0)
     patches = mutation_patches(asked, decision)
     assert asked.object is not None

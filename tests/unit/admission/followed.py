@@ -50,7 +50,7 @@ class Place:
         await asyncio.Event().wait()
 
     async def fetch(self, wanted: PublishedBundle) -> bytes:
-        """Give a bundle, unless the cluster does not answer."""
+        """Return a bundle, unless the cluster does not answer."""
         if self.failing:
             raise ClusterError("GET: no answer")
         return self.files[wanted.revision]
@@ -66,7 +66,7 @@ class Place:
 
 
 def make(of: Bundle) -> RememberingEngine:
-    """Give an engine that speaks of its revision."""
+    """Return an engine that speaks of its revision."""
     rules = {**Answering("").rules, **of.rules}
     return RememberingEngine(Answering(of.revision, rules))
 
@@ -76,7 +76,7 @@ def _make(of: Bundle) -> RememberingEngine:
 
 
 def first_of(cluster: Cluster, base: Bundle) -> ActiveJudge:
-    """Give what is in force at the beginning."""
+    """Return what is in force at the beginning."""
     return ActiveJudge(make(base), lambda engine: judge_of(cluster, engine))
 
 
@@ -109,7 +109,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 async def in_force(found: BundleWatch) -> str:
-    """Give the revision that a review is judged by."""
+    """Return the revision that a review is judged by."""
     decision = await found.bundles.in_force.validate(request(pod()), budget=10)
     return decision.policy_revision
 

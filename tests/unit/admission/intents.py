@@ -28,7 +28,7 @@ Object = dict[str, Any]
 def intent(
     *to: Object, name: str = "packages", kind: str = "EgressAllowlist", **spec: Any
 ) -> Object:
-    """Give one as its author writes it; entries without ports get 443."""
+    """Return one as its author writes it; entries without ports get 443."""
     head: Object = {"serviceAccounts": ["trainer"], "expiresAt": SOON}
     return {
         "apiVersion": API_VERSION,
@@ -45,24 +45,24 @@ def intent(
 
 
 def shared(*to: Object, name: str = "registry", **spec: Any) -> Object:
-    """Give a set."""
+    """Return a set."""
     return intent(*to, name=name, kind="EgressDestinations", **spec)
 
 
 def stored(item: Object, who: Subject = ALICE, **metadata: Any) -> Object:
-    """Give one as a cluster holds it."""
+    """Return one as a cluster holds it."""
     recorded = {AUTHOR_ANNOTATION: write_person(person_of(who))}
     uid = f"uid-{item['metadata']['name']}"
     return item | {"metadata": item["metadata"] | {"uid": uid, "annotations": recorded} | metadata}
 
 
 def named(entry: Object, name: str, **spec: Any) -> Object:
-    """Give an allowlist of one entry as a cluster holds it."""
+    """Return an allowlist of one entry as a cluster holds it."""
     return stored(intent(entry, name=name, **spec))
 
 
 def asked(item: Object, old: Object | None = None, who: Subject = ALICE) -> Request:
-    """Give the request that writes one, or changes it."""
+    """Return the request that writes one, or changes it."""
     kind = Kind(item["kind"], "v1alpha1", "sallyport.dev")
     place = item["metadata"].get("namespace", "")
     operation = Operation.CREATE if old is None else Operation.UPDATE
@@ -80,7 +80,7 @@ def asked(item: Object, old: Object | None = None, who: Subject = ALICE) -> Requ
 def judge(
     cluster: Watched, engine: EmbeddedEngine, ground: IntentSettings, now: float = NOW
 ) -> Judge:
-    """Give a judge with a clock that stands still."""
+    """Return a judge with a clock that stands still."""
     return Judge(Gatherer(cluster, engine, Controllers(), ground=ground, clock=lambda: now))
 
 
@@ -104,5 +104,5 @@ async def written(  # noqa: PLR0913  All that a case varies.
 
 
 def found(decision: Decision, rule: str) -> list[Finding]:
-    """Give the findings of a rule."""
+    """Return the findings of a rule."""
     return [each for each in decision.findings if each.rule == f"egress/{rule}"]

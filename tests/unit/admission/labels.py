@@ -22,7 +22,7 @@ PATHS = [f"metadata.labels[{key}]" for key in (ACCOUNT, WORKLOAD)]
 
 
 def labelled(labels: dict[str, str] | None = None, made: Json | None = None) -> Json:
-    """Give a Pod of the service account `trainer` with labels."""
+    """Return a Pod of the service account `trainer` with labels."""
     made = copy.deepcopy(made or pod(serviceAccountName="trainer"))
     if labels is not None:
         made["metadata"]["labels"] = labels
@@ -48,11 +48,11 @@ def held(folder: Folder) -> Watched:
 
 
 def judge(cluster: Watched, engine: EmbeddedEngine, ground: IntentSettings | None = None) -> Judge:
-    """Give a judge of an installation."""
+    """Return a judge of an installation."""
     gatherer = Gatherer(cluster, engine, parse_controllers(()), ground=ground or IntentSettings())
     return Judge(gatherer, Modes(), lambda: ID)
 
 
 def told(decision: Decision) -> list[tuple[str, str]]:
-    """Give rule and path of each finding."""
+    """Return rule and path of each finding."""
     return [(each.rule, each.path) for each in decision.findings]

@@ -60,7 +60,7 @@ FRESH: Final = Coverage(as_of=NOW - 10)
 def entry(
     level: RiskLevel = RiskLevel.MEDIUM, state: RiskState = RiskState.AT_RISK, **more: Any
 ) -> RiskEntry:
-    """Give what a family says of somebody who came to be at risk half an hour ago."""
+    """Return what a family says of somebody who came to be at risk half an hour ago."""
     made = RiskEntry(
         level=level,
         state=state,
@@ -80,7 +80,7 @@ def snapshot(
     table: str = "",
     coverage: Coverage = FRESH,
 ) -> RiskSnapshot:
-    """Give a snapshot in which these are at risk, CLIENT too, or Carol does something unusual."""
+    """Return a snapshot in which these are at risk, CLIENT too, or Carol does something unusual."""
     draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = Head(tenant=TENANT, users=coverage, service_principals=coverage, table=table)
     for subject in risky:
@@ -122,7 +122,7 @@ def judge(
     now: float = NOW,
     **more: Any,
 ) -> Judge:
-    """Give a judge at a time."""
+    """Return a judge at a time."""
     freshness = Freshness(tenant=TENANT)
     gatherer = Gatherer(
         cluster,
@@ -138,19 +138,19 @@ def judge(
 async def decide(
     folder: Folder, engine: Engine, known: RiskSnapshot | None, asked: Request, **more: Any
 ) -> Decision:
-    """Give the decision on the final state, with a snapshot or without."""
+    """Return the decision on the final state, with a snapshot or without."""
     cluster = Watched(folder.cluster(), snapshot=known)
     asked = msgspec.structs.replace(asked, phase=asked.phase or Phase.VALIDATING)
     return await judge(cluster, engine, **more).validate(asked, budget=10)
 
 
 def said(decision: Decision, rule: str = "identity/") -> list[tuple[str, Action, str]]:
-    """Give rule, action and path of what is said of identities."""
+    """Return rule, action and path of what is said of identities."""
     return [(f.rule, f.action, f.path) for f in decision.findings if f.rule.startswith(rule)]
 
 
 def made_for(folder: Folder, by: Subject, **spec: Any) -> Request:
-    """Give the creation of a Pod of a ReplicaSet of a Deployment that somebody submitted."""
+    """Return the creation of a Pod of a ReplicaSet of a Deployment that somebody submitted."""
     above = owner(folder, "apps/v1", "Deployment", "llama", notes=notes(by.label, "all"))
     made = pod(**spec)
     made["metadata"]["ownerReferences"] = [
@@ -160,12 +160,12 @@ def made_for(folder: Folder, by: Subject, **spec: Any) -> Request:
 
 
 def of_table(effect: str, **row: Any) -> RiskSnapshot:
-    """Give a snapshot of a site that has one row of its own, for Carol at medium risk."""
+    """Return a snapshot of a site that has one row of its own, for Carol at medium risk."""
     fields = {"name": "ours", "standings": ["medium"], "effect": effect} | row
     return snapshot(CAROL, table=msgspec.json.encode({"format": 1, "rows": [fields]}).decode())
 
 
 async def mutated(folder: Folder, engine: Engine, known: RiskSnapshot, asks: Request) -> Decision:
-    """Give what the mutating pass says."""
+    """Return what the mutating pass says."""
     asks = msgspec.structs.replace(asks, phase=Phase.MUTATING)
     return await judge(Watched(folder.cluster(), snapshot=known), engine).mutate(asks, budget=10)

@@ -54,7 +54,7 @@ class Saying:
         self.rules: Mapping[str, Rule] = {**engine.rules, _RULE.id: _RULE}
 
     async def ask(self, projection: bytes) -> PolicyAnswer:
-        """Give the needs of the built-in ones, and what is said besides."""
+        """Return the needs of the built-in ones, and what is said besides."""
         signals, features = self._said
         answer = await self._engine.ask(projection)
         return msgspec.structs.replace(answer, signals=signals, features=features)
@@ -102,7 +102,7 @@ def profiled(folder: Folder, name: str, sandbox: str | None, rank: int = 1) -> F
 def judge(
     cluster: Cluster, engine: Engine, site: SandboxSettings = DEFAULT_SANDBOX_SETTINGS, **more: Any
 ) -> Judge:
-    """Give a judge of a site."""
+    """Return a judge of a site."""
     gatherer = Gatherer(cluster, engine, parse_controllers([]), site=site, **more)
     return Judge(gatherer, new_id=lambda: ID)
 
@@ -113,7 +113,7 @@ async def final(by: Judge, asked: Request) -> Decision:
 
 
 async def mutated(by: Judge, asked: Request) -> Decision:
-    """Give what the mutating pass says."""
+    """Return what the mutating pass says."""
     return await by.mutate(_in(asked, Phase.MUTATING), budget=10)
 
 
@@ -122,17 +122,17 @@ def _in(asked: Request, phase: Phase) -> Request:
 
 
 def pod(**more: Any) -> dict[str, Any]:
-    """Give a Pod that sandboxes can run: a user namespace keeps it from starting in one."""
+    """Return a Pod that sandboxes can run: a user namespace keeps it from starting in one."""
     return any_pod(**{"hostUsers": None} | more)
 
 
 def workload(*of: Any, **more: Any) -> dict[str, Any]:
-    """Give a Deployment of such Pods."""
+    """Return a Deployment of such Pods."""
     return any_workload(*of, **{"hostUsers": None} | more)
 
 
 def labelled(value: str, **spec: Any) -> dict[str, Any]:
-    """Give a Pod whose author asks for a sandbox."""
+    """Return a Pod whose author asks for a sandbox."""
     made = pod(**spec)
     made["metadata"]["labels"] = {LABEL: value}
     return made

@@ -23,7 +23,7 @@ JOB = ("batch/v1", "Job")
 
 
 def asked_of(cluster: Watched) -> list[str]:
-    """Give the names of the profiles that were asked about, in order."""
+    """Return the names of the profiles that were asked about, in order."""
     return [name for _, name, _ in cluster.asked]
 
 

@@ -33,7 +33,7 @@ BEGAN = "2026-05-31T23:30:00Z"
 
 
 def sealed(began: str = BEGAN, **spec: Any) -> dict[str, Any]:
-    """Give a BreakGlass as a cluster holds it; open, unless `began` is empty."""
+    """Return a BreakGlass as a cluster holds it; open, unless `began` is empty."""
     annotations = {"sallyport.dev/author": write_person(person_of(AUTHOR))}
     if began:
         annotations["sallyport.dev/activated-at"] = began
@@ -48,7 +48,7 @@ def sealed(began: str = BEGAN, **spec: Any) -> dict[str, Any]:
 
 
 def consent(item: dict[str, Any], who: Subject, **metadata: Any) -> dict[str, Any]:
-    """Give an approval of a BreakGlass as a cluster holds it."""
+    """Return an approval of a BreakGlass as a cluster holds it."""
     what = parse_break_glass(raw(item))
     name = who.username.partition("@")[0]
     annotations = {
@@ -94,7 +94,7 @@ async def decide(
 
 
 def opened(**spec: Any) -> list[dict[str, Any]]:
-    """Give an open BreakGlass that Ann and Ben approved."""
+    """Return an open BreakGlass that Ann and Ben approved."""
     item = sealed(**spec)
     return [item, consent(item, ANN), consent(item, BEN)]
 

@@ -24,7 +24,7 @@ from tests.unit.admission.world import (
 
 
 def with_container(**fields: Any) -> dict[str, Any]:
-    """Give a Pod with one container's fields changed."""
+    """Return a Pod with one container's fields changed."""
     made = pod()
     made["spec"]["containers"][0] |= fields
     return made

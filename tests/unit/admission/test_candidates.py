@@ -18,7 +18,7 @@ SINCE = st.integers(1, CATALOGUE + 1)
 
 @st.composite
 def profile_sets(draw: st.DrawFn) -> ProfileSet:
-    """Give a few profiles, in the order in which they are tried."""
+    """Return a few profiles, in the order in which they are tried."""
     made = [
         Profile(
             name,
@@ -32,7 +32,7 @@ def profile_sets(draw: st.DrawFn) -> ProfileSet:
 
 
 def in_ceiling(ceiling: set[str] | None) -> Namespace:
-    """Give a namespace with this ceiling."""
+    """Return a namespace with this ceiling."""
     if ceiling is None:
         return Namespace("n")
     return Namespace("n", annotations={names.CEILING_ANNOTATION: ",".join(ceiling)})

@@ -7,7 +7,7 @@ from tests.unit.admission.world import ID, Folder, decide, pod, request
 
 
 def written(folder: Folder, catalogue: int, *privileges: str) -> Folder:
-    """Give everyone a profile of a catalogue's version."""
+    """Return everyone a profile of a catalogue's version."""
     folder.documents.clear()
     folder.profile("mine", 1, *privileges)
     folder.documents[-1]["spec"]["catalogue"] = catalogue

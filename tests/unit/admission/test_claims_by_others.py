@@ -26,12 +26,12 @@ def bare(tmp_path: Path) -> Folder:
 
 
 def controller(name: str) -> Subject:
-    """Give one of Kubernetes' controllers."""
+    """Return one of Kubernetes' controllers."""
     return Subject(f"system:serviceaccount:kube-system:{name}")
 
 
 def volume(name: str, source: dict[str, Any], claim: str = "") -> dict[str, Any]:
-    """Give a PersistentVolume; `claim` is one of `train` that it is kept for."""
+    """Return a PersistentVolume; `claim` is one of `train` that it is kept for."""
     kept = {"claimRef": {"namespace": "train", "name": claim}} if claim else {}
     spec = {**source, **kept}
     metadata = {"name": name}
@@ -39,18 +39,18 @@ def volume(name: str, source: dict[str, Any], claim: str = "") -> dict[str, Any]
 
 
 def host_path(path: str = "/var/lib", **more: str) -> dict[str, Any]:
-    """Give the source of a volume."""
+    """Return the source of a volume."""
     return {"hostPath": {"path": path, **more}}
 
 
 def found(decision: Decision) -> list[tuple[str, str]]:
-    """Give where volumes were found, and the privileges."""
+    """Return where volumes were found, and the privileges."""
     privileges = [(finding.path, finding.privilege or "") for finding in decision.findings]
     return [each for each in privileges if each[1].startswith("volume/")]
 
 
 def mounting(source: dict[str, Any], *, read_only: bool = False) -> dict[str, Any]:
-    """Give a Pod that mounts one volume."""
+    """Return a Pod that mounts one volume."""
     made = pod(volumes=[{"name": "d", **source}])
     mount = {"name": "d", "mountPath": "/d", "readOnly": read_only}
     made["spec"]["containers"][0]["volumeMounts"] = [mount]

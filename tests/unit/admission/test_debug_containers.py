@@ -24,7 +24,7 @@ DEBUGGER = {
 
 
 def debug(subject: Subject = ALICE, old: dict[str, Any] | None = None, **more: Any) -> Request:
-    """Give `kubectl debug llama-0`; `more` are fields of the debug container."""
+    """Return `kubectl debug llama-0`; `more` are fields of the debug container."""
     before = old or pod()
     after = pod()
     after["metadata"] = before["metadata"]

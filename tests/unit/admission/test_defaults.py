@@ -14,7 +14,7 @@ MOUNTED = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def one(**container: Any) -> dict[str, Any]:
-    """Give `bare` with a changed container."""
+    """Return `bare` with a changed container."""
     made = bare()
     made["spec"]["containers"][0] |= container
     return made
@@ -27,7 +27,7 @@ def lax(folder: Folder) -> Folder:
 
 
 async def filled(engine: EmbeddedEngine, folder: Folder, made: dict[str, Any]) -> dict[str, Any]:
-    """Give path and value of each field that is filled in (None where it is taken out)."""
+    """Return path and value of each field that is filled in (None where it is taken out)."""
     decision = await judge_of(folder.cluster(), engine).mutate(request(made), budget=5.0)
     assert decision.verdict is Verdict.ALLOW, decision.message
     return {patch["path"]: patch.get("value") for patch in decision.filled}
@@ -158,7 +158,7 @@ async def test_variables_are_for_containers_without_the_resource(
 
 
 def token(**mount: Any) -> dict[str, Any]:
-    """Give a Pod as kube-apiserver's ServiceAccount plugin leaves it."""
+    """Return a Pod as kube-apiserver's ServiceAccount plugin leaves it."""
     mounts = [
         {"name": "data", "mountPath": "/data"},
         {"name": VOLUME, "mountPath": MOUNTED} | mount,

@@ -49,7 +49,7 @@ async def final(
 async def patched(
     cluster: Watched, engine: EmbeddedEngine, asked: Request
 ) -> list[tuple[str, object]]:
-    """Give what the mutating pass sets among labels."""
+    """Return what the mutating pass sets among labels."""
     decision = await judge(cluster, engine).mutate(asked, budget=10.0)
     assert decision.allowed
     return [

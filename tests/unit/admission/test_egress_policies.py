@@ -37,7 +37,7 @@ OURS = {"labels": {"app.kubernetes.io/managed-by": "sallyport"}}
 
 
 def policy(*egress: Json, name: str = "own", meta: Json | None = None, **spec: Any) -> Json:
-    """Give a policy of the trainers, of whatever kind."""
+    """Return a policy of the trainers, of whatever kind."""
     said = {**MINE, **({"egress": list(egress)} if egress else {}), **spec}
     return {"metadata": {"name": name, "namespace": "train", **(meta or {})}, "spec": said}
 
@@ -77,7 +77,7 @@ async def judged(  # noqa: PLR0913  Each is what a test varies.
 
 
 def told(decision: Decision) -> list[tuple[str, str]]:
-    """Give rule and path of each finding."""
+    """Return rule and path of each finding."""
     return [(each.rule, each.path) for each in decision.findings]
 
 

@@ -18,7 +18,7 @@ SHELL = {"exec/interactive", "exec/command/bash"}
 
 
 def connect(kind: str, options: dict[str, Any], subject: Subject = ALICE, **more: Any) -> Request:
-    """Give a CONNECT of one kind of options to the Pod llama-0, or to what `more` names."""
+    """Return a CONNECT of one kind of options to the Pod llama-0, or to what `more` names."""
     return request(
         {"kind": kind, "apiVersion": "v1", **options},
         subject,
@@ -29,7 +29,7 @@ def connect(kind: str, options: dict[str, Any], subject: Subject = ALICE, **more
 
 
 def shell(subject: Subject = ALICE, **more: Any) -> Request:
-    """Give `kubectl exec -it llama-0 -- bash`."""
+    """Return `kubectl exec -it llama-0 -- bash`."""
     return connect("PodExecOptions", EXEC, subject, subresource="exec", **more)
 
 

@@ -19,7 +19,7 @@ RISKY = SandboxSettings(points={"sandbox/actor/entered": 50})
 
 
 def train(folder: Folder, mode: str | None, **spec: Any) -> Folder:
-    """Give a namespace that asks for a sandbox, with one Pod that Alice may enter."""
+    """Return a namespace that asks for a sandbox, with one Pod that Alice may enter."""
     folder.documents.clear()
     runtime_class(namespace(folder, mode))
     folder.profile("visitor", 10, *SHELL, "attach/**", "port-forward/**", catalogue=CATALOGUE)

@@ -42,7 +42,7 @@ NAME = "llama-0"
 
 
 def written(**spec: Any) -> dict[str, Any]:
-    """Give an exception of the Pod llama-0 as a cluster holds it."""
+    """Return an exception of the Pod llama-0 as a cluster holds it."""
     fields: dict[str, Any] = {
         "workloads": [{"apiVersion": "v1", "kind": "Pod", "name": NAME}],
         "excuses": [{"privilege": "host/network"}],
@@ -63,7 +63,7 @@ def written(**spec: Any) -> dict[str, Any]:
 
 
 def approved(item: dict[str, Any], who: Subject, **metadata: Any) -> dict[str, Any]:
-    """Give an approval of an exception as a cluster holds it."""
+    """Return an approval of an exception as a cluster holds it."""
     exception = parse_exception(raw(item))
     annotations = {
         "sallyport.dev/approver-account": msgspec.json.encode(account_of(who)).decode(),

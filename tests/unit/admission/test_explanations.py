@@ -16,7 +16,7 @@ from tests.unit.admission.world import ALICE, Folder, decide, pod, request
 
 
 async def document_of(cluster: Any, engine: EmbeddedEngine, asked: Request) -> DecisionDocument:
-    """Give the document of the decision on a request."""
+    """Return the document of the decision on a request."""
     return build_document(
         "validate",
         asked,
@@ -28,14 +28,14 @@ async def document_of(cluster: Any, engine: EmbeddedEngine, asked: Request) -> D
 
 
 def written(command: str) -> Any:
-    """Give the object that a command pipes to kubectl."""
+    """Return the object that a command pipes to kubectl."""
     echo, text, *rest = shlex.split(command)
     assert (echo, rest) == ("echo", ["|", "kubectl", "create", "-f", "-"])
     return msgspec.json.decode(text)
 
 
 async def explained(folder: Folder, engine: EmbeddedEngine, asked: Request) -> Explanation:
-    """Give the explanation of the decision on a request."""
+    """Return the explanation of the decision on a request."""
     return explain(await document_of(folder.cluster(), engine, asked))
 
 

@@ -18,20 +18,20 @@ PATH = "metadata.annotations[sallyport.dev/profile]"
 
 
 def naming(name: str, **more: Any) -> dict[str, Any]:
-    """Give a Pod that names a profile."""
+    """Return a Pod that names a profile."""
     return pod(annotations={"sallyport.dev/profile": name}, **more)
 
 
 async def explained(
     folder: Folder, engine: EmbeddedEngine, asked: Request, source: DecisionSource = "validate"
 ) -> Explanation:
-    """Give the explanation of the decision on a request."""
+    """Return the explanation of the decision on a request."""
     document = await document_of(folder.cluster(), engine, asked)
     return explain(msgspec.structs.replace(document, source=source))
 
 
 def told(changes: list[Change]) -> list[tuple[str, str, list[str]]]:
-    """Give what each change says, who makes it, and in which fields."""
+    """Return what each change says, who makes it, and in which fields."""
     return [(each.what, each.who, [field.path for field in each.fields]) for each in changes]
 
 

@@ -60,7 +60,7 @@ async def test_what_is_recorded_is_what_enforcing_does(
 
 
 async def final(judge: Judge, asked: Request) -> Decision:
-    """Give what the validating pass decides of what the mutating pass made of it."""
+    """Return what the validating pass decides of what the mutating pass made of it."""
     _, _, after = await mutated(judge, asked)
     return await judge.validate(after, budget=10)
 

@@ -41,7 +41,7 @@ class Tags:
     """A file of one large tag."""
 
     def networks(self, tag: str) -> tuple[Network, ...] | str:
-        """Give its networks."""
+        """Return its networks."""
         return (network_of("20.0.0.0/12"),) if tag == "Large" else f"{tag} is not in the file"
 
     def warning(self, tag: str) -> str:

@@ -18,7 +18,7 @@ HALVES = ({"cidr": "0.0.0.0/1"}, {"cidr": "128.0.0.0/1"})
 
 
 def world(folder: Folder, *items: dict[str, Any]) -> Watched:
-    """Give a cluster with the namespace, and objects in it."""
+    """Return a cluster with the namespace, and objects in it."""
     folder.namespace("train")
     folder.documents.extend(items)
     return Watched(folder.cluster())

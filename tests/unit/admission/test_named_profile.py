@@ -21,7 +21,7 @@ def profiles(folder: Folder) -> Folder:
 
 
 def naming(name: str, **spec: Any) -> dict[str, Any]:
-    """Give a Pod that names a profile."""
+    """Return a Pod that names a profile."""
     return pod(annotations={"sallyport.dev/profile": name}, **spec)
 
 

@@ -24,12 +24,12 @@ WHO = {"sallyport.dev/requester": ALICE.label}
 
 
 def notes(profile: str) -> dict[str, str]:
-    """Give the notes of ALICE under a profile."""
+    """Return the notes of ALICE under a profile."""
     return WHO | {"sallyport.dev/profile": profile}
 
 
 def exposed() -> dict[str, Any]:
-    """Give a Pod with a port of the node: nobody here may have it, and no back-stop holds it."""
+    """Return a Pod with a port of the node: nobody here may have it, and no back-stop holds it."""
     made = pod()
     made["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
     return made

@@ -21,7 +21,7 @@ REPLICAS: Final = Kind("ReplicaSet", "v1", "apps")
 
 
 def notes(requester: str = ALICE.label, profile: str = "net") -> dict[str, str]:
-    """Give the annotations of a note."""
+    """Return the annotations of a note."""
     return {"sallyport.dev/requester": requester, "sallyport.dev/profile": profile}
 
 
@@ -36,7 +36,7 @@ def workload(
     replicas: int = 1,
     **spec: Any,
 ) -> dict[str, Any]:
-    """Give a workload whose template is a Pod of the tests."""
+    """Return a workload whose template is a Pod of the tests."""
     template = pod(**spec)
     metadata: dict[str, Any] = {"name": "llama", "namespace": "train"}
     if annotations is not None:
@@ -54,7 +54,7 @@ def workload(
 def asked(
     made: dict[str, Any], by: Subject = ALICE, *, old: dict[str, Any] | None = None, **more: Any
 ) -> Request:
-    """Give kube-apiserver's review of a workload."""
+    """Return kube-apiserver's review of a workload."""
     operation = Operation.UPDATE if old else Operation.CREATE
     fields = {"kind": DEPLOYMENT, "name": "llama", "phase": Phase.VALIDATING} | more
     return request(made, by, old=old, operation=operation, **fields)
@@ -71,7 +71,7 @@ def world(folder: Folder) -> Folder:
 async def both(
     engine: EmbeddedEngine, world: Folder, review: Request
 ) -> tuple[dict[str, str], Decision]:
-    """Give what the mutating pass records, and the decision of the validating pass after it."""
+    """Return what the mutating pass records, and the decision of the validating pass after it."""
     judge = judge_of(world.cluster(), engine)
     recorded = (await judge.mutate(review, budget=5.0)).recorded
     made = copy.deepcopy(_value(review))

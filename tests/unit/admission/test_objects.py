@@ -83,7 +83,7 @@ OBJECTS: dict[str, tuple[Kind, dict[str, Any], set[str]]] = {
 
 
 def asking(name: str, subject: Subject = ALICE) -> Request:
-    """Give the request that creates one of OBJECTS."""
+    """Return the request that creates one of OBJECTS."""
     kind, fields, _ = OBJECTS[name]
     namespaced = kind.kind in {"ResourceClaim", "ResourceClaimTemplate"}
     namespace = "train" if namespaced else ""
@@ -179,7 +179,7 @@ async def test_broken_objects_are_errors_that_name_the_field(
 
 
 def volume(claim: str = "", **source: Any) -> dict[str, Any]:
-    """Give a PersistentVolume named `x`; `claim` is `namespace/name`."""
+    """Return a PersistentVolume named `x`; `claim` is `namespace/name`."""
     spec: dict[str, Any] = source or {"hostPath": {"path": "/var/lib"}}
     if claim:
         namespace, _, name = claim.partition("/")

@@ -35,17 +35,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
 
 
 def labelled(made: dict[str, Any]) -> dict[str, Any]:
-    """Give an object with labels."""
+    """Return an object with labels."""
     return made | {"metadata": {"name": "x", "labels": LABELS}}
 
 
 def deployment() -> dict[str, Any]:
-    """Give a Deployment with labels, also on its template."""
+    """Return a Deployment with labels, also on its template."""
     return labelled({"spec": {"template": labelled(pod())}})
 
 
 def seen(decision: Decision) -> tuple[Any, Any]:
-    """Give the contexts and the fields that are kept."""
+    """Return the contexts and the fields that are kept."""
     evidence = decision.evidence
     return tuple(json.loads(each or b"null") for each in (evidence.context, evidence.fields))
 

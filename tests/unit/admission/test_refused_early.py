@@ -15,13 +15,13 @@ from tests.unit.admission.world import Folder, judge_of, pod, request
 async def mutated(
     engine: EmbeddedEngine, folder: Folder, made: dict[str, Any], mode: Mode = Mode.ENFORCE
 ) -> Decision:
-    """Give what the mutating pass answers of a Pod."""
+    """Return what the mutating pass answers of a Pod."""
     judge = judge_of(folder.cluster(), engine, mode=mode)
     return await judge.mutate(request(made), budget=5.0)
 
 
 def privileged() -> dict[str, Any]:
-    """Give a Pod with a privileged container."""
+    """Return a Pod with a privileged container."""
     made = pod()
     made["spec"]["containers"][0]["securityContext"] = {"privileged": True}
     return made

@@ -47,7 +47,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory, engine: EmbeddedEngine) -> 
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Give the path of everything in a JSON value."""
+    """Return the path of everything in a JSON value."""
     if isinstance(value, dict):
         children = list(value.items())
     elif isinstance(value, list):
@@ -58,7 +58,7 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def changed(made: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
-    """Give an object with one thing changed, added or taken away."""
+    """Return an object with one thing changed, added or taken away."""
     found = copy.deepcopy(made)
     *parents, last = data.draw(st.sampled_from([p for p in paths(made) if p]))
     place: Any = found
@@ -72,7 +72,7 @@ def changed(made: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
 
 
 def asked(data: st.DataObject) -> Request:
-    """Give a request about a Pod, a template of one, a claim's Pod, or another object."""
+    """Return a request about a Pod, a template of one, a claim's Pod, or another object."""
     what = data.draw(st.sampled_from(["pod", "template", "claim", "update", "object"]))
     if what == "object":
         made = asking(data.draw(st.sampled_from(sorted(OBJECTS))))
@@ -89,7 +89,7 @@ def asked(data: st.DataObject) -> Request:
 
 
 def decided(judge: Judge, question: Request) -> Decision:
-    """Give what is answered."""
+    """Return what is answered."""
     return without_evidence(asyncio.run(judge.validate(question, budget=10.0)))
 
 

@@ -30,17 +30,17 @@ SITE = "rules/acme/labels"
 
 
 def need(privilege: str) -> Need:
-    """Give a need."""
+    """Return a need."""
     return Need(f"privileges/{privilege.rpartition('/')[0]}", privilege, "spec")
 
 
 def finding(rule: str, action: Action = Action.DENY, privilege: str | None = None) -> Finding:
-    """Give a finding."""
+    """Return a finding."""
     return Finding(rule, action, "spec", "is wrong", "Mend it.", privilege)
 
 
 def document(**more: Any) -> DecisionDocument:
-    """Give the record of a Pod that was admitted by pss-restricted."""
+    """Return the record of a Pod that was admitted by pss-restricted."""
     fields: dict[str, Any] = {
         "format": 1,
         "id": "01a1fdfa-4600-741a-844b-d5e85b7c5f0f",
@@ -62,12 +62,12 @@ def document(**more: Any) -> DecisionDocument:
 
 
 def answer(profile: str, *, allowed: bool) -> AccessAnswer:
-    """Give what an access review answered."""
+    """Return what an access review answered."""
     return AccessAnswer(subject=ALICE, profile=profile, namespace="train", allowed=allowed)
 
 
 def said(*more: str, **fields: Any) -> BundleAnswer:
-    """Give what a bundle says: that the Pod needs what every Pod does, and more."""
+    """Return what a bundle says: that the Pod needs what every Pod does, and more."""
     needs = NEEDS | {each: (1, need(each).rule) for each in more}
     return BundleAnswer(needs=needs, **fields)
 
@@ -75,7 +75,7 @@ def said(*more: str, **fields: Any) -> BundleAnswer:
 def end(
     made: DecisionDocument, candidate: BundleAnswer, base: BundleAnswer | None = None
 ) -> ReplayOutcome | UnknownReason:
-    """Give what becomes of it."""
+    """Return what becomes of it."""
     return replay_decision(made, candidate, base or said(), GROUND)
 
 

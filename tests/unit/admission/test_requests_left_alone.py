@@ -27,7 +27,7 @@ MIRROR = pod(hostNetwork=True, annotations={"kubernetes.io/config.mirror": "f00"
 
 
 def admitted(engine: EmbeddedEngine, cluster: Watched) -> Decision:
-    """Give the whole decision on what is left alone."""
+    """Return the whole decision on what is left alone."""
     return Decision(
         id=ID,
         verdict=Verdict.ALLOW,

@@ -26,13 +26,13 @@ COLLECTS = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
 
 
 def use_of(*names: str) -> dict[str, Any]:
-    """Give a rule that lets its holders use these profiles; all without a name."""
+    """Return a rule that lets its holders use these profiles; all without a name."""
     rule = {"apiGroups": ["sallyport.dev"], "resources": ["containerprofiles"], "verbs": ["use"]}
     return rule | ({"resourceNames": list(names)} if names else {})
 
 
 def role(*rules: dict[str, Any], kind: str = "Role", **more: Any) -> Request:
-    """Give the request that creates a role; `old` are the rules that it had."""
+    """Return the request that creates a role; `old` are the rules that it had."""
     namespace = "" if kind.startswith("Cluster") else "train"
     old = more.pop("old", None)
     subject = more.pop("subject", ALICE)
@@ -46,7 +46,7 @@ def role(*rules: dict[str, Any], kind: str = "Role", **more: Any) -> Request:
 
 
 def binding(to: str, kind: str = "ClusterRole", *, everywhere: bool = False) -> Request:
-    """Give the request that binds a role to a colleague."""
+    """Return the request that binds a role to a colleague."""
     namespace = "" if everywhere else "train"
     made = {
         "metadata": {"name": "x", "namespace": namespace},
@@ -58,7 +58,7 @@ def binding(to: str, kind: str = "ClusterRole", *, everywhere: bool = False) -> 
 
 
 def found(decision: Decision) -> set[str | None]:
-    """Give the privileges of the findings."""
+    """Return the privileges of the findings."""
     return {privilege for _, privilege in rules(decision)}
 
 

@@ -34,14 +34,14 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 def debugged() -> dict[str, Any]:
-    """Give a Pod with a debug container."""
+    """Return a Pod with a debug container."""
     made = pod()
     made["spec"]["ephemeralContainers"] = [{"name": "d", "image": "registry.example/d"}]
     return made
 
 
 def own(made: dict[str, Any], kind: str = "", *, old: dict[str, Any] | None = None) -> Request:
-    """Give Carol's request for one of Sallyport's objects."""
+    """Return Carol's request for one of Sallyport's objects."""
     namespace = made["metadata"].get("namespace", "")
     name = kind or made["kind"]
     operation = Operation.UPDATE if old else Operation.CREATE
@@ -58,7 +58,7 @@ def own(made: dict[str, Any], kind: str = "", *, old: dict[str, Any] | None = No
 
 
 def approval(kind: str = "Approval") -> dict[str, Any]:
-    """Give an approval of an exception."""
+    """Return an approval of an exception."""
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": kind,

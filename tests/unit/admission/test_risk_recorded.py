@@ -38,7 +38,7 @@ HIGH = snapshot(CAROL, level=RiskLevel.HIGH)
 
 
 def document(asks: Request, decision: Decision) -> DecisionDocument:
-    """Give the document as it is read back."""
+    """Return the document as it is read back."""
     made = build_document(
         "validate",
         asks,

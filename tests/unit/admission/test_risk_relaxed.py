@@ -22,7 +22,7 @@ MEDIUM = snapshot(CAROL, coverage=KEPT_UP)
 
 
 def breaking(folder: Folder, *rules: str, **labels: str) -> Folder:
-    """Give the world with an open BreakGlass that Ann and Ben approved."""
+    """Return the world with an open BreakGlass that Ann and Ben approved."""
     everyone(folder, **labels)
     for who in (ANN, BEN):
         folder.grant(
@@ -78,7 +78,7 @@ async def test_a_break_glass_of_other_rules_relaxes_no_risk(
 
 
 def excused(folder: Folder, *excuses: dict[str, Any]) -> Folder:
-    """Give the world with an exception for the Pod that Ann and Ben approved."""
+    """Return the world with an exception for the Pod that Ann and Ben approved."""
     everyone(folder)
     for who in (ANN, BEN):
         folder.grant(f"User:{who.username}", "exceptions", verb="approve", resource="approvaltiers")

@@ -34,7 +34,7 @@ USE = "azure.workload.identity/use"
 
 
 def signing_in(*, label: str | None = "true", name: str = "robot", **spec: Any) -> dict[str, Any]:
-    """Give a Pod of a service account, with the label of azure-workload-identity or without."""
+    """Return a Pod of a service account, with the label of azure-workload-identity or without."""
     made = pod(serviceAccountName=name, **spec)
     if label is not None:
         made["metadata"]["labels"] = {USE: label}
@@ -42,7 +42,7 @@ def signing_in(*, label: str | None = "true", name: str = "robot", **spec: Any) 
 
 
 def with_env(made: dict[str, Any], **values: Any) -> dict[str, Any]:
-    """Give a Pod whose container has these variables: a text, or where it comes from."""
+    """Return a Pod whose container has these variables: a text, or where it comes from."""
     made["spec"]["containers"][0]["env"] = [
         {"name": name} | ({"value": value} if isinstance(value, str) else {"valueFrom": value})
         for name, value in values.items()
@@ -51,7 +51,7 @@ def with_env(made: dict[str, Any], **values: Any) -> dict[str, Any]:
 
 
 def with_token(made: dict[str, Any], audience: str) -> dict[str, Any]:
-    """Give a Pod that mounts a token of its own making."""
+    """Return a Pod that mounts a token of its own making."""
     source = {"serviceAccountToken": {"audience": audience, "path": "token"}}
     made["spec"]["volumes"] = [{"name": "mine", "projected": {"sources": [source]}}]
     return made

@@ -32,12 +32,12 @@ NOON: Final = 1_800_014_400.0
 
 
 def pool(*shapes: NodeShape, **left_out: int) -> Capacity:
-    """Give a pool."""
+    """Return a pool."""
     return Capacity(NOON, sum(shape.count for shape in shapes), shapes, left_out)
 
 
 def busy(count: int = 3) -> Capacity:
-    """Give nodes of which half is taken."""
+    """Return nodes of which half is taken."""
     return pool(NodeShape(count, NODE, HALF))
 
 
@@ -54,17 +54,17 @@ def world(folder: Folder, mode: str = "enforce", **pools: Capacity | str) -> Fol
 
 
 def pod(**spec: Any) -> dict[str, Any]:
-    """Give a Pod that can run in the sandbox: user namespaces keep one from it."""
+    """Return a Pod that can run in the sandbox: user namespaces keep one from it."""
     return any_pod(**{"hostUsers": None} | spec)
 
 
 def workload(*of: Any, **spec: Any) -> dict[str, Any]:
-    """Give a workload of such Pods."""
+    """Return a workload of such Pods."""
     return any_workload(*of, **{"hostUsers": None} | spec)
 
 
 def gang(replicas: int, *, cpu: str = "2", **spec: Any) -> dict[str, Any]:
-    """Give a Deployment, noted as the mutating pass notes it, of Pods that ask for CPU."""
+    """Return a Deployment, noted as the mutating pass notes it, of Pods that ask for CPU."""
     made = workload(annotations=notes(profile="wide"), replicas=replicas, **spec)
     container = made["spec"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": cpu}}

@@ -101,7 +101,7 @@ def _judge(world: Changing, engine: Engine) -> Judge:
 
 
 def decided(by: Judge, question: Request) -> Decision:
-    """Give what is answered."""
+    """Return what is answered."""
     return without_evidence(asyncio.run(by.validate(question, budget=10.0)))
 
 
@@ -131,7 +131,7 @@ class Counting(RememberingEngine):
     async def judge(
         self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
-        """Give what is remembered, or is found."""
+        """Return what is remembered, or is found."""
         self.judged += 1
         return await super().judge(projection, answer, context, shown)
 

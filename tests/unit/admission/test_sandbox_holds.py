@@ -76,7 +76,7 @@ def clusters(tmp_path: Path) -> dict[str, FolderCluster]:
 
 
 def isolation(decision: Decision) -> int:
-    """Give how isolated a Pod is: not, in a sandbox, or not at all since it is refused."""
+    """Return how isolated a Pod is: not, in a sandbox, or not at all since it is refused."""
     if any(each.rule.startswith("sandbox/") for each in decision.findings):
         return 2
     return int(bool(decision.isolation and decision.isolation.runtime))

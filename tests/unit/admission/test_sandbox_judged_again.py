@@ -24,7 +24,7 @@ from tests.unit.admission.world import BOB, Folder, pod, request
 
 
 async def _recorded(folder: Folder, engine: EmbeddedEngine) -> DecisionDocument:
-    """Give the record of a Pod whose risk is POINTS."""
+    """Return the record of a Pod whose risk is POINTS."""
     by = judge(folder.cluster(), Saying(engine, (NOTEBOOK,)))
     asked = request(pod(runtimeClassName="gvisor"))
     source: DecisionSource = "validate"

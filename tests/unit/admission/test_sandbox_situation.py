@@ -67,7 +67,7 @@ def by_risk(folder: Folder) -> Folder:
 
 
 def served() -> dict[str, Any]:
-    """Give a Pod with a label that Services select."""
+    """Return a Pod with a label that Services select."""
     made = pod()
     made["metadata"]["labels"] = {"app": "front"}
     return made
@@ -131,7 +131,7 @@ def _situation(
     risk: RiskFacts | None = None,
     **labels: str,
 ) -> Any:
-    """Give the context of a Pod's creation as policies see it."""
+    """Return the context of a Pod's creation as policies see it."""
     situations = PolicyContexts(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
     asked = msgspec.structs.replace(request(pod()), subject=subject)
     facts = Facts(ProfileSet("r", ()), "", {}, namespace=Namespace("train", labels), risk=risk)

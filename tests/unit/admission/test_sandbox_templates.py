@@ -24,7 +24,7 @@ JOB_SET = Kind("JobSet", "v1alpha2", "jobset.x-k8s.io")
 
 
 def ray(**workers: Any) -> dict[str, Any]:
-    """Give a cluster of a head and workers."""
+    """Return a cluster of a head and workers."""
     head, worker = workload()["spec"]["template"], workload(**workers)["spec"]["template"]
     return {
         "apiVersion": "ray.io/v1",
@@ -38,7 +38,7 @@ def ray(**workers: Any) -> dict[str, Any]:
 
 
 def job_set(**spec: Any) -> dict[str, Any]:
-    """Give a set of one Job."""
+    """Return a set of one Job."""
     template = {"spec": {"template": workload(**spec)["spec"]["template"]}}
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",

@@ -62,7 +62,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def seen(shadow: Shadow) -> int:
-    """Give how many reviews have been looked at, or not."""
+    """Return how many reviews have been looked at, or not."""
     counts = shadow.counts
     looked_at = counts.compared + counts.beside + counts.stale + counts.unknown.total()
     return looked_at + counts.dropped
@@ -254,7 +254,7 @@ def test_prometheus_sees_what_it_would_change(scene: Scene, tmp_path: Path) -> N
 
 
 def scraped(shadow: Shadow) -> str:
-    """Give what Prometheus would read."""
+    """Return what Prometheus would read."""
     registry = CollectorRegistry()
     registry.register(ShadowCollector(shadow))
     return generate_latest(registry).decode()

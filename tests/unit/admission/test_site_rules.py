@@ -38,14 +38,14 @@ def site(bundle: Bundle) -> Iterator[EmbeddedEngine]:
 
 
 def labelled(made: dict[str, Any] | None = None, **labels: str) -> dict[str, Any]:
-    """Give an object, or a Pod, with labels."""
+    """Return an object, or a Pod, with labels."""
     made = msgspec.json.decode(msgspec.json.encode(made or pod()))
     made["metadata"]["labels"] = labels
     return made
 
 
 def service(**spec: Any) -> dict[str, Any]:
-    """Give a Service without labels."""
+    """Return a Service without labels."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -55,7 +55,7 @@ def service(**spec: Any) -> dict[str, Any]:
 
 
 def said(decision: Decision) -> list[tuple[str, str, str]]:
-    """Give rule, path and message of each finding."""
+    """Return rule, path and message of each finding."""
     return [(each.rule, each.path, each.message) for each in decision.findings]
 
 

@@ -33,7 +33,7 @@ def in_force(cluster: Cluster, engine: RememberingEngine) -> ActiveJudge:
 
 
 def speaks_of(decision: Decision) -> set[str]:
-    """Give the revisions that speak in a decision's findings."""
+    """Return the revisions that speak in a decision's findings."""
     said = {f.message.rpartition(" ")[2] for f in decision.findings if f.rule in {OWN.id, RULE.id}}
     return said | {str(f.privilege)[2:] for f in decision.findings if f.rule == NEEDS.id}
 

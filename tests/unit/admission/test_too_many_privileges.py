@@ -13,7 +13,7 @@ from tests.unit.admission.world import Folder, decide, pod, request
 
 
 def ports(count: int) -> list[dict[str, int]]:
-    """Give so many ports of the node."""
+    """Return so many ports of the node."""
     return [{"containerPort": n, "hostPort": n} for n in range(1, count + 1)]
 
 

@@ -29,7 +29,7 @@ NOTES: Final = {"sallyport.dev/requester": ALICE.label, "sallyport.dev/profile":
 
 
 def reference(api_version: str, kind: str, name: str, uid: str) -> dict[str, Any]:
-    """Give a reference to the owner that controls."""
+    """Return a reference to the owner that controls."""
     named = {"apiVersion": api_version, "kind": kind, "name": name, "uid": uid}
     return named | {"controller": True}
 
@@ -54,7 +54,7 @@ def owner(  # noqa: PLR0913  All that tracing reads of an owner.
 
 
 def made(above: dict[str, Any], by: Subject, **spec: Any) -> Request:
-    """Give the review of a Pod that a controller makes."""
+    """Return the review of a Pod that a controller makes."""
     value = pod(**spec)
     value["metadata"]["ownerReferences"] = [above]
     return request(value, by, phase=Phase.VALIDATING)
@@ -68,14 +68,14 @@ def world(folder: Folder) -> Folder:
 
 
 def told(decision: Decision) -> tuple[str | None, ...]:
-    """Give what the decision says of the root: kind, name, UID, requester and profile."""
+    """Return what the decision says of the root: kind, name, UID, requester and profile."""
     root = decision.evidence.root
     assert root is not None
     return root.kind, root.name, root.uid, root.requester, root.profile
 
 
 async def judged(engine: EmbeddedEngine, world: Folder, asked: Request) -> Decision:
-    """Give the decision."""
+    """Return the decision."""
     return await judge_of(world.cluster(), engine).validate(asked, budget=5.0)
 
 

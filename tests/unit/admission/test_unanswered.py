@@ -26,7 +26,7 @@ NO_ANSWER = "kube-apiserver did not say whether {} may be used"
 
 
 def failed(engine: EmbeddedEngine, kind: str, reason: str, mode: Mode = Mode.ENFORCE) -> Decision:
-    """Give the whole decision on what could not be judged."""
+    """Return the whole decision on what could not be judged."""
     return Decision(
         id=ID,
         verdict=Verdict.ERROR,

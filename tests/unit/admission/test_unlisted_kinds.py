@@ -33,7 +33,7 @@ SAME_NAMES: Final = [
 
 
 def widget(requester: str = "", above: Any = None, size: int = 1, **spec: Any) -> dict[str, Any]:
-    """Give an object with one template, whose Pods are restricted but for `spec`."""
+    """Return an object with one template, whose Pods are restricted but for `spec`."""
     metadata: dict[str, Any] = {"name": "w", "namespace": "train"}
     if requester:
         metadata["annotations"] = {REQUESTER: requester}
@@ -60,7 +60,7 @@ async def judged(  # noqa: PLR0913  What a review is made of.
     phase: Phase = Phase.VALIDATING,
     **more: Any,
 ) -> Decision:
-    """Give the decision of one pass of kube-apiserver."""
+    """Return the decision of one pass of kube-apiserver."""
     operation = Operation.UPDATE if old else Operation.CREATE
     fields = {"kind": WIDGET, "name": "w", "phase": phase} | more
     judge = judge_of(world.cluster(), engine)

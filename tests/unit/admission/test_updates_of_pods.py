@@ -30,7 +30,7 @@ def cluster(folder: Folder) -> Watched:
 
 
 def changed(**metadata: Any) -> dict[str, Any]:
-    """Give a Pod with the network of the node and this metadata."""
+    """Return a Pod with the network of the node and this metadata."""
     made = pod(**NET)
     made["metadata"] |= metadata
     return made

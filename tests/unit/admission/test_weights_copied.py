@@ -31,33 +31,33 @@ RESTORED = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "na
 
 
 def claim(**spec: Any) -> Object:
-    """Give a claim that is to be provisioned."""
+    """Return a claim that is to be provisioned."""
     metadata = {"name": "copy", "namespace": "train"}
     return {"apiVersion": "v1", "kind": PVC.kind, "metadata": metadata, "spec": spec}
 
 
 def snapshot(of: str) -> Object:
-    """Give a snapshot of a claim."""
+    """Return a snapshot of a claim."""
     metadata = {"name": "copy", "namespace": "train"}
     spec = {"source": {"persistentVolumeClaimName": of}}
     return {"metadata": metadata, "spec": spec} | {"kind": SNAPSHOT.kind}
 
 
 def asks(made: Object, namespace: str = "train", **more: Any) -> Request:
-    """Give the request that makes it."""
+    """Return the request that makes it."""
     kind = SNAPSHOT if made["kind"] == SNAPSHOT.kind else PVC
     return request(made, ALICE, namespace=namespace, kind=kind, name="copy", **more)
 
 
 def plain(claim_: str) -> Object:
-    """Give a volume of a disk."""
+    """Return a volume of a disk."""
     made = volume(claim_, name=claim_.replace("/", "-"))
     made["spec"]["csi"] = {"driver": "disk.csi.azure.com", "volumeHandle": claim_}
     return made
 
 
 def copying(folder: Folder, *items: Object, store: Object | None = STORE) -> Folder:
-    """Give a world with a claim of weights and one of a disk in train; a disk elsewhere."""
+    """Return a world with a claim of weights and one of a disk in train; a disk elsewhere."""
     disks = (plain("train/disk"), plain("other/disk"))
     return world(folder, volume(), *disks, *items, store=store)
 

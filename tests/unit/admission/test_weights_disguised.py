@@ -25,7 +25,7 @@ PV = Kind("PersistentVolume", "v1")
 
 
 def store(name: str, account: str, count: int) -> Object:
-    """Give a store of many containers, open to the network."""
+    """Return a store of many containers, open to the network."""
     held = [{"name": f"part-{each}"} for each in range(count)]
     spec = STORE["spec"] | {"account": account, "containers": held, "privateEndpoints": None}
     fields = {key: value for key, value in spec.items() if value is not None}
@@ -33,7 +33,7 @@ def store(name: str, account: str, count: int) -> Object:
 
 
 def mount(name: str, account: str, container: str) -> Object:
-    """Give a volume by workload identity, of one that opens no store."""
+    """Return a volume by workload identity, of one that opens no store."""
     said = {"storageAccount": account, "containerName": container, "clientID": "x"}
     driven = {"driver": "blob.csi.azure.com", "volumeAttributes": said}
     return {"name": name, "csi": driven}

@@ -48,7 +48,7 @@ NOTE = "sallyport.dev/grants"
 
 
 def workload(annotations: dict[str, str] | None = None) -> Object:
-    """Give a Deployment whose Pods reach weights."""
+    """Return a Deployment whose Pods reach weights."""
     made = signing_in()
     template = {"metadata": {"labels": made["metadata"]["labels"]}, "spec": made["spec"]}
     metadata = {"name": "llama", "namespace": "train", "annotations": annotations or {}}
@@ -57,12 +57,12 @@ def workload(annotations: dict[str, str] | None = None) -> Object:
 
 
 def asked(made: Object, by: Subject, **more: Any) -> Request:
-    """Give kube-apiserver's review of it."""
+    """Return kube-apiserver's review of it."""
     return request(made, by, kind=DEPLOYMENT, name="llama", phase=Phase.VALIDATING, **more)
 
 
 async def submitted(engine: EmbeddedEngine, folder: Folder, by: Subject) -> tuple[Object, Decision]:
-    """Give a Deployment as both passes leave it, and the decision of the second."""
+    """Return a Deployment as both passes leave it, and the decision of the second."""
     found = judge(folder.cluster(), engine)
     recorded = (await found.mutate(asked(workload(), by), budget=10)).recorded
     made = workload(recorded)
@@ -101,7 +101,7 @@ async def test_nobody_else_writes_the_note(
 
 
 def of_controller(folder: Folder, notes: dict[str, str] | None) -> Request:
-    """Give the review of a Pod that a ReplicaSet with these notes owns."""
+    """Return the review of a Pod that a ReplicaSet with these notes owns."""
     above = owner(folder, "apps/v1", "ReplicaSet", "r1", notes=notes)
     made = signing_in()
     made["metadata"]["ownerReferences"] = [above | {"controller": True}]
@@ -173,7 +173,7 @@ async def test_an_opening_past_the_private_endpoint_is_refused_for_all(
 
 
 def opening(peer: Any, index: int = 0) -> Opening:
-    """Give an opening of the allowlist wide."""
+    """Return an opening of the allowlist wide."""
     return Opening("wide", f"spec.to[{index}]", (), peer, ())
 
 

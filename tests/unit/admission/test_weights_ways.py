@@ -50,13 +50,13 @@ async def test_what_reaches_no_weights_needs_no_grant(
 
 
 def token(audience: str) -> Object:
-    """Give a projected token."""
+    """Return a projected token."""
     source = {"serviceAccountToken": {"path": "t", "audience": audience}}
     return {"name": "t", "projected": {"sources": [source]}}
 
 
 def with_env(place: str, *env: Object) -> Object:
-    """Give a Pod with a token for Entra, as another account, with an environment somewhere."""
+    """Return a Pod with a token for Entra, as another account, with an environment somewhere."""
     made = signing_in("harmless")
     container = {**made["spec"]["containers"][0], "name": "other", "env": list(env)}
     made["spec"].setdefault(place, []).append(container)
@@ -131,7 +131,7 @@ async def test_a_route_past_the_private_endpoint_is_refused_for_all(
 
 
 def connect(who: Any, **more: Any) -> Any:
-    """Give a shell into the Pod llama-0."""
+    """Return a shell into the Pod llama-0."""
     options = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"], "stdin": True}
     kind = Kind("PodExecOptions", "v1")
     fields: Object = {"kind": kind, "operation": Operation.CONNECT, "subresource": "exec"}

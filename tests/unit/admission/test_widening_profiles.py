@@ -28,7 +28,7 @@ Make = Callable[..., Watched]
 
 
 def profile(*privileges: str, uid: str = "") -> dict[str, Any]:
-    """Give a profile; with a UID, as a cluster holds it."""
+    """Return a profile; with a UID, as a cluster holds it."""
     metadata = {"name": "gpu", **({"uid": uid} if uid else {})}
     spec = {"rank": 1, "catalogue": 2, "privileges": list(privileges)}
     return {
@@ -40,7 +40,7 @@ def profile(*privileges: str, uid: str = "") -> dict[str, Any]:
 
 
 def consent(of: dict[str, Any], who: Subject, uid: str = "") -> dict[str, Any]:
-    """Give an approval of a profile as a cluster holds it."""
+    """Return an approval of a profile as a cluster holds it."""
     name, digest = who.username.partition("@")[0], profile_digest(parse_profile(raw(of)))
     annotations = {
         "sallyport.dev/approver-account": msgspec.json.encode(account_of(who)).decode(),

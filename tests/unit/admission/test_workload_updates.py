@@ -17,7 +17,7 @@ from tests.unit.core.samples import Json, wrapped
 async def updated(
     engine: EmbeddedEngine, folder: Folder, old: Json, new: Json, **more: Any
 ) -> Decision:
-    """Give the decision on BOB's update, who may use nothing."""
+    """Return the decision on BOB's update, who may use nothing."""
     return await judged(
         engine, folder, DEPLOYMENT, new, subject=BOB, old=old, operation=Operation.UPDATE, **more
     )
@@ -122,7 +122,7 @@ WAITING: list[tuple[GroupKind, str, object]] = [
 
 
 def changed(kind: GroupKind, path: str, value: object) -> tuple[Json, Json]:
-    """Give a workload, and the same with another value at a path."""
+    """Return a workload, and the same with another value at a path."""
     old = wrapped(kind, template())
     new = copy.deepcopy(old)
     *steps, last = path.split(".")
@@ -136,7 +136,7 @@ def changed(kind: GroupKind, path: str, value: object) -> tuple[Json, Json]:
 async def of_bob(
     engine: EmbeddedEngine, folder: Folder, kind: GroupKind, old: Json, new: Json
 ) -> Decision:
-    """Give the decision on BOB's update, who may use nothing."""
+    """Return the decision on BOB's update, who may use nothing."""
     return await judged(engine, folder, kind, new, subject=BOB, old=old, operation=Operation.UPDATE)
 
 

@@ -34,18 +34,18 @@ TRAINER = service_account_subject("train", "trainer")
 
 
 def template(**spec: Any) -> Json:
-    """Give a Pod template that needs no privilege but its image, with changes."""
+    """Return a Pod template that needs no privilege but its image, with changes."""
     made = pod(**spec)
     return {"metadata": {"labels": {"app": "x"}}, "spec": made["spec"]}
 
 
 def kind_of(kind: GroupKind) -> Kind:
-    """Give a kind with the version that its webhook's rule names first."""
+    """Return a kind with the version that its webhook's rule names first."""
     return Kind(kind[1], WORKLOADS[kind].versions[0], kind[0])
 
 
 def asked(kind: GroupKind, made: object, subject: Subject = ALICE, **more: Any) -> Any:
-    """Give a request about a workload."""
+    """Return a request about a workload."""
     place: Any = {} if WORKLOADS[kind].namespaced else {"namespace": ""}
     return request(made, subject, kind=kind_of(kind), **place, **more)
 
@@ -53,17 +53,17 @@ def asked(kind: GroupKind, made: object, subject: Subject = ALICE, **more: Any) 
 async def judged(
     engine: EmbeddedEngine, folder: Folder, kind: GroupKind, made: object, **more: Any
 ) -> Decision:
-    """Give the decision on a workload."""
+    """Return the decision on a workload."""
     return await decide(folder.cluster(), engine, asked(kind, made, **more))
 
 
 def needs(decision: Decision) -> set[tuple[str, str]]:
-    """Give rule and privilege of all that is needed."""
+    """Return rule and privilege of all that is needed."""
     return {(need.rule, need.privilege) for need in decision.evidence.needs}
 
 
 async def of_pod(engine: EmbeddedEngine, folder: Folder, made: Json) -> Decision:
-    """Give the decision on a bare Pod."""
+    """Return the decision on a bare Pod."""
     return await decide(folder.cluster(), engine, request(made))
 
 
@@ -127,7 +127,7 @@ async def test_what_is_bad_is_refused_at_the_workload(
 
 
 def says(value: Json, path: str) -> bool:
-    """Say whether there is something at a path of an object."""
+    """Return whether there is something at a path of an object."""
     return PodTemplate("", value).says(path)
 
 

@@ -61,7 +61,7 @@ class Watched:
         return [self.lost] if self.lost else []
 
     def identity(self) -> str:
-        """Give the folder's."""
+        """Return the folder's."""
         return self.inner.identity()
 
     def access_reviews(self) -> Mapping[str, int]:
@@ -69,99 +69,99 @@ class Watched:
         return {"miss": len(self.asked)}
 
     def profiles(self) -> ProfileSet:
-        """Give the profiles, unless they are lost."""
+        """Return the profiles, unless they are lost."""
         if self.lost == "profiles":
             raise NotSyncedError("the profiles have not been loaded")
         return self.inner.profiles()
 
     async def namespace(self, name: str) -> Namespace:
-        """Give the namespace, unless they are lost."""
+        """Return the namespace, unless they are lost."""
         if self.lost == "namespaces":
             raise NotSyncedError(f"namespace {name} is unknown")
         return await self.inner.namespace(name)
 
     async def closed(self, namespace: str) -> bool:
-        """Say whether a namespace is closed, unless that is lost."""
+        """Return whether a namespace is closed, unless that is lost."""
         if self.lost == "default-denies":
             raise NotSyncedError("the policies have not been loaded")
         return namespace in self.closes
 
     async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
-        """Give what was made, unless it is lost."""
+        """Return what was made, unless it is lost."""
         if self.lost == "policies":
             raise NotSyncedError(f"the policies that Sallyport made in {namespace}")
         return tuple(msgspec.Raw(msgspec.json.encode(each)) for each in self.policies)
 
     def volume(self, name: str) -> PersistentVolume | None:
-        """Give the folder's volume, unless they are lost."""
+        """Return the folder's volume, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.volume(name)
 
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of a claim, unless they are lost."""
+        """Return the volumes of a claim, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.claimed(claim)
 
     @property
     def exceptions(self) -> ExceptionSource:
-        """Give the folder's."""
+        """Return the folder's."""
         return self.inner.exceptions
 
     @property
     def break_glasses(self) -> BreakGlassSource:
-        """Give the folder's."""
+        """Return the folder's."""
         return self.inner.break_glasses
 
     @property
     def intents(self) -> IntentSource:
-        """Give the folder's."""
+        """Return the folder's."""
         return self.inner.intents
 
     @property
     def weights(self) -> WeightSource:
-        """Give the folder's, unless they are lost."""
+        """Return the folder's, unless they are lost."""
         if self.lost == "weights":
             raise NotSyncedError("the WeightStores have not been loaded")
         return self.inner.weights
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
-        """Give the folder's role, unless they are lost."""
+        """Return the folder's role, unless they are lost."""
         if self.lost == "roles":
             raise RoleUnknownError("the cluster did not give the role")
         return await self.inner.role(kind, namespace, name)
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Give the folder's Pod, unless they are lost."""
+        """Return the folder's Pod, unless they are lost."""
         if self.lost == "pods":
             raise PodUnknownError(f"the cluster did not give Pod {namespace}/{name}")
         return await self.inner.pod(namespace, name)
 
     def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of blobs of a claim, unless they are lost."""
+        """Return the volumes of blobs of a claim, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.showing(claim)
 
     def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of a namespace, unless they are lost."""
+        """Return the volumes of a namespace, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.kept_in(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
-        """Give a RuntimeClass, unless they are lost."""
+        """Return a RuntimeClass, unless they are lost."""
         if self.lost == "runtime-classes":
             raise NotSyncedError("the RuntimeClasses have not been loaded")
         return self.inner.runtime_class(name)
 
     def capacity(self, runtime_class: str) -> Capacity | None:
-        """Give the folder's."""
+        """Return the folder's."""
         return self.inner.capacity(runtime_class)
 
     def risk(self) -> RiskSnapshot | None:
-        """Give the snapshot that a test wants."""
+        """Return the snapshot that a test wants."""
         return self.snapshot
 
     def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
@@ -171,13 +171,13 @@ class Watched:
         return self.inner.exposing(namespace, labels)
 
     def service_account_made(self, namespace: str, name: str) -> float | None:
-        """Give when the folder's ServiceAccount was made, unless they are lost."""
+        """Return when the folder's ServiceAccount was made, unless they are lost."""
         if self.lost == "service-accounts":
             raise NotSyncedError("the ServiceAccounts have not been loaded")
         return self.inner.service_account_made(namespace, name)
 
     def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
-        """Give the folder's ServiceAccount, unless they are lost."""
+        """Return the folder's ServiceAccount, unless they are lost."""
         if self.lost == "service-accounts":
             raise NotSyncedError("the ServiceAccounts have not been loaded")
         return self.inner.service_account_sign_in(namespace, name)
@@ -185,7 +185,7 @@ class Watched:
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
     ) -> OwnerObject | None:
-        """Give the folder's owner, unless they are lost."""
+        """Return the folder's owner, unless they are lost."""
         if self.lost == "owners":
             raise OwnerUnknownError("the cluster did not say who asked for it")
         self.owners += 1

@@ -52,7 +52,10 @@ STORE: Final[Object] = {
 
 
 def grant(name: str = "alice", **spec: Any) -> Object:
-    """Give a grant of the store to Alice and the service account trainer, as a cluster holds it."""
+    """Return a grant of the store to Alice and the service account trainer.
+
+    As a cluster holds it.
+    """
     fields: Object = {
         "store": "llama",
         "rights": ["read"],
@@ -72,7 +75,7 @@ def grant(name: str = "alice", **spec: Any) -> Object:
 
 
 def approval(of: Object, who: Subject) -> Object:
-    """Give an approval of a grant as a cluster holds it."""
+    """Return an approval of a grant as a cluster holds it."""
     found = parse_grant(raw(of))
     annotations = {
         "sallyport.dev/approver-account": msgspec.json.encode(account_of(who)).decode(),
@@ -87,7 +90,7 @@ def approval(of: Object, who: Subject) -> Object:
 
 
 def approved(of: Object) -> list[Object]:
-    """Give a grant and both approvals of it."""
+    """Return a grant and both approvals of it."""
     return [of, approval(of, ANN), approval(of, BEN)]
 
 
@@ -105,28 +108,28 @@ def world(folder: Folder, *items: Object, store: Object | None = STORE) -> Folde
 
 
 def account(name: str, client: str = "") -> Object:
-    """Give a service account that signs in as an application."""
+    """Return a service account that signs in as an application."""
     annotations = {"azure.workload.identity/client-id": client} if client else {}
     metadata = {"name": name, "namespace": "train", "annotations": annotations}
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
 
 
 def signing_in(name: str = "trainer", **spec: Any) -> Object:
-    """Give a Pod that has a token for Entra, as this service account."""
+    """Return a Pod that has a token for Entra, as this service account."""
     made = pod(serviceAccountName=name, **spec)
     made["metadata"]["labels"] = {"azure.workload.identity/use": "true"}
     return made
 
 
 def mounting(name: str = "trainer", **attributes: str) -> Object:
-    """Give a Pod that mounts weights itself, by workload identity."""
+    """Return a Pod that mounts weights itself, by workload identity."""
     said = {"storageAccount": "llamaweights", "containerName": "prod", "clientID": HARMLESS}
     driven = {"driver": "blob.csi.azure.com", "volumeAttributes": said | attributes}
     return pod(serviceAccountName=name, volumes=[{"name": "w", "csi": driven}])
 
 
 def volume(claim: str = "train/weights", uid: str = "", name: str = "weights") -> Object:
-    """Give a PersistentVolume of the weights; an empty `claim` is anyone's."""
+    """Return a PersistentVolume of the weights; an empty `claim` is anyone's."""
     source = {
         "driver": "blob.csi.azure.com",
         "volumeHandle": "llamaweights_prod",
@@ -143,7 +146,7 @@ def volume(claim: str = "train/weights", uid: str = "", name: str = "weights") -
 
 
 def claiming(claim: str = "weights", name: str = "trainer") -> Object:
-    """Give a Pod that names a claim."""
+    """Return a Pod that names a claim."""
     source = {"claimName": claim, "readOnly": True}
     return pod(serviceAccountName=name, volumes=[{"name": "w", "persistentVolumeClaim": source}])
 
@@ -151,7 +154,7 @@ def claiming(claim: str = "weights", name: str = "trainer") -> Object:
 def judge(
     cluster: Cluster, engine: EmbeddedEngine, now: float = NOW, terms: ApprovalTerms = ORDINARY
 ) -> Judge:
-    """Give who judges at a time."""
+    """Return who judges at a time."""
     gatherer = Gatherer(cluster, engine, parse_controllers(()), terms, clock=lambda: now)
     return Judge(gatherer, new_id=lambda: ID)
 
@@ -159,10 +162,10 @@ def judge(
 async def decide(
     cluster: Cluster, engine: EmbeddedEngine, asked: Request, now: float = NOW
 ) -> Decision:
-    """Give the validating decision at a time."""
+    """Return the validating decision at a time."""
     return await judge(cluster, engine, now).validate(asked, budget=10)
 
 
 def rules(decision: Decision) -> set[str]:
-    """Give the rules of the weights that spoke."""
+    """Return the rules of the weights that spoke."""
     return {each.rule for each in decision.findings if each.rule.startswith("weights/")}

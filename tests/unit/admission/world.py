@@ -73,7 +73,7 @@ def pod(
     image: str = IMAGE,
     **spec: Any,
 ) -> dict[str, Any]:
-    """Give RESTRICTED with changes; `add` are capabilities, `owner` is (apiVersion, kind)."""
+    """Return RESTRICTED with changes; `add` are capabilities, `owner` is (apiVersion, kind)."""
     made = copy.deepcopy(RESTRICTED)
     if annotations is not None:
         made["metadata"]["annotations"] = dict(annotations)
@@ -89,7 +89,7 @@ def pod(
 
 
 def raw(value: object) -> msgspec.Raw:
-    """Give a value as the JSON that a request carries."""
+    """Return a value as the JSON that a request carries."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
@@ -101,7 +101,7 @@ def request(
     operation: Operation = Operation.CREATE,
     **more: Any,
 ) -> Request:
-    """Give a request; `made` and `old` are objects, or JSON as bytes; `more` are its fields."""
+    """Return a request; `made` and `old` are objects, or JSON as bytes; `more` are its fields."""
     objects = [
         msgspec.Raw(value) if isinstance(value, bytes) else raw(value) if value else None
         for value in (made, old)
@@ -118,13 +118,13 @@ def request(
 
 
 def update(made: object, old: object, subject: Subject = ALICE, **more: Any) -> Request:
-    """Give a request that changes a Pod."""
+    """Return a request that changes a Pod."""
     return request(made, subject, old=old, operation=Operation.UPDATE, **more)
 
 
 @cache
 def _pod_security() -> tuple[ContainerProfile, ...]:
-    """Give the shipped profiles of the Pod Security Standards."""
+    """Return the shipped profiles of the Pod Security Standards."""
     return tuple(p for p in read_profiles([SHIPPED_PROFILES]) if p.name.startswith("pss-"))
 
 
@@ -212,7 +212,7 @@ def judge_of(
     mode: Mode = Mode.ENFORCE,
     controllers: Iterable[str] = (),
 ) -> Judge:
-    """Give a judge whose decisions have the id `ID`."""
+    """Return a judge whose decisions have the id `ID`."""
     gatherer = Gatherer(cluster, engine, parse_controllers(controllers))
     return Judge(gatherer, Modes(default=mode), lambda: ID)
 
@@ -220,15 +220,15 @@ def judge_of(
 async def decide(
     cluster: Cluster, engine: Engine, asked: Request, *, budget: float = 10.0, **more: Any
 ) -> Decision:
-    """Give the validating decision on a request."""
+    """Return the validating decision on a request."""
     return await judge_of(cluster, engine, **more).validate(asked, budget=budget)
 
 
 def without_evidence(decision: Decision) -> Decision:
-    """Give what is answered: the evidence goes to the record, and has times in it."""
+    """Return what is answered: the evidence goes to the record, and has times in it."""
     return msgspec.structs.replace(decision, evidence=Evidence())
 
 
 def rules(decision: Decision) -> list[tuple[str, str | None]]:
-    """Give rule and privilege of each finding, in order."""
+    """Return rule and privilege of each finding, in order."""
     return [(finding.rule, finding.privilege) for finding in decision.findings]

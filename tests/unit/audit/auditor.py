@@ -61,7 +61,7 @@ class Auditor:
         return f"https://127.0.0.1:{self.address[1]}"
 
     def client(self, pair: KeyPair | None = None, timeout_s: float = 30.0) -> AuditorClient:
-        """Give a client, of CLUSTER unless another pair is given."""
+        """Return a client, of CLUSTER unless another pair is given."""
         pair = pair or self.pair
         ca = self.authority.certificate_path
         return AuditorClient(self.url, ca, pair.certificate, pair.key, timeout_s)

@@ -34,12 +34,12 @@ _TIME_MS: Final = 1_790_000_000_000
 
 
 def decision_id(run: int, number: int) -> uuid.UUID:
-    """Give a UUIDv7 that says which append of which run it is."""
+    """Return a UUIDv7 that says which append of which run it is."""
     return uuid.UUID(int=_TIME_MS << 80 | 7 << 76 | run << 64 | 2 << 62 | number)
 
 
 def run_and_number(decision: str) -> tuple[int, int]:
-    """Give what `decision_id` put into an id."""
+    """Return what `decision_id` put into an id."""
     value = uuid.UUID(decision).int
     return value >> 64 & 0xFFF, value & (1 << 62) - 1
 
@@ -91,7 +91,7 @@ class Progress:
 
 
 def content(run: int, number: int) -> bytes:
-    """Give the document of a decision, of the usual size."""
+    """Return the document of a decision, of the usual size."""
     name = str(decision_id(run, number))
     asked = Asked(
         uid=name, operation="CREATE", kind="Pod", version="v1", namespace="team", name="x"

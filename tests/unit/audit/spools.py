@@ -46,7 +46,7 @@ class Opened:
 
 
 def unopened(folder: Path, settings: SpoolSettings = SMALL) -> Opened:
-    """Give a spool that is not open yet."""
+    """Return a spool that is not open yet."""
     opened = Opened(Spool(folder))
     opened.spool = Spool(folder, settings, opened.troubles.append, opened.damages.append)
     return opened
@@ -64,18 +64,18 @@ def opened(folder: Path, settings: SpoolSettings = SMALL) -> Iterator[Opened]:
 
 
 def frame(number: int, size: int = 100, kind: int = FrameKind.DECISION) -> Frame:
-    """Give a frame whose content follows from its number."""
+    """Return a frame whose content follows from its number."""
     payload = (b"%d," % number * size)[:size]
     return Frame(kind, number.to_bytes(16), payload)
 
 
 def frames(count: int, size: int = 100) -> list[Frame]:
-    """Give frames that are numbered from 0."""
+    """Return frames that are numbered from 0."""
     return [frame(number, size) for number in range(count)]
 
 
 def segments(folder: Path, suffix: str = "spool") -> list[Path]:
-    """Give the segment files of a folder, oldest first."""
+    """Return the segment files of a folder, oldest first."""
     return sorted(folder.glob(f"*.{suffix}"))
 
 

@@ -39,7 +39,7 @@ async def test_frames_are_delivered(tmp_path: Path) -> None:
 
 
 async def failure(client: AuditorClient, cluster: str = CLUSTER) -> str:
-    """Give what a delivery fails with."""
+    """Return what a delivery fails with."""
     with pytest.raises(LedgerError) as caught:
         await client.deliver(cluster, frames(2))
     await client.close()

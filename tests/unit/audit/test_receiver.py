@@ -52,7 +52,7 @@ async def connect(auditor: Auditor, pair: KeyPair | None) -> Connection:
 def request(
     body: bytes, method: str = "POST", path: str = "/v1/frames", **changes: str | None
 ) -> bytes:
-    """Give a request; `changes` are headers with underscores, None to leave one out."""
+    """Return a request; `changes` are headers with underscores, None to leave one out."""
     named = {name.replace("_", "-").title(): value for name, value in changes.items()}
     headers = {**HEADERS, "Content-Length": str(len(body)), **named}
     lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]

@@ -50,14 +50,14 @@ class Spool:
 
 
 def decision(at: int = NOON, projection: bytes = b'{"containers":[]}') -> Decision:
-    """Give a decision of a moment."""
+    """Return a decision of a moment."""
     needs = (Need("privileges/host/network", "host/network", "spec.hostNetwork"),)
     evidence = Evidence(needs=needs, subjects=(REQUEST.subject,), projection=projection)
     return Decision(id=uuid7(at), verdict=Verdict.ALLOW, allowed=True, evidence=evidence)
 
 
 def recorder(spool: Spool, naming: str = "label") -> LedgerRecorder:
-    """Give a recorder into the spool."""
+    """Return a recorder into the spool."""
     return LedgerRecorder(spool, lambda: "c1", attrgetter(naming))
 
 

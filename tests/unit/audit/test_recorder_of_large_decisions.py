@@ -31,7 +31,7 @@ from tests.unit.audit.test_recorder import REQUEST, Spool
 
 
 def recorded(decision: Decision, patches: Sequence[Patch] = ()) -> DecisionDocument:
-    """Give the document that is recorded of a decision; it must fit into a frame."""
+    """Return the document that is recorded of a decision; it must fit into a frame."""
     spool = Spool()
     recorder = LedgerRecorder(spool, lambda: "c", lambda subject: subject.label)
     recorder.record("sweep", REQUEST, decision, patches, 0.0)
@@ -42,7 +42,7 @@ def recorded(decision: Decision, patches: Sequence[Patch] = ()) -> DecisionDocum
 
 
 def decision(count: int, length: int, covered_by: int) -> Decision:
-    """Give a denial of `count` findings, each about a path of `length` characters."""
+    """Return a denial of `count` findings, each about a path of `length` characters."""
     privileges = [f"volume/hostPath:rw/{number}{'%C3%A9' * length}" for number in range(count)]
     evidence = Evidence(
         needs=tuple(Need("privileges/volume/hostPath", p, "spec.volumes") for p in privileges),

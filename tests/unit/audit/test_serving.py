@@ -55,7 +55,7 @@ async def auditor(tmp_path: Path, echo: Echo) -> AsyncIterator[Auditor]:
 
 
 def control_of(auditor: Auditor, cluster: str = CLUSTER) -> KeyPair:
-    """Give the pair of a cluster's control."""
+    """Return the pair of a cluster's control."""
     return auditor.authority.issue_client(f"control-{cluster}", f"sallyport://{cluster}/control")
 
 

@@ -24,7 +24,7 @@ QUICK = ShipperSettings(
 def shipper(
     made: Opened, memory: object, settings: ShipperSettings = QUICK
 ) -> tuple[Shipper, Mock]:
-    """Give a shipper and its logger."""
+    """Return a shipper and its logger."""
     logger = Mock()
     return Shipper(made.spool, memory, CLUSTER, logger, settings), logger  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ WRITES = st.lists(st.tuples(st.floats(0, 3), st.booleans()), min_size=1, max_siz
 
 
 def written(steps: list[tuple[float, bool]]) -> list[tuple[SpoolPosition, float]]:
-    """Give positions and the times at which they were reached; True begins a new segment."""
+    """Return positions and the times at which they were reached; True begins a new segment."""
     found, now, segment, offset = [], 100.0, 1, 0
     for later, rolls in steps:
         now += later

@@ -130,7 +130,7 @@ def test_a_write_that_stops_in_the_middle_is_taken_back(tmp_path: Path) -> None:
 
 
 def failing(times: int, really: Callable[[int], None]) -> Callable[[int], None]:
-    """Give an fdatasync that fails so many times."""
+    """Return an fdatasync that fails so many times."""
     left = [times]
 
     def fdatasync(file: int) -> None:

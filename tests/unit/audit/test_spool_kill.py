@@ -87,7 +87,7 @@ async def run_until_killed(auditor: Auditor, spool: Path, run: int, dice: random
 
 
 async def numbers_in_store(store: Store) -> dict[int, list[int]]:
-    """Give the numbers of all stored decisions by run, each as often as it is there."""
+    """Return the numbers of all stored decisions by run, each as often as it is there."""
     numbers: dict[int, list[int]] = defaultdict(list)
     after = None
     while page := await store.find(

@@ -42,7 +42,7 @@ def shipped(folder: Path) -> tuple[list[int], Opened]:
 
 
 def whole_frames(file: Path, until: int) -> int:
-    """Give how many frames of a segment end before an offset."""
+    """Return how many frames of a segment end before an offset."""
     content = file.read_bytes()
     return sum(end <= until for _, end in read_frames(content, HEADER_BYTES))
 

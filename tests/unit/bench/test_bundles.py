@@ -15,7 +15,7 @@ from webhooks.review_codec import decode_review
 
 
 def privileges(bundle: Path, number: int) -> set[str]:
-    """Give what a Pod of the bench needs under a bundle."""
+    """Return what a Pod of the bench needs under a bundle."""
     pod = decode_pod(bytes(decode_review(USUAL.review(number)).object or b""))
     engine = EmbeddedEngine(read_bundle(bundle))
     try:

@@ -12,12 +12,12 @@ from webhooks.review_codec import decode_review
 
 
 def objects(pods: Pods, count: int) -> list[bytes]:
-    """Give the Pods of the first reviews."""
+    """Return the Pods of the first reviews."""
     return [bytes(decode_review(pods.review(number)).object or b"") for number in range(count)]
 
 
 def projections(pods: Pods, count: int) -> set[bytes]:
-    """Give the different projections of the first Pods."""
+    """Return the different projections of the first Pods."""
     return {encode(project(decode_pod(pod))) for pod in objects(pods, count)}
 
 

@@ -18,13 +18,13 @@ FOREIGN = make_authority("Foreign CA", validity(START, YEAR))
 
 
 def foreign(name: str) -> Leaf:
-    """Give a sound pair of another CA, with that one's bundle."""
+    """Return a sound pair of another CA, with that one's bundle."""
     pair = issue(FOREIGN, WANTED[name], validity(START, SETTINGS.leaf_lifetime))
     return Leaf(pair, FOREIGN.certificate)
 
 
 def settled() -> World:
-    """Give a world whose CA has been everywhere for a day."""
+    """Return a world whose CA has been everywhere for a day."""
     world = World()
     for _ in range(3):
         world.pass_()
@@ -38,7 +38,7 @@ ALTERNATIVE = bytes.fromhex("0603551d11")
 
 
 def spoilt(certificate: bytes, part: bytes, other: bytes) -> bytes:
-    """Give it with other bytes in one place: PEM that is read, and breaks when it is used."""
+    """Return it with other bytes in one place: PEM that is read, and breaks when it is used."""
     der = read_certificates(certificate)[0].public_bytes(serialization.Encoding.DER)
     assert part in der
     body = base64.encodebytes(der.replace(part, other)).decode()
@@ -53,14 +53,14 @@ SPOILS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def spoil_leaf(how: str) -> Callable[[Leaf], Leaf]:
-    """Give what does it to a pair's certificate."""
+    """Return what does it to a pair's certificate."""
     return lambda leaf: Leaf(
         KeyPair(SPOILS[how](leaf.pair.certificate), leaf.pair.key), leaf.bundle
     )
 
 
 def odd_key() -> bytes:
-    """Give a key that is sound, and of no use here."""
+    """Return a key that is sound, and of no use here."""
     return X25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -106,7 +106,7 @@ def test_a_new_authority_signs_only_once_it_was_everywhere_for_long_enough() -> 
 
 
 def shown(world: World) -> list[tuple[dt.datetime, Leaf]]:
-    """Give every leaf that was ever shown."""
+    """Return every leaf that was ever shown."""
     return [each for leaves in world.leaves.values() for each in leaves]
 
 

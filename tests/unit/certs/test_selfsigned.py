@@ -16,7 +16,7 @@ LONG = dt.timedelta(days=30)
 
 
 def content(files: PairFiles) -> tuple[bytes, bytes, bytes]:
-    """Give what is in the three files."""
+    """Return what is in the three files."""
     return files.ca.read_bytes(), files.certificate.read_bytes(), files.key.read_bytes()
 
 

@@ -16,14 +16,14 @@ SETTINGS = LedgerKeySettings()
 
 
 def public_of(private: bytes) -> bytes:
-    """Give the public part of a private key."""
+    """Return the public part of a private key."""
     key = serialization.load_pem_private_key(private, password=None)
     assert isinstance(key, Ed25519PrivateKey)
     return key.public_key().public_bytes_raw()
 
 
 def signing(keys: LedgerKeys) -> PublicKey:
-    """Give the public key of what signs now."""
+    """Return the public key of what signs now."""
     (found,) = [key for key in keys.public if key.raw == public_of(keys.current)]
     return found
 

@@ -31,7 +31,7 @@ OLD = make_authority("ours", validity(NOW, DAYS))
 
 
 def renewed(authority: KeyPair, now: dt.datetime) -> KeyPair:
-    """Give a CA's next certificate of the same key and name, as cert-manager renews it."""
+    """Return a CA's next certificate of the same key and name, as cert-manager renews it."""
     old = read_certificate(authority.certificate)
     key = serialization.load_pem_private_key(authority.key, None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
@@ -47,7 +47,7 @@ def renewed(authority: KeyPair, now: dt.datetime) -> KeyPair:
 
 
 def leaves(**authorities: KeyPair) -> dict[str, Leaf | None]:
-    """Give a leaf for each name, made by its CA, or by the old one."""
+    """Return a leaf for each name, made by its CA, or by the old one."""
     made: dict[str, Leaf | None] = {}
     for name, names in NAMES.items():
         authority = authorities.get(name, OLD)
@@ -58,7 +58,7 @@ def leaves(**authorities: KeyPair) -> dict[str, Leaf | None]:
 def troubles(
     found: dict[str, Leaf | None], bundle: bytes, now: dt.datetime = NOW
 ) -> tuple[CertificateProblem, ...]:
-    """Give what is wrong, with one webhook that trusts the bundle."""
+    """Return what is wrong, with one webhook that trusts the bundle."""
     seen = SeenCertificates((), found, {"webhook": bundle}, "gate", foreign=True)
     return inspect(seen, NAMES, now, RotationSettings()).troubles
 

@@ -88,13 +88,13 @@ class World:
 def recent(
     versions: list[tuple[dt.datetime, T]], since: dt.datetime
 ) -> list[tuple[dt.datetime, T]]:
-    """Give the versions that someone may hold who reads at least as often."""
+    """Return the versions that someone may hold who reads at least as often."""
     before = [each for each in versions if each[0] <= since][-1:]
     return before + [each for each in versions if each[0] > since]
 
 
 def fits(leaf: Leaf, bundle: bytes, now: dt.datetime) -> bool:
-    """Say whether who holds this bundle takes this pair now."""
+    """Return whether who holds this bundle takes this pair now."""
     certificate = read_certificate(leaf.pair.certificate)
     trusted = [ca for ca in read_certificates(bundle) if is_valid(ca, now)]
     return is_pair(leaf.pair) and is_valid(certificate, now) and is_issued_by(certificate, trusted)

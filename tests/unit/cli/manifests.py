@@ -35,7 +35,7 @@ BROKEN = "apiVersion: v1\nkind: Pod\n  metadata: {\n"
 
 
 def pod(name: str = "good", *, namespace: str | None = None, **spec: Any) -> dict[str, Any]:
-    """Give a Pod like GOOD."""
+    """Return a Pod like GOOD."""
     made = copy.deepcopy(GOOD)
     made["metadata"]["name"] = name
     if namespace:

@@ -16,12 +16,12 @@ HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m\"'&"
 
 
 def counts(names: Iterable[str], first: int) -> list[Count]:
-    """Give counts, each a little less than the one before."""
+    """Return counts, each a little less than the one before."""
     return [Count(name=name, reviews=max(first - 7 * n, 1)) for n, name in enumerate(names)]
 
 
 def change(effect: BundleEffect, reviews: int, days: int = 7) -> Changed:
-    """Give one effect, by hours that people work in."""
+    """Return one effect, by hours that people work in."""
     hours = [
         Count(name=f"2026-11-{16 + day:02d}T{hour:02d}", reviews=(day * 5 + hour * hour) % 23 + 1)
         for day in range(days)
@@ -42,7 +42,7 @@ def change(effect: BundleEffect, reviews: int, days: int = 7) -> Changed:
 
 
 def made(*changes: Changed, left: tuple[Left, ...] = ()) -> Replayed:
-    """Give a replay with these effects."""
+    """Return a replay with these effects."""
     return Replayed(
         format=FORMAT,
         base=Of(file="", revision="sha256:" + "ab" * 32),
@@ -64,14 +64,14 @@ def made(*changes: Changed, left: tuple[Left, ...] = ()) -> Replayed:
 
 
 def effects(found: dict[str, Any]) -> dict[str, int]:
-    """Give how many reviews each effect has."""
+    """Return how many reviews each effect has."""
     return {each["effect"]: each["reviews"] for each in found["changes"]}
 
 
 def changed(
     folder: Path, scene: Scene, change: Callable[[DecisionDocument], DecisionDocument | None]
 ) -> str:
-    """Give the URL of a ledger of the same, with each decision changed, or left out."""
+    """Return the URL of a ledger of the same, with each decision changed, or left out."""
     spool = Frames()
     for frame in scene.spool.frames:
         if frame.kind != FrameKind.DECISION:

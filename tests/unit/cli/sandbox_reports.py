@@ -36,12 +36,12 @@ SIGNALS: Final = [
 
 
 def against(rule: str, path: str = "spec.runtimeClassName") -> Finding:
-    """Give a finding about the sandbox."""
+    """Return a finding about the sandbox."""
     return Finding(rule, Action.DENY, path, f"says {rule}", "Mend that.")
 
 
 def found(name: str, at_ms: int = NOW_MS, **changes: Any) -> DecisionDocument:
-    """Give a sweep's decision on a Pod that must be sandboxed and is not."""
+    """Return a sweep's decision on a Pod that must be sandboxed and is not."""
     score = changes.pop("score", 85)
     mode = changes.pop("sandbox_mode", "by-risk")
     asked = changes.pop("asked", False)
@@ -59,7 +59,7 @@ def found(name: str, at_ms: int = NOW_MS, **changes: Any) -> DecisionDocument:
 
 
 def made(name: str, **changes: Any) -> DecisionDocument:
-    """Give the gate's decision on the creation of that Pod."""
+    """Return the gate's decision on the creation of that Pod."""
     root = TracedRoot(kind="Deployment", name="agent", uid="u", requester=ALICE)
     fields: dict[str, Any] = {"name": name, "object_uid": f"uid-{name}", "root": root} | changes
     return document(EARLIER, **fields)  # type: ignore[no-any-return]
@@ -83,7 +83,7 @@ def keep(
 
 
 def shown(run: Run, url: str, *flags: str) -> list[dict[str, Any]]:
-    """Give the Pods of the report as JSON."""
+    """Return the Pods of the report as JSON."""
     done = run("sandbox", "report", "--ledger", url, "-o", "json", *flags)
     assert done.err == ""
     report = json.loads(done.out)
@@ -93,7 +93,7 @@ def shown(run: Run, url: str, *flags: str) -> list[dict[str, Any]]:
 
 
 def said(run: Run, url: str, *flags: str) -> str:
-    """Give the report for people."""
+    """Return the report for people."""
     done = run("sandbox", "report", "--ledger", url, *flags)
     assert done.err == ""
     return done.out

@@ -26,20 +26,20 @@ FILES = unpack(BUILT_IN_BUNDLE.read_bytes(), "b")
 
 
 def with_own(**said: Any) -> bytes:
-    """Give the built-in bundle with other things in its manifest."""
+    """Return the built-in bundle with other things in its manifest."""
     manifest = msgspec.json.decode(FILES[".manifest"])
     manifest["metadata"]["sallyport"] |= said
     return pack(FILES | {".manifest": json.dumps(manifest).encode()})
 
 
 def rules(**said: str) -> list[dict[str, Any]]:
-    """Give rules of which two have the same words."""
+    """Return rules of which two have the same words."""
     first = msgspec.json.decode(FILES[".manifest"])["metadata"]["sallyport"]["rules"][0]
     return [first | said, first | said]
 
 
 def signed_as(header: Mapping[str, str]) -> bytes:
-    """Give a bundle whose signature is none, and names what it likes."""
+    """Return a bundle whose signature is none, and names what it likes."""
     parts = [base64.urlsafe_b64encode(json.dumps(each).encode()) for each in (header, {})]
     token = b".".join([*(part.rstrip(b"=") for part in parts), b"AAAA"]).decode()
     return pack(FILES | {".signatures.json": json.dumps({"signatures": [token]}).encode()})

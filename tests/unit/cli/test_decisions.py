@@ -51,7 +51,7 @@ def ledger(tmp_path: Path) -> str:
 
 
 def shown(out: str) -> list[str]:
-    """Give the ids of a JSON list."""
+    """Return the ids of a JSON list."""
     return [each["id"] for each in json.loads(out)]
 
 

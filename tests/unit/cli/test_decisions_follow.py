@@ -36,14 +36,14 @@ async def following(url: str, *flags: str) -> AsyncIterator[Process]:
 
 
 async def lines(process: Process, count: int) -> list[str]:
-    """Give the next lines of what it prints."""
+    """Return the next lines of what it prints."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE_S):
         return [(await process.stdout.readline()).decode() for _ in range(count)]
 
 
 def made(ago_s: float, verdict: Verdict = Verdict.DENY) -> DecisionDocument:
-    """Give a decision of a few seconds ago."""
+    """Return a decision of a few seconds ago."""
     decision: DecisionDocument = document(int((time.time() - ago_s) * 1000), verdict)
     return decision
 

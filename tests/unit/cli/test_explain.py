@@ -22,7 +22,7 @@ FINDING = msgspec.structs.replace(finding(), message="shares the network of the 
 
 
 def refused(decision_id: str, **changes: Any) -> DecisionDocument:
-    """Give a refusal of a Pod that shares the node's network."""
+    """Return a refusal of a Pod that shares the node's network."""
     made: DecisionDocument = document(
         NOW_MS,
         Verdict.DENY,
@@ -40,7 +40,7 @@ def refused(decision_id: str, **changes: Any) -> DecisionDocument:
 
 
 def mark(decision_id: str) -> DecisionDocument:
-    """Give the refusal of a Namespace's mark."""
+    """Return the refusal of a Namespace's mark."""
     path = "metadata.labels[sallyport.dev/mode]"
     remedy = "Leave it as it is, or ask someone who may exempt namespaces to set it."
     found = Finding("namespaces/exempt", Action.DENY, path, "sets a mark", remedy)

@@ -45,7 +45,7 @@ def server() -> Iterator[Postgres]:
 
 @asynccontextmanager
 async def looked_after(store: Store) -> AsyncIterator[KeptLedger]:
-    """Give a ledger that is looked after; at the end its task must still run."""
+    """Yield a ledger that is looked after; at the end its task must still run."""
     ledger = KeptLedger(store, 30, get_logger())
     task = asyncio.create_task(ledger.look_after())
     try:

@@ -10,7 +10,7 @@ from core.risk.look_back import LookBackDocument, StoreReads
 
 
 def said(*reads: StoreReads) -> str:
-    """Give what is printed of a document with these reads and nothing else, in one line."""
+    """Return what is printed of a document with these reads and nothing else, in one line."""
     document = LookBackDocument(
         format=1,
         id="01a1fdfa-4600-741a-844b-d5e85b7c5f0f",
@@ -28,7 +28,7 @@ def said(*reads: StoreReads) -> str:
 
 
 def read(**fields: int) -> StoreReads:
-    """Give nine reads of a store."""
+    """Return nine reads of a store."""
     found = StoreReads(
         store="llama",
         reads=9,

@@ -40,7 +40,7 @@ def built(author: Run, acme: Path, *flags: object, code: int = 0) -> Any:
 
 
 def carrying(bundle: Bundle, packed: bytes, cases: Sequence[BundleCase]) -> bytes:
-    """Give a bundle with other cases."""
+    """Return a bundle with other cases."""
     return with_manifest(packed, Manifest(FORMAT, list(bundle.rules.values()), list(cases)), {})
 
 

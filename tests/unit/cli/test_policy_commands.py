@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def schema_of(command: str) -> Any:
-    """Give the schema of what `sallyport policy COMMAND -o json` prints."""
+    """Return the schema of what `sallyport policy COMMAND -o json` prints."""
     return json.loads((ROOT / f"docs/reference/policy-{command}.schema.json").read_text())
 
 

@@ -30,7 +30,7 @@ TIME = dt.datetime(2026, 11, 23, 6, 0, 0, tzinfo=dt.UTC)
 
 
 async def published(head: BundleHead, **said: GateAnnouncement) -> BundleStore:
-    """Give a cluster in which a head is written, and gates have announced."""
+    """Return a cluster in which a head is written, and gates have announced."""
     cluster = Cluster()
     cluster.server_time = TIME
     store = BundleStore(cluster, NAMESPACE)  # type: ignore[arg-type]  # As much of it as is used.
@@ -49,7 +49,7 @@ def said(
     at: str = "2026-11-23T05:59:50Z",
     problem: str = "",
 ) -> GateAnnouncement:
-    """Give what a gate announces."""
+    """Return what a gate announces."""
     loaded = (in_force, *loaded)
     return GateAnnouncement(in_force, in_force, loaded, why or {}, turn, 1, at, problem)
 
@@ -77,7 +77,7 @@ async def test_rollback_goes_one_step_back_where_nothing_waits() -> None:
 
 
 def text_of(found: object) -> str:
-    """Give what people see."""
+    """Return what people see."""
     out = io.StringIO()
     print_standing(found, Console(file=out, width=200))  # type: ignore[arg-type]
     return out.getvalue()

@@ -68,7 +68,7 @@ def replayed(run: Run, *flags: object, code: int) -> dict[str, Any]:
 
 
 def flags_of(scene: Scene, ledger: str = "") -> tuple[object, ...]:
-    """Give the flags that compare both bundles."""
+    """Return the flags that compare both bundles."""
     bundles = ("--bundle", scene.candidate, "--base", scene.base)
     return (*bundles, "--ledger", ledger or scene.ledger)
 

@@ -55,7 +55,7 @@ def serve() -> Iterator[Serve]:
 def shadow(
     compared: int = 100, revision: str = "abc", dropped: int = 0, against: str = "", **changes: int
 ) -> Shadow:
-    """Give a shadow that has counted this."""
+    """Return a shadow that has counted this."""
 
     def never() -> NoReturn:
         raise AssertionError

@@ -22,7 +22,7 @@ SOON_S = 60.0
 
 
 def settings(**sections: Any) -> Settings:
-    """Give settings with these sections."""
+    """Return settings with these sections."""
     return Settings.model_validate(sections)
 
 

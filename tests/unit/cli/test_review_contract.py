@@ -17,7 +17,7 @@ FINDING = "rule action path message remedy privilege container coveredBy".split(
 
 
 def allowed(file: Path, **fields: Any) -> dict[str, Any]:
-    """Give the element of a Pod that is admitted as on a fresh installation."""
+    """Return the element of a Pod that is admitted as on a fresh installation."""
     return {
         "file": str(file),
         "apiVersion": "v1",
@@ -34,7 +34,7 @@ def allowed(file: Path, **fields: Any) -> dict[str, Any]:
 
 
 def other(file: Path, **fields: Any) -> dict[str, Any]:
-    """Give the element of a kind that is not judged."""
+    """Return the element of a kind that is not judged."""
     element = {"kind": "ConfigMap", "namespace": "", "name": "c", "profile": None}
     return allowed(file) | element | fields
 

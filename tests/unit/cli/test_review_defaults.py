@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def bare() -> dict[str, Any]:
-    """Give a Pod that leaves out what is filled in."""
+    """Return a Pod that leaves out what is filled in."""
     made = pod("bare")
     del made["spec"]["securityContext"]["seccompProfile"]
     del made["spec"]["containers"][0]["securityContext"]["capabilities"]

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def difference(run: Run, old: list[object], new: list[object], *flags: object) -> tuple[int, Any]:
-    """Give the exit code and the document for these objects."""
+    """Return the exit code and the document for these objects."""
     write(Path("old.yaml"), *old)
     write(Path("new.yaml"), *new)
     done = run("review", "-o", "json", "--diff", "old.yaml", *flags, "new.yaml")
@@ -36,7 +36,7 @@ def difference(run: Run, old: list[object], new: list[object], *flags: object) -
 
 
 def privileges(element: dict[str, Any]) -> list[str]:
-    """Give the privileges of an element's findings."""
+    """Return the privileges of an element's findings."""
     return [finding["privilege"] for finding in element["findings"]]
 
 
@@ -186,7 +186,7 @@ def test_old_that_does_not_exist_is_wrong_use(run: Run) -> None:
 
 
 def cut(*shown: str, needs: int) -> Result:
-    """Give the result of a Pod of whose many findings only some are shown."""
+    """Return the result of a Pod of whose many findings only some are shown."""
     findings = [Finding("r", Action.DENY, "spec", "m", "f", privilege) for privilege in shown]
     findings.append(Finding("profiles/more", Action.DENY, "", f"{needs} more", "f"))
     element = Reviewed(file="f", kind="Pod", name="x", verdict=Verdict.DENY, findings=findings)

@@ -24,7 +24,7 @@ VOLUME: dict[str, Any] = {
 
 
 def reviewed(run: Run, *arguments: object) -> list[dict[str, Any]]:
-    """Give the elements that review prints."""
+    """Return the elements that review prints."""
     found: list[dict[str, Any]] = json.loads(run("review", "-o", "json", *arguments).out)
     return found
 

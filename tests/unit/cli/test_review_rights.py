@@ -16,14 +16,14 @@ TOKEN = "rights/token/deployer"
 
 
 def bound(to: str, kind: str = "ClusterRole", namespace: str | None = "team") -> dict[str, Any]:
-    """Give a binding of a role to Alice."""
+    """Return a binding of a role to Alice."""
     made: dict[str, Any] = dict(rbac.binding(to, ALICE, namespace=namespace))
     made["roleRef"] = {**made["roleRef"], "kind": kind}
     return made
 
 
 def binding_of(run: Run, *arguments: object) -> dict[str, Any]:
-    """Give the element of the only binding that is reviewed, by `baseline`, whoever asks."""
+    """Return the element of the only binding that is reviewed, by `baseline`, whoever asks."""
     done = run("review", "-o", "json", "--profile", "baseline", *arguments)
     (element,) = (e for e in json.loads(done.out) if e["kind"].endswith("Binding"))
     found: dict[str, Any] = element
@@ -31,7 +31,7 @@ def binding_of(run: Run, *arguments: object) -> dict[str, Any]:
 
 
 def privileges(element: dict[str, Any]) -> list[str]:
-    """Give the privileges of an element's findings."""
+    """Return the privileges of an element's findings."""
     return [finding["privilege"] for finding in element["findings"]]
 
 

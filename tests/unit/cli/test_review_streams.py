@@ -50,7 +50,7 @@ class _Forbids(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def refusing() -> Iterator[str]:
-    """Give the address of a server that answers, and lets nobody in."""
+    """Yield the address of a server that answers, and lets nobody in."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Forbids) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

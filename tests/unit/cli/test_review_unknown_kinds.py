@@ -15,13 +15,13 @@ BAD = {"spec": pod(hostPID=True)["spec"]}
 
 
 def widget(**spec: Any) -> dict[str, Any]:
-    """Give an object of a kind that nobody listed."""
+    """Return an object of a kind that nobody listed."""
     api = "example.com/v1"
     return {"apiVersion": api, "kind": "Widget", "metadata": {"name": "w"}, "spec": spec}
 
 
 def definition(schema: dict[str, Any], scope: str = "Namespaced") -> dict[str, Any]:
-    """Give the definition of its kind."""
+    """Return the definition of its kind."""
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -15,7 +15,7 @@ KINDS = [kind for kind, workload in WORKLOADS.items() if workload.places]
 
 
 def sample(kind: GroupKind, **spec: Any) -> Json:
-    """Give an object of a kind with a Pod's template at each of its places."""
+    """Return an object of a kind with a Pod's template at each of its places."""
     return wrapped(kind, {"spec": pod("x", **spec)["spec"]})
 
 

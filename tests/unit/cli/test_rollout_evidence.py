@@ -30,13 +30,13 @@ FIRST: Final = document(BEFORE, name="first")
 
 
 def mild(at_ms: int, **changes: Any) -> DecisionDocument:
-    """Give the gate's decision on what would be refused, in the mode audit."""
+    """Return the gate's decision on what would be refused, in the mode audit."""
     fields = {"mode": "audit", "if_enforced": "refused", **changes}
     return document(at_ms, Decided.WARN, **fields)  # type: ignore[no-any-return]
 
 
 def runs(name: str, at_ms: int = NOW_MS, workload: str = "Job/fit", **more: Any) -> Any:
-    """Give the sweep's decision on a Pod that would be refused."""
+    """Return the sweep's decision on a Pod that would be refused."""
     fields = {"source": "sweep", "name": name, "object_uid": f"uid-{name}", **more}
     return mild(at_ms, running=Running(workload), **fields)
 
@@ -47,7 +47,7 @@ async def read(
     sweeps: Sequence[SweepDocument] = (),
     period: Period = PERIOD,
 ) -> Evidence:
-    """Give what a ledger with these says of the namespace train."""
+    """Return what a ledger with these says of the namespace train."""
     async with Store(f"sqlite:///{folder / 'ledger.db'}", lambda: NOW_MS / 1000) as store:
         await store.deliver(CLUSTER, [frame(each) for each in documents])
         await store.deliver(CLUSTER, [sweep_frame(each) for each in sweeps])
@@ -56,7 +56,7 @@ async def read(
 
 
 def finished(**verdicts: int) -> SweepDocument:
-    """Give the sweep of now."""
+    """Return the sweep of now."""
     return sweep(NOW_MS, verdicts=verdicts, pods={"train": 7})
 
 
@@ -157,7 +157,7 @@ def test_no_persons_name_is_shown() -> None:
 
 
 def standing(name: str, mode: Mode, refused: int, problems: list[str], pods: int) -> Standing:
-    """Give what is known of a namespace."""
+    """Return what is known of a namespace."""
     asked = [mild(NOW_MS - number, name=f"w{number}") for number in range(refused)]
     rows = workloads_of([], asked)
     return standing_of(name, mode, rows, problems, decided_by="default", pods=pods)

@@ -53,7 +53,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
 
 
 def same(one: Settings, other: Settings) -> bool:
-    """Say whether all settings are equal."""
+    """Return whether all settings are equal."""
     return one.model_dump() == other.model_dump()
 
 

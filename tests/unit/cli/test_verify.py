@@ -16,7 +16,7 @@ NO_RIGHT = 'pods is forbidden: User "a" cannot create resource "pods"'
 
 
 def failed(why: str) -> dict[str, str]:
-    """Give kube-apiserver's words for a webhook that it did not reach."""
+    """Return kube-apiserver's words for a webhook that it did not reach."""
     return {"message": f'failed calling webhook "validate.sallyport.dev": {why}'}
 
 

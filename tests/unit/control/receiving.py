@@ -94,7 +94,7 @@ class Receiving:
             await connection.close()
 
     def counted(self) -> dict[str, int]:
-        """Give how many tokens ended in which result."""
+        """Return how many tokens ended in which result."""
         (events,) = (
             each for each in self.registry.collect() if each.name == "sallyport_risk_events"
         )
@@ -108,7 +108,7 @@ class Receiving:
 
 
 def request(token: bytes, method: str = "POST", path: str = PATH, **changes: str | None) -> bytes:
-    """Give a request; `changes` are headers with underscores, None to leave one out."""
+    """Return a request; `changes` are headers with underscores, None to leave one out."""
     named = {name.replace("_", "-").title(): value for name, value in changes.items()}
     headers: Mapping[str, str | None] = {
         "Host": "sallyport",

@@ -43,7 +43,7 @@ class Scene:
     now: float = NOW
 
     def __post_init__(self) -> None:
-        """Give it the time of the scene."""
+        """Return it the time of the scene."""
         self.taking.wall = lambda: self.now
 
     @property
@@ -57,7 +57,7 @@ class Scene:
         return (await self.store.read()).head
 
     def metric(self, name: str, **labels: str) -> float:
-        """Give a metric."""
+        """Return a metric."""
         return self.metrics.get_sample_value(name, labels) or 0.0
 
     def anew(self) -> None:
@@ -83,7 +83,7 @@ class Scene:
 
 
 def settings(tmp_path: Path, **source: Any) -> Settings:
-    """Give the settings of control."""
+    """Return the settings of control."""
     public = write_public(KEY, tmp_path / "my.pem")
     section = {"ca_file": tmp_path / "ca.crt", **source}
     return Settings.model_validate(

@@ -21,7 +21,7 @@ class Clock:
         self.at = 1000.0
 
     def __call__(self) -> float:
-        """Give it."""
+        """Return it."""
         return self.at
 
 

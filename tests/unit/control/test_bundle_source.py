@@ -200,7 +200,7 @@ async def test_of_two_who_write_at_once_one_looks_again(scene: Scene) -> None:
 def _together(
     check: Callable[[bytes, str], Awaitable[PublishedBundle]], both: asyncio.Barrier
 ) -> Callable[[bytes, str], Awaitable[PublishedBundle]]:
-    """Give the same, which ends when both have come so far."""
+    """Return the same, which ends when both have come so far."""
 
     async def checked(packed: bytes, path: str) -> PublishedBundle:
         found = await check(packed, path)

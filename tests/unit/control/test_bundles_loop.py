@@ -22,7 +22,7 @@ HEAD = BundleHead(turn=3, wanted=WANTED, active=BASE)
 def said(
     *loaded: str, refused: dict[str, str] | None = None, turn: int = 3, beat: int = 1
 ) -> GateAnnouncement:
-    """Give what a gate announces."""
+    """Return what a gate announces."""
     return GateAnnouncement(BASE, "r", loaded, refused or {}, turn, beat)
 
 

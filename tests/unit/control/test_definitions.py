@@ -21,7 +21,7 @@ SOUND: dict[str, Any] = {
 
 
 def with_condition(kind: str, status: str) -> dict[str, Any]:
-    """Give a definition with one condition set so."""
+    """Return a definition with one condition set so."""
     made = copy.deepcopy(SOUND)
     conditions = [each for each in made["status"]["conditions"] if each["type"] != kind]
     made["status"]["conditions"] = [*conditions, {"type": kind, "status": status}]

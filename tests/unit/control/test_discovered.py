@@ -39,7 +39,10 @@ CHART: Final = {
 def definition(
     *schemas: tuple[bool, Any], group: str = "example.com", kind: str = "Widget"
 ) -> dict[str, Any]:
-    """Give a definition with a version for each schema: whether it is served, and what it says."""
+    """Return a definition with a version for each schema.
+
+    Whether it is served, and what it says.
+    """
     return {
         "metadata": {"name": f"widgets.{group}", "uid": "u", "generation": 1},
         "spec": {
@@ -55,7 +58,7 @@ def definition(
 
 
 def found() -> WorkloadKind:
-    """Give a kind as it is found."""
+    """Return a kind as it is found."""
     made = find_workload_kind(definition((True, WITH)), DiscoveryChoices())
     assert made is not None
     return made
@@ -138,7 +141,7 @@ def test_the_webhook_goes_by_the_charts_and_fails_open() -> None:
 
 
 def live() -> dict[str, Any]:
-    """Give a registration as kube-apiserver gives one that was written."""
+    """Return a registration as kube-apiserver gives one that was written."""
     made = VALIDATING.body("u", CHART, [found()])
     made["webhooks"][0] |= {"objectSelector": {}}
     return made

@@ -36,7 +36,7 @@ class Cluster(Objects):
         return Page([msgspec.Raw(msgspec.json.encode(each)) for each in listed], "")
 
     async def get(self, path: str) -> dict[str, Any] | None:
-        """Give a definition, or a registration."""
+        """Return a definition, or a registration."""
         name = path.rpartition("/")[2]
         if "webhookconfigurations" in path:
             hooks = [CHART, CHART | {"name": "notes.sallyport.dev"}] if name == "sallyport" else []

@@ -65,7 +65,7 @@ class World:
         await self.endings.run(LEADER)
 
     def metric(self, name: str) -> float:
-        """Give a gauge."""
+        """Return a gauge."""
         value = self.registry.get_sample_value(name)
         assert value is not None
         return value

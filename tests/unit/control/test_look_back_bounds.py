@@ -36,7 +36,7 @@ class Refused:
         self.asked = 0
 
     async def page(self, *_: object) -> ActsPage:
-        """Give a page without an act, and where the next one is, until there is none."""
+        """Return a page without an act, and where the next one is, until there is none."""
         self.asked += 1
         return ActsPage(FORMAT, [], f"{self.asked:08}" if self.asked < self.pages else "")
 

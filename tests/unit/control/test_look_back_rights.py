@@ -9,13 +9,13 @@ from tests.unit.helm.switches import IDENTITY
 
 
 def rules(helm: Helm, kind: str, values: Any) -> list[Any]:
-    """Give the rules of control's role or cluster role."""
+    """Return the rules of control's role or cluster role."""
     found: list[Any] = named(helm.objects(values), kind, "sallyport-control")["rules"]
     return found
 
 
 def allows(found: list[Any], verb: str) -> set[tuple[str, str]]:
-    """Give the groups and resources on all of whose objects a verb is allowed."""
+    """Return the groups and resources on all of whose objects a verb is allowed."""
     return {
         (group, resource)
         for rule in found

@@ -17,7 +17,7 @@ CANARY = "c4n4ry"
 
 
 def leadership() -> Leadership:
-    """Give one that holds."""
+    """Return one that holds."""
     return Leadership(1, 10.0, lambda: 0.0)
 
 
@@ -35,7 +35,7 @@ async def run_for(
 
 
 def value(metrics: LoopMetrics, name: str, loop: str) -> float | None:
-    """Give a metric's value for a loop."""
+    """Return a metric's value for a loop."""
     return metrics.registry.get_sample_value(name, {"loop": loop})
 
 
@@ -57,7 +57,7 @@ async def hang(_: Leadership) -> None:
 
 
 def failing(error: Exception) -> Callable[[Leadership], Awaitable[None]]:
-    """Give what fails so."""
+    """Return what fails so."""
 
     async def run(_: Leadership) -> None:
         raise error

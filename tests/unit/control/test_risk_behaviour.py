@@ -27,7 +27,7 @@ class Leads(Leadership):
         self.is_over = False
 
     def holds(self) -> bool:
-        """Say whether it lasts."""
+        """Return whether it lasts."""
         return not self.is_over
 
 
@@ -72,7 +72,7 @@ class Auditor:
 def answered(
     *unusual: tuple[bytes, dict[str, int]], learning: str = "", more: bool = False
 ) -> BehaviourAnswer:
-    """Give an answer."""
+    """Return an answer."""
     told = [UnusualIdentity(who.hex(), until) for who, until in unusual]
     return BehaviourAnswer(format=1, cursor="c", learning=learning, more=more, unusual=told)
 
@@ -94,11 +94,11 @@ class Scene:
         await self.behaviours.run(self.leads)
 
     def acting(self, who: bytes = KEY) -> Behaviour:
-        """Give what gates see."""
+        """Return what gates see."""
         return self.store.snapshot.acting(who, self.now)
 
     def counted(self, word: str) -> float:
-        """Give the gauge of a behaviour."""
+        """Return the gauge of a behaviour."""
         found = self.registry.get_sample_value("sallyport_risk_behaviours", {"behaviour": word})
         return math.nan if found is None else found
 

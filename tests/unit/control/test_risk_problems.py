@@ -12,12 +12,12 @@ USERS, THINGS = Resource.USERS, Resource.SERVICE_PRINCIPALS
 
 
 def error(kind: str, text: str = "what is wrong") -> EntraError:
-    """Give an error."""
+    """Return an error."""
     return EntraError(text, kind)
 
 
 def told(problems: PollProblems, resource: Resource) -> str:
-    """Give what is said of a resource."""
+    """Return what is said of a resource."""
     return problems.told_in({resource: Coverage()})[resource].problem
 
 

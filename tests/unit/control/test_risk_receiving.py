@@ -30,7 +30,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Receiving]:
 
 
 def level_of(running: Receiving, person: str = PERSON) -> RiskLevel | None:
-    """Give the level that CAEP told of a person."""
+    """Return the level that CAEP told of a person."""
     entry = running.memory.snapshot.entry(RiskSource.CAEP, identity_key(person))
     return entry.level if entry else None
 

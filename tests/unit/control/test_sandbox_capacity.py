@@ -44,7 +44,7 @@ Json = dict[str, Any]
 def node(
     name: str, *, ready: str = "True", spec: Json | None = None, uid: str = "u", **more: Any
 ) -> Json:
-    """Give a Node."""
+    """Return a Node."""
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110", "hugepages-2Mi": "0"} | more
     conditions = [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": ready}]
     return {
@@ -55,7 +55,7 @@ def node(
 
 
 def pod(cpu: str = "1") -> Json:
-    """Give a Pod that asks for CPU."""
+    """Return a Pod that asks for CPU."""
     return {"spec": {"containers": [{"resources": {"requests": {"cpu": cpu}}}]}}
 
 
@@ -80,7 +80,7 @@ class Cluster(Objects):
         *,
         metadata_only: bool = False,
     ) -> Page:
-        """Give Nodes, or the Pods of one, in pages of two."""
+        """Return Nodes, or the Pods of one, in pages of two."""
         del limit, metadata_only
         parameters = parameters or {}
         if collection == "/api/v1/nodes":
@@ -96,7 +96,7 @@ class Cluster(Objects):
         return Page([raw(item) for item in items[at : at + 2]], more)
 
     async def get(self, path: str) -> Json | None:
-        """Give what is stored."""
+        """Return what is stored."""
         return self.stored.get(path)
 
     async def apply(self, path: str, body: Mapping[str, Any], manager: str = FIELD_MANAGER) -> Json:
@@ -126,7 +126,7 @@ class World:
         )
 
     def named(self, name: str) -> RuntimeClass | None:
-        """Give a class of now."""
+        """Return a class of now."""
         return self.classes.get(name)
 
     async def run(self, after: float = 30) -> Mapping[str, Capacity]:
@@ -137,7 +137,7 @@ class World:
         return {name: decode_capacity(text, name) for name, text in data.items()}
 
     def nodes(self, state: str) -> float | None:
-        """Give the gauge of the nodes in a state."""
+        """Return the gauge of the nodes in a state."""
         labels = {"runtime_class": "gvisor", "state": state}
         return self.registry.get_sample_value("sallyport_sandbox_pool_nodes", labels)
 

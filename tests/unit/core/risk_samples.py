@@ -31,7 +31,7 @@ _TYPES: Final = ("unfamiliarFeatures", "leakedCredentials", "anonymizedIPAddress
 
 
 def filled(people: int, *, risky: float = 0.05, seed: int = 1) -> tuple[RiskSnapshot, list[bytes]]:
-    """Give a snapshot of so many people, all in its changes, and their keys.
+    """Return a snapshot of so many people, all in its changes, and their keys.
 
     Each has an event id of 64 hexadecimal digits, as Graph's detections do; the share `risky` of
     them is at risk.
@@ -45,7 +45,7 @@ def filled(people: int, *, risky: float = 0.05, seed: int = 1) -> tuple[RiskSnap
 
 
 def entry(chance: random.Random, *, at_risk: bool) -> RiskEntry:
-    """Give what Entra may say of somebody."""
+    """Return what Entra may say of somebody."""
     updated = NOW - chance.randrange(_YEAR_S)
     return RiskEntry(
         level=chance.choice(_LEVELS) if at_risk else RiskLevel.NONE,
@@ -59,7 +59,7 @@ def entry(chance: random.Random, *, at_risk: bool) -> RiskEntry:
 
 
 def of_every_sort() -> RiskSnapshot:
-    """Give a small snapshot with records of every sort, half in the base and half beside it."""
+    """Return a small snapshot with records of every sort, half in the base and half beside it."""
     chance = random.Random(7)  # noqa: S311  Samples, the same each time.
     draft = SnapshotDraft.of(filled(40)[0])
     client = "11111111-2222-4333-8444-555555555555"
@@ -79,7 +79,7 @@ def of_every_sort() -> RiskSnapshot:
 
 
 def rebased(snapshot: RiskSnapshot) -> RiskSnapshot:
-    """Give the same with everything in the base, as `kube.risk.store` writes it now and then."""
+    """Return the same with everything in the base, as `kube.risk.store` writes it now and then."""
     parts: list[list[tuple[bytes, bytes]]] = [[] for _ in range(SHARDS)]
     for key, record in snapshot.records():
         parts[shard_of(key)].append((key, record))

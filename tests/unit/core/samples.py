@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 def at(path: str, value: Any) -> Any:
-    """Give an object with a value at a path of the table; maps get the key `Worker`."""
+    """Return an object with a value at a path of the table; maps get the key `Worker`."""
     if not path:
         return value
     step, _, rest = path.partition(".")
@@ -35,7 +35,7 @@ def merged(one: Json, other: Json) -> Json:
 
 
 def wrapped(kind: GroupKind, template: Json) -> Json:
-    """Give an object of a kind whose every place holds a template."""
+    """Return an object of a kind whose every place holds a template."""
     workload = WORKLOADS[kind]
     found: Json = {
         "apiVersion": f"{kind[0]}/{workload.versions[0]}" if kind[0] else "v1",
@@ -52,7 +52,7 @@ def wrapped(kind: GroupKind, template: Json) -> Json:
 
 
 def _workflow(template: Json) -> Json:
-    """Give a workflow with a template of the first container; the others are its sidecars."""
+    """Return a workflow with a template of the first container; the others are its sidecars."""
     spec = template["spec"]
     own = "securityContext tolerations automountServiceAccountToken volumes initContainers"
     own += " hostAliases serviceAccountName priorityClassName"

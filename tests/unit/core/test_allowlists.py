@@ -15,12 +15,12 @@ Entry = dict[str, Any]
 
 
 def ports(*found: Entry, **entry: Any) -> Entry:
-    """Give an entry with these ports."""
+    """Return an entry with these ports."""
     return {**(entry or {"dnsName": "pypi.org"}), "ports": list(found)}
 
 
 def tcp(port: Any, end: Any = None) -> Entry:
-    """Give a port of TCP."""
+    """Return a port of TCP."""
     head = {"protocol": "TCP", "port": port}
     return head if end is None else {**head, "endPort": end}
 

@@ -18,7 +18,7 @@ THERE = {"storageAccount": "others", "containerName": "prod"}
 
 
 def reached(found: PersistentVolume) -> bool:
-    """Say whether a volume is one of the store's."""
+    """Return whether a volume is one of the store's."""
     return bool(list(STORES.mounting(found.mounts)))
 
 
@@ -97,7 +97,7 @@ def test_a_server_of_azures_is_of_the_account_that_it_names(more: dict[str, str]
 
 
 def spelled(name: str, count: int) -> dict[str, str]:
-    """Give an attribute in many spellings, each with a value of its own."""
+    """Return an attribute in many spellings, each with a value of its own."""
     return {f"{' ' * each}{name}": f"{name.lower()}{each:03d}" for each in range(count)}
 
 

@@ -48,7 +48,7 @@ TOLERATIONS = st.sampled_from([(), (Toleration(operator="Exists"),)])
 
 
 def nodes_of(capacity: Capacity) -> list[tuple[dict[str, int], bool]]:
-    """Give what is free on each node, and whether it is tainted."""
+    """Return what is free on each node, and whether it is tainted."""
     shapes = ([(dict(s.free), bool(s.taints))] * s.count for s in capacity.shapes)
     return [(dict(free), tainted) for free, tainted in itertools.chain(*shapes)]
 

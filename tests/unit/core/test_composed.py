@@ -12,12 +12,12 @@ Json = dict[str, Any]
 
 
 def argo(**spec: Any) -> list[PodTemplate]:
-    """Give what a Workflow would make."""
+    """Return what a Workflow would make."""
     return templates_of("argoproj.io", "Workflow", {"spec": spec})
 
 
 def spec_of(template: PodTemplate) -> Json:
-    """Give the spec of a Pod."""
+    """Return the spec of a Pod."""
     found: Json = template.pod["spec"]
     return found
 

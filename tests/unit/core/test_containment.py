@@ -35,7 +35,7 @@ sets = st.lists(patterns, max_size=5)
 
 
 def covered(by: list[str]) -> set[str]:
-    """Give every privilege that some of the patterns cover."""
+    """Return every privilege that some of the patterns cover."""
     return {p for p in PRIVILEGES if any(covers(pattern, p) for pattern in by)}
 
 

@@ -18,7 +18,7 @@ PATTERNS = st.builds(
 
 
 def as_expression(pattern: str) -> str:
-    """Give the pattern as a regular expression: a second reading of the grammar."""
+    """Return the pattern as a regular expression: a second reading of the grammar."""
     parts = {"*": "[^/]+", "**": "[^/]+(?:/[^/]+)*"}
     return "/".join(parts.get(segment, re.escape(segment)) for segment in pattern.split("/"))
 

@@ -10,7 +10,7 @@ from tests.unit.admission.world import raw
 
 
 def asking(*, requests: Any = None, limits: Any = None, **more: Any) -> dict[str, Any]:
-    """Give a container."""
+    """Return a container."""
     return {"resources": {"requests": requests, "limits": limits}, **more}
 
 

@@ -159,12 +159,12 @@ FIRST = DecisionDocument(
 
 
 def changed(**fields: Any) -> bytes:
-    """Give the first format's document with some fields of its JSON set."""
+    """Return the first format's document with some fields of its JSON set."""
     return json.dumps({**json.loads(golden(1)), **fields}).encode()
 
 
 def golden(number: int) -> bytes:
-    """Give the document of a format, as a release of that format wrote it."""
+    """Return the document of a format, as a release of that format wrote it."""
     return (GOLDEN / f"decision-{number}.json").read_bytes()
 
 

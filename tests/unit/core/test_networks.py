@@ -32,7 +32,7 @@ BITS = 8
 
 @st.composite
 def small(draw: st.DrawFn) -> Network:
-    """Give a network inside 10.0.0.0/24."""
+    """Return a network inside 10.0.0.0/24."""
     prefix = draw(st.integers(32 - BITS, 32))
     step = 2 ** (32 - prefix)
     place = draw(st.integers(0, 2**BITS // step - 1)) * step
@@ -40,7 +40,7 @@ def small(draw: st.DrawFn) -> Network:
 
 
 def addresses(*networks: Network) -> set[int]:
-    """Give all addresses of networks."""
+    """Return all addresses of networks."""
     return {int(each) for network in networks for each in network}
 
 

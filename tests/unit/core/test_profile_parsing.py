@@ -38,7 +38,7 @@ DROP = object()
 
 
 def changed(path: str, value: object) -> bytes:
-    """Give GOOD as JSON with one field set, or taken out."""
+    """Return GOOD as JSON with one field set, or taken out."""
     profile = copy.deepcopy(GOOD)
     *parents, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     target: Any = profile

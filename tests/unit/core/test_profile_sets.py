@@ -27,7 +27,7 @@ def profile(
     includes: tuple[str, ...] = (),
     relaxations: tuple[Relaxation, ...] = (),
 ) -> ContainerProfile:
-    """Give a profile as it is parsed."""
+    """Return a profile as it is parsed."""
     spec = ProfileSpec(
         privileges=list(privileges),
         rank=rank,
@@ -39,7 +39,7 @@ def profile(
 
 
 def covered(profiles: list[ContainerProfile], name: str, version: Version = NOW) -> set[str]:
-    """Give those of PRIVILEGES that a profile of the set covers."""
+    """Return those of PRIVILEGES that a profile of the set covers."""
     found = build_profile_set(profiles, version).by_name[name]
     return {privilege for privilege in PRIVILEGES if found.covers(privilege)}
 

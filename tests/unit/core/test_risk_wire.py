@@ -57,7 +57,7 @@ def read(data: dict[str, bytes], shards: tuple[bytes, ...]) -> RiskSnapshot:
 
 
 def is_safe(found: RiskEntry) -> bool:
-    """Say whether an entry says of nobody that they are at risk."""
+    """Return whether an entry says of nobody that they are at risk."""
     return found.state not in {RiskState.AT_RISK, RiskState.UNKNOWN} and not found.revoked
 
 

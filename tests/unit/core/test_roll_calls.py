@@ -13,13 +13,13 @@ TIME = "2026-09-21T14:13:20.000Z"
 
 
 def uids(count: int) -> list[str]:
-    """Give UIDs as kube-apiserver makes them."""
+    """Return UIDs as kube-apiserver makes them."""
     random = Random(7)  # noqa: S311  No secrets.
     return [str(uuid.UUID(int=random.getrandbits(128), version=4)) for _ in range(count)]
 
 
 def life(uid: str, **changes: object) -> PodLife:
-    """Give the last that is known of a Pod."""
+    """Return the last that is known of a Pod."""
     made = PodLife(
         format=1,
         id=uid,

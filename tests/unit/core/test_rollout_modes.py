@@ -15,7 +15,7 @@ STAGED = Modes(default=Mode.AUDIT, new=Mode.ENFORCE, new_since=SINCE)
 
 
 def place(label: str | None = None, created: str = "", announced: str | None = None) -> Namespace:
-    """Give a namespace."""
+    """Return a namespace."""
     labels = {} if label is None else {names.MODE_LABEL: label}
     said = {} if announced is None else {names.ENFORCE_FROM_ANNOTATION: announced}
     return Namespace("train", labels, said, "uid", created)

@@ -28,17 +28,17 @@ POD_SPEC: Final = {"containers": [{"name": "main", "image": "a"}]}
 
 
 def an_object(**properties: Schema) -> Schema:
-    """Give the schema of an object."""
+    """Return the schema of an object."""
     return {"type": "object", "properties": properties}
 
 
 def a_list(items: Schema) -> Schema:
-    """Give the schema of a list."""
+    """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
 def a_map(values: Schema) -> Schema:
-    """Give the schema of a map."""
+    """Return the schema of a map."""
     return {"type": "object", "additionalProperties": values}
 
 

@@ -27,7 +27,7 @@ LABELS = st.dictionaries(KEYS, VALUES)
 
 @st.composite
 def requirement(draw: st.DrawFn) -> Requirement:
-    """Give one demand of two keys and three values."""
+    """Return one demand of two keys and three values."""
     operator: Operator = draw(st.sampled_from(("In", "NotIn", "Exists", "DoesNotExist")))
     values: tuple[str, ...] = ()
     if operator in {"In", "NotIn"}:

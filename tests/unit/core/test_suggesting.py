@@ -46,7 +46,7 @@ examined = st.lists(
 
 
 def needed(objects: list[ExaminedObject]) -> set[str]:
-    """Give all privileges that the objects need."""
+    """Return all privileges that the objects need."""
     return {need.privilege for one in objects for need in one.needs}
 
 

@@ -39,7 +39,7 @@ def of(*people: Subject, sure_before: float = 0.0) -> RiskOf:
 
 
 def is_approved(ann_gave: float, terms: ApprovalTerms, *, endures: bool) -> bool:
-    """Say whether what Ann approved then, and Ben long ago, is approved."""
+    """Return whether what Ann approved then, and Ben long ago, is approved."""
     what = Approvable("uid", "sha256:1", person_of(AUTHOR))
     consents = [
         Consent(each.username, each, "uid", "sha256:1", NOW + HOUR, given=given)

@@ -24,7 +24,7 @@ _LASTS = 10
 
 
 def accounts(person: int) -> list[Subject]:
-    """Give the accounts of one person: all have a mark in common, else nobody could know.
+    """Return the accounts of one person: all have a mark in common, else nobody could know.
 
     Of some people it is the user name, of the others the object id.
     """
@@ -88,7 +88,7 @@ class Model:
         return isinstance(judge_approval(what, self.consents, holders, self.now, terms), Approved)
 
     def independent(self) -> set[int]:
-        """Give those who did not write it and have agreed to what it says, not too long ago."""
+        """Return those who did not write it and have agreed to what it says, not too long ago."""
         return {
             person
             for person, uid, content, when in self.agreed

@@ -36,7 +36,7 @@ LATE = 1000.0
 
 
 def consent(who: Subject, approval: str = "", **more: Any) -> Consent:
-    """Give an approval of WHAT that lasts."""
+    """Return an approval of WHAT that lasts."""
     fields: dict[str, Any] = {"uid": "uid-1", "digest": "sha256:1", "expires": LATE} | more
     return Consent(approval=approval or who.username, approver=who, **fields)
 
@@ -54,7 +54,7 @@ def ask(
 
 
 def reasons(answer: Approved | NotApproved) -> Sequence[str]:
-    """Give why not."""
+    """Return why not."""
     assert isinstance(answer, NotApproved)
     return answer.reasons
 

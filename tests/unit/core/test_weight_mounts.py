@@ -17,18 +17,18 @@ DRIVER = "blob.csi.azure.com"
 
 
 def pod(*volumes: Spec, **spec: Any) -> Pod:
-    """Give a Pod with these volumes."""
+    """Return a Pod with these volumes."""
     whole = {"metadata": {"name": "llama-0"}, "spec": {"volumes": list(volumes), **spec}}
     return decode_pod(msgspec.json.encode(whole))
 
 
 def inline(**attributes: str) -> Spec:
-    """Give a blob volume that a Pod writes itself."""
+    """Return a blob volume that a Pod writes itself."""
     return {"name": "w", "csi": {"driver": DRIVER, "volumeAttributes": attributes}}
 
 
 def volume(source: Spec, claim: str = "train/weights", **spec: Any) -> PersistentVolume:
-    """Give a PersistentVolume."""
+    """Return a PersistentVolume."""
     namespace, _, name = claim.partition("/")
     whole = {
         "metadata": {"name": "pv"},
@@ -38,7 +38,7 @@ def volume(source: Spec, claim: str = "train/weights", **spec: Any) -> Persisten
 
 
 def csi(handle: str = "", **attributes: str) -> Spec:
-    """Give the source of a PersistentVolume."""
+    """Return the source of a PersistentVolume."""
     return {"csi": {"driver": DRIVER, "volumeHandle": handle, "volumeAttributes": attributes}}
 
 
@@ -48,7 +48,7 @@ def none(_claim: str, _volume: str) -> tuple[PersistentVolume, ...]:
 
 
 def places(found: tuple[BlobMount, ...]) -> list[str]:
-    """Give what is mounted."""
+    """Return what is mounted."""
     return [each.place for each in found]
 
 

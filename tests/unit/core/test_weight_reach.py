@@ -25,7 +25,7 @@ SPEC: Spec = {
 
 
 def store(**spec: Any) -> WeightStore:
-    """Give a store; None takes a field away."""
+    """Return a store; None takes a field away."""
     whole = {key: value for key, value in (SPEC | spec).items() if value is not None}
     meta = {"name": "llama", "uid": "u"}
     return parse_store(msgspec.json.encode({"metadata": meta, "spec": whole}))

@@ -33,20 +33,20 @@ SPEC: dict[str, Any] = {
 
 
 def profile(name: str = "gpu", **spec: Any) -> ContainerProfile:
-    """Give a profile as kube-apiserver would."""
+    """Return a profile as kube-apiserver would."""
     made = {"apiVersion": "sallyport.dev/v1alpha1", "kind": "ContainerProfile"}
     body = {**made, "metadata": {"name": name}, "spec": {**SPEC, **spec}}
     return parse_profile(json.dumps(body).encode())
 
 
 def defaults(**fields: Any) -> dict[str, Any]:
-    """Give the defaults with fields changed; None takes one away."""
+    """Return the defaults with fields changed; None takes one away."""
     changed = {**SPEC["defaults"], **fields}
     return {name: value for name, value in changed.items() if value is not None}
 
 
 def relaxed(version: str, *privileges: str) -> list[dict[str, Any]]:
-    """Give a relaxation."""
+    """Return a relaxation."""
     return [{"minimumVersion": version, "privileges": list(privileges)}]
 
 

@@ -94,7 +94,7 @@ def test_owners_are_kinds_of_the_table() -> None:
 
 
 def published(path: Any) -> list[dict[str, Any]]:
-    """Give the objects of a published file that are of kinds of the table."""
+    """Return the objects of a published file that are of kinds of the table."""
     items = [item for item in yaml.safe_load_all(path.read_text()) if item]
     return [item for item in items if workload_of(*_group_kind(item)) is not None]
 

@@ -51,7 +51,7 @@ def test_it_names_each_package_and_each_wheel(made: Made) -> None:
 
 
 def _origin(component: dict[str, Any]) -> str:
-    """Give where it comes from, `deb` or `pypi`: both may have something of one name."""
+    """Return where it comes from, `deb` or `pypi`: both may have something of one name."""
     return re.split("[:/]", component["purl"])[1]
 
 

@@ -20,7 +20,7 @@ LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
 def members(made: Made) -> list[tarfile.TarInfo]:
-    """Give what is in all layers, in their order."""
+    """Return what is in all layers, in their order."""
     found = []
     for each in made.manifest["layers"]:
         with tarfile.open(fileobj=io.BytesIO(gzip.decompress(made.blob(each["digest"])))) as tar:

@@ -55,11 +55,11 @@ class Service:
     ports: tuple[tuple[str, int], ...]
 
     def target(self, pod: Pod, protocol: str, port: int) -> int:
-        """Give the port of a Pod that a port of the Service is sent to."""
+        """Return the port of a Pod that a port of the Service is sent to."""
         return 8000 + port % 100 + (1 if protocol == "TCP" and "tier" in pod.labels else 0)
 
     def backends(self, pods: Sequence[Pod]) -> list[Pod]:
-        """Give the live Pods behind it."""
+        """Return the live Pods behind it."""
         selector = {"matchLabels": dict(self.selector)}
         return [
             pod

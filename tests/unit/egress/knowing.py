@@ -53,7 +53,7 @@ class _Tags:
 
 
 def known(world: World) -> EgressFacts:
-    """Give what Sallyport knows of a world."""
+    """Return what Sallyport knows of a world."""
     reserved = EgressFacts(world.now, ranges=CLUSTER_RANGES).reserved
     sets = [parse_destinations(msgspec.json.encode(each)) for each in world.sets]
     return EgressFacts(
@@ -99,7 +99,7 @@ def meanings(world: World) -> Iterator[CompiledAllowlists]:
 
 
 def labelled(world: World, pod: Pod) -> Pod:
-    """Give a Pod as the gate labels it, which it does in enrolled namespaces."""
+    """Return a Pod as the gate labels it, which it does in enrolled namespaces."""
     if pod.namespace not in ENROLLED:
         return pod
     labels = {**pod.labels, **egress_labels(world.accounts[pod], world.workloads[pod])}
@@ -107,16 +107,16 @@ def labelled(world: World, pod: Pod) -> Pod:
 
 
 def rendered(world: World, engine: Engine) -> list[RenderedNamespace]:
-    """Give what the enrolled namespaces of a world get."""
+    """Return what the enrolled namespaces of a world get."""
     target = RenderTarget(engine, ranges=CLUSTER_RANGES, reserved=known(world).reserved)
     return [render(each, target) for each in meanings(world)]
 
 
 def policies_of(world: World) -> tuple[Json, ...]:
-    """Give the NetworkPolicies that a world gets."""
+    """Return the NetworkPolicies that a world gets."""
     return tuple(item for each in rendered(world, Engine()) for item in each.objects)
 
 
 def cluster_of(policies: Sequence[Json]) -> Cluster:
-    """Give the cluster that the judge decides for."""
+    """Return the cluster that the judge decides for."""
     return Cluster({space: {} for space in (*SPACES, "kube-system")}, tuple(policies))

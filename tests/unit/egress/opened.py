@@ -106,12 +106,12 @@ def openings(draw: st.DrawFn) -> list[Opening]:
 
 
 def meaning(found: Iterable[Opening]) -> CompiledAllowlists:
-    """Give what a namespace's openings are together."""
+    """Return what a namespace's openings are together."""
     return CompiledAllowlists(SPACE, tuple(found))
 
 
 def opens_address(opening: Opening, address: Network, ports: PortRange) -> bool:
-    """Say whether an opening names an address, for engines that know addresses alone."""
+    """Return whether an opening names an address, for engines that know addresses alone."""
     match opening.peer:
         case Addresses(found):
             peers = [(opening.ports, each.network, each.excepts) for each in found]
@@ -134,7 +134,7 @@ def opens_address(opening: Opening, address: Network, ports: PortRange) -> bool:
 
 
 def addresses_of(found: Iterable[Opening]) -> list[Network]:
-    """Give addresses at the edges of all networks of openings, inside and outside."""
+    """Return addresses at the edges of all networks of openings, inside and outside."""
     networks: set[Network] = set()
     for opening in found:
         match opening.peer:

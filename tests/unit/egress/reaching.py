@@ -26,12 +26,12 @@ DNS = {
 
 
 def block(cidr: str, *holes: str) -> Json:
-    """Give a peer of addresses."""
+    """Return a peer of addresses."""
     return {"ipBlock": {"cidr": cidr, **({"except": list(holes)} if holes else {})}}
 
 
 def policy(*egress: Json, selects: Json | None = None) -> Json:
-    """Give a NetworkPolicy of the namespace `ml`."""
+    """Return a NetworkPolicy of the namespace `ml`."""
     spec = {"podSelector": selects or {}, "policyTypes": ["Egress"], "egress": list(egress)}
     return {"metadata": {"name": "own", "namespace": "ml"}, "spec": spec}
 
@@ -42,13 +42,13 @@ def read(made: Json, *, trusted: bool = False) -> tuple[EgressRule, ...]:
 
 
 def uncovered(rule: EgressRule, there: Sequence[EgressRule]) -> list[str]:
-    """Give what a rule opens and no rule of `there` does, each once."""
+    """Return what a rule opens and no rule of `there` does, each once."""
     return list(
         dict.fromkeys(text for case in split_rule(rule) for text in find_excess(case, there))
     )
 
 
 def opened(made: Json, *there: Json) -> list[str]:
-    """Give what a policy opens beyond those that are there."""
+    """Return what a policy opens beyond those that are there."""
     known = [rule for each in there for rule in read(each, trusted=True)]
     return [text for rule in read(made) for text in uncovered(rule, known)]

@@ -30,7 +30,7 @@ _RESERVED: Final = (*_WRITTEN, *_NAT64)
 def allowed(
     world: World, source: Pod, target: End, on: tuple[str, int], *, by_labels: bool = False
 ) -> bool:
-    """Say whether a Pod may make a connection: nothing of an enrolled namespace else may.
+    """Return whether a Pod may make a connection: nothing of an enrolled namespace else may.
 
     With `by_labels` as on an engine to which Pods and nodes are no addresses.
     """
@@ -157,7 +157,7 @@ def _is_backend(
 
 @lru_cache(maxsize=65_536)
 def _opens(cidr: str, address: str) -> bool:
-    """Say whether a network that is written out has an address; a reserved one must be named."""
+    """Return whether a network that is written out has an address; a reserved one must be named."""
     network = ip_network(cidr)
     return _in(address, cidr) and all(
         _within(network, each) for each in _RESERVED if ip_address(address) in each

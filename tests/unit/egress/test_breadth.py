@@ -17,7 +17,7 @@ class Tags:
     """A file with one small tag and one large one."""
 
     def networks(self, tag: str) -> tuple[Network, ...] | str:
-        """Give the networks of a tag."""
+        """Return the networks of a tag."""
         known: dict[str, tuple[Network, ...]] = {
             "Small": (IPv4Network("20.1.0.0/24"),),
             "Large": (IPv4Network("20.0.0.0/12"),),

@@ -61,7 +61,7 @@ def _on_a_node(end: End) -> bool:
 
 
 def _answered(names: tuple[str, ...], end: End) -> bool:
-    """Say whether it is an answer in a range that the Pod's account may reach another way."""
+    """Return whether it is an answer in a range that the Pod's account may reach another way."""
     return bool(names) and end.pod is None and end.address == "169.254.169.254"
 
 

@@ -24,7 +24,7 @@ class Names:
     """`pypi.org` is known; `bad.example` answers with metadata's address; others are not known."""
 
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
-        """Give what is known of a name."""
+        """Return what is known of a name."""
         if name == "pypi.org":
             address = ip_network("151.101.0.223/32")
             inside = not within or any(address.subnet_of(each) for each in within)  # type: ignore[arg-type]

@@ -28,17 +28,17 @@ SIX = [ip_address(f"2001:db8::{number}") for number in range(1, 8)]
 
 
 def reply(*addresses: Address, server: str = "10.0.0.10:53", ttl: int = 20) -> Reply:
-    """Give an answer with addresses of one family."""
+    """Return an answer with addresses of one family."""
     return Reply(server, 6 if addresses and addresses[0].version == 6 else 4, addresses, ttl)
 
 
 def failure(server: str = "10.0.0.10:53", problem: str = "answers SERVFAIL") -> list[Reply]:
-    """Give what a server that fails comes to."""
+    """Return what a server that fails comes to."""
     return [Reply(server, 4, problem=problem), Reply(server, 6, problem=problem)]
 
 
 def addresses(learnt: LearntName) -> list[Address]:
-    """Give all addresses that are known."""
+    """Return all addresses that are known."""
     return [seen.address for seen in learnt.seen]
 
 
@@ -69,7 +69,7 @@ rounds = st.lists(st.tuples(times, replies), max_size=12)
 
 
 def after(history: Sequence[tuple[float, list[Reply]]], settings: NamesSettings) -> LearntName:
-    """Give what is known after rounds of questions."""
+    """Return what is known after rounds of questions."""
     learnt = UNASKED
     for now, said in history:
         learnt = learn(learnt, said, now, settings)

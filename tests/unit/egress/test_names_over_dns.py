@@ -32,7 +32,7 @@ async def look(server: DnsServer, before: LearntName, now: float) -> LearntName:
 
 
 def open_to(learnt: LearntName) -> list[str]:
-    """Give the addresses that an intent without `within` opens."""
+    """Return the addresses that an intent without `within` opens."""
     found = LearntNames({NAME: learnt}, RESERVED, SETTINGS).resolved(NAME, ())
     return [str(address) for network in found.addresses for address in network]
 

@@ -29,14 +29,14 @@ SETTINGS = NamesSettings()
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Give seconds of CPU that some work takes."""
+    """Return seconds of CPU that some work takes."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def replies(number: int, turn: int) -> list[Reply]:
-    """Give one server's answers for a name: ten addresses, one of them new at each turn."""
+    """Return one server's answers for a name: ten addresses, one of them new at each turn."""
     base = 2**24 + number * 1_000 + turn
     four = tuple(ip_address(base + each) for each in range(ADDRESSES - 2))
     six = tuple(ip_address((0x2A00 << 112) + base + each) for each in range(2))
@@ -44,7 +44,7 @@ def replies(number: int, turn: int) -> list[Reply]:
 
 
 def everything(state: dict[str, LearntName], turn: int) -> dict[str, LearntName]:
-    """Give the state after one answer for each name."""
+    """Return the state after one answer for each name."""
     return {
         f"name-{number}.example.org": learn(
             state.get(f"name-{number}.example.org", UNASKED),

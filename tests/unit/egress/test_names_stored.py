@@ -34,7 +34,7 @@ ONE = LearntName((SeenAddress(ip_address("192.0.2.1"), 300.0),), 300.0)
 
 
 def many(count: int) -> dict[str, LearntName]:
-    """Give names with ten addresses each, of both families."""
+    """Return names with ten addresses each, of both families."""
     return {
         f"name-{number}.example.org": LearntName(
             tuple(SeenAddress(ip_address(number * 1000 + each + 2**24), 300.0) for each in range(8))
@@ -128,7 +128,7 @@ def test_nothing_is_lost_when_killed_between_shards(written: int, before_count: 
 
 
 def packed(state: dict[str, LearntName], count: int) -> list[bytes]:
-    """Give the shards of a state that needs one, as if it needed more."""
+    """Return the shards of a state that needs one, as if it needed more."""
     found = [dict[str, object]() for _ in range(count)]
     whole = json.loads(encode_names(state)[0])["names"]
     for name in whole:
@@ -137,7 +137,7 @@ def packed(state: dict[str, LearntName], count: int) -> list[bytes]:
 
 
 def hash_of(name: str) -> int:
-    """Give the number by which a name finds its shard: it is stored, so it never changes."""
+    """Return the number by which a name finds its shard: it is stored, so it never changes."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
 
 

@@ -37,13 +37,13 @@ addresses = st.one_of(
 
 
 def open_of(*texts: str, within: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Give the networks that may be opened, as text."""
+    """Return the networks that may be opened, as text."""
     networks = tuple(ip_network(text) for text in within)
     return tuple(map(str, split_usable(map(ip_address, texts), networks, RESERVED).addresses))
 
 
 def dropped_of(text: str, within: tuple[str, ...] = ()) -> str:
-    """Give why an address is dropped."""
+    """Return why an address is dropped."""
     networks = tuple(ip_network(each) for each in within)
     found = split_usable([ip_address(text)], networks, RESERVED)
     assert found.addresses == ()
@@ -184,13 +184,13 @@ def test_every_address_is_open_or_told(these: list[Address], within: list[Networ
 
 
 def names(**learnt: LearntName) -> NameSource:
-    """Give a snapshot with names under .example."""
+    """Return a snapshot with names under .example."""
     state = {f"{name}.example": each for name, each in learnt.items()}
     return LearntNames(state, RESERVED, SETTINGS)
 
 
 def answered(*texts: str, settings: NamesSettings = SETTINGS) -> LearntName:
-    """Give what is known after one answer with IPv4 addresses."""
+    """Return what is known after one answer with IPv4 addresses."""
     return learn(UNASKED, [Reply("a:53", 4, tuple(map(IPv4Address, texts)), 60)], 0.0, settings)
 
 

@@ -20,12 +20,12 @@ TARGET = PortRange("TCP", 8080, 8080)
 
 
 def endpoint(address: str, *ports: tuple[str, PortRange | None]) -> Endpoint:
-    """Give an endpoint; on the Service's port by default."""
+    """Return an endpoint; on the Service's port by default."""
     return Endpoint(ip_address(address), ports or (("http", TARGET),))
 
 
 def pod(*addresses: str, host: bool = False) -> LivePod:
-    """Give a live Pod."""
+    """Return a live Pod."""
     return LivePod("p", "u", {}, tuple(map(ip_address, addresses)), host, 0.0)
 
 

@@ -64,7 +64,7 @@ OUTSIDE = End("192.0.2.1")
 
 
 def _out(target: End, rule: Json, protocol: str = "TCP", port: int = 80, source: Pod = A) -> bool:
-    """Say whether a Pod reaches a target under one egress policy with one rule."""
+    """Return whether a Pod reaches a target under one egress policy with one rule."""
     spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [rule]}
     cluster = Cluster({"x": {}}, ({"metadata": {"namespace": "x"}, "spec": spec},))
     return cluster.allows(End(source.addresses[0], source), target, protocol, port)

@@ -85,7 +85,7 @@ def _policies(peers: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
 
 
 def _open(made: Json) -> set[tuple[str, str, str, int]]:
-    """Give all connections that one policy lets out, from the Pods that it is about."""
+    """Return all connections that one policy lets out, from the Pods that it is about."""
     cluster = Cluster(_SPACES, (made,))
     nothing = Cluster(_SPACES, (policy(selects=made["spec"]["podSelector"]),))
     return {
@@ -100,7 +100,10 @@ def _open(made: Json) -> set[tuple[str, str, str, int]]:
 
 
 def _similar(made: Json, numbers: list[int]) -> Json:
-    """Give a policy that opens more here and less there: what is chosen by numbers is left out."""
+    """Return a policy that opens more here and less there.
+
+    What is chosen by numbers is left out.
+    """
     text = msgspec.json.encode(made)
     for number in numbers:
         made = msgspec.json.decode(text)
@@ -157,7 +160,7 @@ def test_of_addresses_only_what_opens_something_is_told(asked: Json, there: list
 
 
 def _everything(made: Json) -> set[tuple[int, int, str, int]]:
-    """Give all addresses and ports of a policy's blocks that matter: those at their edges."""
+    """Return all addresses and ports of a policy's blocks that matter: those at their edges."""
     found: set[tuple[int, int, str, int]] = set()
     for rule in read(made):
         for span in rule.spans:

@@ -58,7 +58,7 @@ def _policies(found: Iterable[Opening], target: RenderTarget = TARGET) -> Polici
 
 
 def _refusal(peer: Peer, target: RenderTarget = TARGET, *ports: PortRange) -> str:
-    """Give why an opening is refused, once nothing is rendered of it."""
+    """Return why an opening is refused, once nothing is rendered of it."""
     found = render(meaning([_opening(peer, "a", *ports)]), target)
     assert not [item for item in found.objects if "-allow-" in item["metadata"]["name"]]
     (problem,) = found.problems
@@ -94,7 +94,7 @@ def test_only_what_openings_name_is_reachable(found: list[Opening]) -> None:
 
 
 def _by_cidr(opening: Opening) -> bool:
-    """Say whether Cilium goes by an opening's addresses: not for names, nor for Pods."""
+    """Return whether Cilium goes by an opening's addresses: not for names, nor for Pods."""
     peer = opening.peer
     return isinstance(peer, Addresses) or (isinstance(peer, Name) and peer.pinned)
 

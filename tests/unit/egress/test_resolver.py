@@ -34,12 +34,12 @@ def other() -> Iterator[DnsServer]:
 
 
 def of(*servers: DnsServer, settings: ResolverSettings = QUICK) -> Resolver:
-    """Give a resolver that asks these."""
+    """Return a resolver that asks these."""
     return Resolver([Server(each.address, each.port) for each in servers], settings)
 
 
 def texts(replies: Sequence[Reply]) -> dict[tuple[str, int], list[str]]:
-    """Give the addresses by server and family, of those that answered."""
+    """Return the addresses by server and family, of those that answered."""
     return {
         (reply.server, reply.family): [str(address) for address in reply.addresses]
         for reply in replies
@@ -48,12 +48,12 @@ def texts(replies: Sequence[Reply]) -> dict[tuple[str, int], list[str]]:
 
 
 def problems(replies: Sequence[Reply]) -> set[str]:
-    """Give what is wrong, each once."""
+    """Return what is wrong, each once."""
     return {reply.problem for reply in replies if reply.problem}
 
 
 def closed_port() -> int:
-    """Give a port on which nobody listens."""
+    """Return a port on which nobody listens."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

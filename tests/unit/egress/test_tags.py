@@ -28,7 +28,7 @@ def azure(whole: Content) -> ServiceTags:
 
 
 def tag(name: str, *prefixes: object, **properties: object) -> Content:
-    """Give an entry of `values`."""
+    """Return an entry of `values`."""
     return {
         "name": name,
         "id": name,
@@ -37,12 +37,12 @@ def tag(name: str, *prefixes: object, **properties: object) -> Content:
 
 
 def file(*values: object, **fields: object) -> bytes:
-    """Give a file."""
+    """Return a file."""
     return json.dumps({"changeNumber": 7, "cloud": "Public", "values": values, **fields}).encode()
 
 
 def networks(tags: ServiceTags, name: str) -> tuple[str, ...]:
-    """Give a tag's networks as text."""
+    """Return a tag's networks as text."""
     found = tags.networks(name)
     assert not isinstance(found, str), found
     return tuple(map(str, found))
@@ -84,7 +84,7 @@ def test_collapsing_keeps_the_addresses(whole: Content, azure: ServiceTags) -> N
 
 
 def spans(of: Sequence[Any]) -> list[tuple[int, int]]:
-    """Give first and last addresses, those that touch put together."""
+    """Return first and last addresses, those that touch put together."""
     joined: list[tuple[int, int]] = []
     for one in sorted(of, key=lambda each: int(each.network_address)):
         first, last = int(one.network_address), int(one.broadcast_address)

@@ -20,7 +20,7 @@ LIMITS = Limits()
 
 
 def made(hour: int, *cidrs: str) -> EgressAllowlist:
-    """Give an allowlist of networks that was made at an hour."""
+    """Return an allowlist of networks that was made at an hour."""
     found = allowlist(*({"cidr": cidr} for cidr in cidrs), name=f"a{hour}")
     meta = msgspec.structs.replace(found.meta, creation_timestamp=f"2026-01-01T{hour:02}:00:00Z")
     return msgspec.structs.replace(found, meta=meta)

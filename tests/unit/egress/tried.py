@@ -60,7 +60,7 @@ def _edges(text: str) -> Iterator[str]:
 
 
 def _ports(world: World) -> list[tuple[str, int]]:
-    """Give ports that intents name, or that Pods behind Services listen on; and ports beside."""
+    """Return ports that intents name, or that Pods behind Services listen on; and ports beside."""
     named: set[tuple[str, int]] = set()
     beside = {*((protocol, 1) for protocol in PROTOCOLS)}
     for entry in _entries(world):

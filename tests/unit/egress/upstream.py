@@ -47,7 +47,7 @@ class Case:
 
 
 def case(title: str, pods: str, *steps: Step) -> Case:
-    """Give a case; Pods as `x/a x/b`."""
+    """Return a case; Pods as `x/a x/b`."""
     return Case(title, tuple(pods.split()), steps)
 
 
@@ -58,7 +58,7 @@ def step(
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
     pods: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Step:
-    """Give a step; `on` as `TCP 80`."""
+    """Return a step; `on` as `TCP 80`."""
     protocol, port = on.split()
     return Step(tuple(policies), protocol, int(port), expected, namespaces or {}, pods or {})
 
@@ -79,7 +79,7 @@ def policy(
     egress: Sequence[Json] | None = None,
     namespace: str = "x",
 ) -> Json:
-    """Give a policy, with the types that it has rules of."""
+    """Return a policy, with the types that it has rules of."""
     spec: Json = {"podSelector": selector, "policyTypes": []}
     if ingress is not None:
         spec |= {"ingress": list(ingress), "policyTypes": ["Ingress"]}
@@ -89,31 +89,31 @@ def policy(
 
 
 def allow_from(*peers: Json, **port: str | int) -> Json:
-    """Give an ingress rule; with a port or a protocol, for that alone."""
+    """Return an ingress rule; with a port or a protocol, for that alone."""
     return {"from": list(peers)} | ({"ports": [port]} if port else {})
 
 
 def allow_to(*peers: Json, **port: str | int) -> Json:
-    """Give an egress rule."""
+    """Return an egress rule."""
     return {"to": list(peers)} | ({"ports": [port]} if port else {})
 
 
 def pods(selector: Json) -> Json:
-    """Give a peer: Pods of the policy's namespace."""
+    """Return a peer: Pods of the policy's namespace."""
     return {"podSelector": selector}
 
 
 def in_namespace(operator: str, *names: str) -> Json:
-    """Give a selector of namespaces, by the name that kube-apiserver labels them with."""
+    """Return a selector of namespaces, by the name that kube-apiserver labels them with."""
     key = "kubernetes.io/metadata.name"
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(names)}]}
 
 
 def named(name: str) -> Json:
-    """Give a selector of one namespace, by `matchLabels`."""
+    """Return a selector of one namespace, by `matchLabels`."""
     return {"matchLabels": {"kubernetes.io/metadata.name": name}}
 
 
 def spaces(selector: Json, of: Json | None = None) -> Json:
-    """Give a peer: Pods of namespaces, and of those perhaps only some."""
+    """Return a peer: Pods of namespaces, and of those perhaps only some."""
     return {"namespaceSelector": selector} | ({} if of is None else {"podSelector": of})

@@ -20,7 +20,7 @@ _ONLY_Y = (no("x", "x/a"), no("z", "x/a"))
 
 
 def _of_protocol(protocol: str) -> tuple[Case, ...]:
-    """Give the three cases that upstream has of UDP and of SCTP."""
+    """Return the three cases that upstream has of UDP and of SCTP."""
     return (
         case(
             f"{protocol}: should support a 'default-deny-ingress' policy",

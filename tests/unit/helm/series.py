@@ -36,5 +36,5 @@ KNOWN: Final = (
 
 
 def metrics_in(expression: str) -> set[str]:
-    """Give the names of series in an expression."""
+    """Return the names of series in an expression."""
     return set(_NAME.findall(expression))

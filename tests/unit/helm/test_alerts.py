@@ -30,7 +30,7 @@ def promtool(folder: Path, *arguments: str | Path) -> str:
 
 
 def group(changes: Changes, alert: str | None, *, fires: bool = True) -> dict[str, Any]:
-    """Give a test of promtool's: the series, and whether an alert (None: any) is to be firing."""
+    """Return a test of promtool's: the series, and whether an alert (None: any) is to be firing."""
     series = {**HEALTHY, **changes}
     selected = f'{{alertname="{alert}",alertstate="firing"}}' if alert else ""
     return {

@@ -8,7 +8,7 @@ POLICY = "ValidatingAdmissionPolicy"
 
 
 def excluded(item: Json) -> list[str]:
-    """Give the namespaces that a selector leaves out."""
+    """Return the namespaces that a selector leaves out."""
     (only,) = item["matchExpressions"]
     assert only["operator"] == "NotIn"
     return list(only["values"])

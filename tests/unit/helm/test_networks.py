@@ -10,12 +10,12 @@ from tests.unit.helm.switches import IDENTITY, SWITCHES
 
 
 def policy(objects: list[Json], component: str) -> Any:
-    """Give what a component's policy says."""
+    """Return what a component's policy says."""
     return named(objects, "NetworkPolicy", f"sallyport-{component}")["spec"]
 
 
 def ports(rules: list[Any] | None) -> set[int]:
-    """Give the ports that rules open."""
+    """Return the ports that rules open."""
     return {each["port"] for rule in rules or () for each in rule["ports"]}
 
 

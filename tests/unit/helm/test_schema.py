@@ -185,7 +185,7 @@ LEFT_OUT = {
 
 
 def closed(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each part of the schema that stands for a value, by its path."""
+    """Yield each part of the schema that stands for a value, by its path."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}.{name}", part
         yield from closed(part, f"{path}.{name}")
@@ -201,14 +201,14 @@ PARTS = dict(closed(SCHEMA)) | {
 
 
 def at(tree: Any, path: str) -> Any:
-    """Give what a dotted path leads to."""
+    """Return what a dotted path leads to."""
     for name in path.split("."):
         tree = tree[name]
     return tree
 
 
 def field_schema(setting: str) -> dict[str, Any]:
-    """Give the JSON schema of a setting, as pydantic says it."""
+    """Return the JSON schema of a setting, as pydantic says it."""
     whole = Settings.model_json_schema()
     field: dict[str, Any] = {"properties": whole["properties"]}
     for name in setting.split("."):

@@ -33,7 +33,7 @@ def settings_of(objects: list[Json], component: str, folder: Path) -> Settings:
 
 
 def files_of(section: Identity) -> list[Path | None]:
-    """Give the files that a section of identity names."""
+    """Return the files that a section of identity names."""
     events = section.security_events
     return [
         *(section.token_file, section.certificate, section.secret_file, section.trust),
@@ -43,7 +43,7 @@ def files_of(section: Identity) -> list[Path | None]:
 
 
 def files_of_weights(settings: Settings) -> list[Path | None]:
-    """Give the files by which the ledger is signed, and Azure asked about the weights."""
+    """Return the files by which the ledger is signed, and Azure asked about the weights."""
     hub, azure = settings.weights.event_hub, settings.weights.azure
     return [
         *(settings.ledger.signing_key, *(place.kubeconfig for place in settings.ledger.anchors)),
@@ -53,7 +53,7 @@ def files_of_weights(settings: Settings) -> list[Path | None]:
 
 
 def components(objects: list[Json]) -> list[str]:
-    """Give the processes that are installed."""
+    """Return the processes that are installed."""
     return [name.removeprefix("sallyport-") for name in pod_templates(objects)]
 
 

@@ -54,7 +54,7 @@ CONDITIONS = {
 
 
 def bare(item: Json) -> Json:
-    """Give an object without the labels, which only the chart sets."""
+    """Return an object without the labels, which only the chart sets."""
     item = copy.deepcopy(item)
     item["metadata"].pop("labels", None)
     return item
@@ -91,7 +91,7 @@ def test_the_registrations_are_the_same_but_for_the_ca(helm: Helm, item: Json) -
 
 
 def webhooks(objects: list[Json]) -> list[Any]:
-    """Give all webhooks of both registrations."""
+    """Return all webhooks of both registrations."""
     return [webhook for item in objects for webhook in item.get("webhooks", ())]
 
 

@@ -34,13 +34,13 @@ ROLES_AND_RISK: Values = {
 
 
 def volumes_of(objects: list[Json], component: str) -> dict[str, Json]:
-    """Give the volumes of a process by name."""
+    """Return the volumes of a process by name."""
     spec = pod_templates(objects)[f"sallyport-{component}"]["spec"]
     return {volume["name"]: volume for volume in spec["volumes"]}
 
 
 def has_token(objects: list[Json], component: str) -> bool:
-    """Say whether a process has a token that Entra takes."""
+    """Return whether a process has a token that Entra takes."""
     volumes = volumes_of(objects, component).values()
     sources = [
         source for volume in volumes for source in volume.get("projected", {}).get("sources", [])
@@ -49,7 +49,7 @@ def has_token(objects: list[Json], component: str) -> bool:
 
 
 def client_of(objects: list[Json], component: str) -> str | None:
-    """Give the application that a process's account is said to be."""
+    """Return the application that a process's account is said to be."""
     meta = named(objects, "ServiceAccount", f"sallyport-{component}")["metadata"]
     found: str | None = meta.get("annotations", {}).get(CLIENT)
     return found

@@ -18,18 +18,18 @@ class Clock:
         self.now = 1000.0
 
     def __call__(self) -> float:
-        """Give them."""
+        """Return them."""
         return self.now
 
 
 def settings_of(transmitter: Transmitter, trust: Path | None = None) -> SecurityEventSettings:
-    """Give settings for an issuer."""
+    """Return settings for an issuer."""
     ca = trust or transmitter.authority.certificate_path
     return SecurityEventSettings(ISSUER, AUDIENCE, transmitter.keys_url, trust=ca)
 
 
 def public(algorithm: Any, key: Any, **more: Any) -> dict[str, Any]:
-    """Give a public key as JSON."""
+    """Return a public key as JSON."""
     return {**json.loads(algorithm.to_jwk(key.public_key())), **more}
 
 

@@ -48,7 +48,7 @@ _POWERS = (
 
 @st.composite
 def rules(draw: st.DrawFn) -> PolicyRule:
-    """Give a rule that gives one power, perhaps for one name alone."""
+    """Return a rule that gives one power, perhaps for one name alone."""
     verb, group, resource, names = draw(st.sampled_from(_POWERS))
     name = draw(st.sampled_from(("", *names)))
     return PolicyRule([verb], [group], [resource], [name] if name else None)
@@ -56,7 +56,7 @@ def rules(draw: st.DrawFn) -> PolicyRule:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[list[Role], list[Binding]]:
-    """Give some ClusterRoles and Roles, and who has them."""
+    """Return some ClusterRoles and Roles, and who has them."""
     roles = [
         Role(Meta(name, space), draw(st.lists(rules(), min_size=1, max_size=3)), kind=kind)
         for name, space, kind in draw(
@@ -111,7 +111,7 @@ _PLACES = ("", "", "", *SPACES)
 
 @st.composite
 def combining_worlds(draw: st.DrawFn) -> tuple[list[Role], list[Binding]]:
-    """Give worlds in which rights add up: one identity leads to the next, each has a part.
+    """Return worlds in which rights add up: one identity leads to the next, each has a part.
 
     Among made-up worlds such are rare. Each power is a ClusterRole with no other; those of one
     recipe lie with several holders, in namespaces or everywhere, beside one or two at random.
@@ -141,7 +141,7 @@ def combining_worlds(draw: st.DrawFn) -> tuple[list[Role], list[Binding]]:
 
 
 def bind(role: Role, space: str, holders: list[Holder], name: str) -> Binding:
-    """Give a binding of a role, in a namespace or (empty) the whole cluster where that can be."""
+    """Return a binding of a role, in a namespace or (empty) the whole cluster where that can be."""
     place = role.metadata.namespace or space
     subjects = [BindingSubject(each.kind, each.name, each.namespace) for each in holders]
     kind = "RoleBinding" if place else "ClusterRoleBinding"
@@ -174,7 +174,7 @@ class Attacker:
         return self._rbac.allows(as_subject(identity), asked)
 
     def uses(self, space: str) -> bool:
-        """Say whether it comes to use the profile in a namespace."""
+        """Return whether it comes to use the profile in a namespace."""
         while self._become() or self._bind():
             pass
         what = "sallyport.dev/containerprofiles"
@@ -243,7 +243,7 @@ class Attacker:
         )
 
     def _covers(self, me: Holder, role: Role, space: str) -> bool:
-        """Say whether one has all rights of a role, which it may then bind without `bind`."""
+        """Return whether one has all rights of a role, which it may then bind without `bind`."""
         return all(
             self.may(me, verb, f"{group}/{resource}", name, space)
             for rule in role.rules or ()

@@ -40,43 +40,43 @@ FRESHNESS = Freshness(tenant=TENANT)
 
 
 def person(oid: str = PERSON, role: Role = Role.REQUESTER, **other: object) -> Principal:
-    """Give a member of the tenant, who asks or who is noted."""
+    """Return a member of the tenant, who asks or who is noted."""
     found = Principal(role=role, who=f"oid:{oid}", key=identity_key(oid), nature=Nature.PERSON)
     return msgspec.structs.replace(found, **other)
 
 
 def application_that_asks(oid: str = PRINCIPAL) -> Principal:
-    """Give a service principal that asks kube-apiserver itself."""
+    """Return a service principal that asks kube-apiserver itself."""
     return person(oid, nature=Nature.APPLICATION)
 
 
 def author(label: str = f"oid:{PERSON}") -> Principal:
-    """Give whom a requester note names."""
+    """Return whom a requester note names."""
     found = principal_of_note(label)
     assert found is not None
     return found
 
 
 def workload(client_id: str = CLIENT, tenant: str = "") -> Principal:
-    """Give what a Pod signs in as."""
+    """Return what a Pod signs in as."""
     return principal_of_client(client_id, tenant)
 
 
 def outside() -> Principal:
-    """Give somebody with a certificate."""
+    """Return somebody with a certificate."""
     return person("", who=Subject("local").label, key=b"o" * 16, nature=Nature.OUTSIDE)
 
 
 def entry(
     level: RiskLevel = RiskLevel.NONE, state: RiskState = RiskState.NONE, **other: object
 ) -> RiskEntry:
-    """Give what a family says, as of an hour ago."""
+    """Return what a family says, as of an hour ago."""
     found = RiskEntry(level=level, state=state, updated=int(NOW) - 3600)
     return msgspec.structs.replace(found, **other)
 
 
 def head(users: Coverage = FRESH, service_principals: Coverage = FRESH) -> Head:
-    """Give the head of a snapshot that is kept up."""
+    """Return the head of a snapshot that is kept up."""
     return Head(tenant=TENANT, users=users, service_principals=service_principals)
 
 
@@ -86,7 +86,7 @@ def snapshot(
     guests: frozenset[str] = frozenset(),
     of: Head | None = None,
 ) -> RiskSnapshot:
-    """Give a snapshot that says this, by family and object id, and nothing else."""
+    """Return a snapshot that says this, by family and object id, and nothing else."""
     draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = of or head()
     for (family, oid), each in (entries or {}).items():

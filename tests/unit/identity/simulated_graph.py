@@ -31,7 +31,7 @@ def known() -> dict[Resource, Coverage]:
 
 
 def item(object_id: str, updated: float) -> RiskyPrincipal:
-    """Give a risky user as Graph told of it."""
+    """Return a risky user as Graph told of it."""
     entry = RiskEntry(level=RiskLevel.HIGH, state=RiskState.AT_RISK, updated=int(updated))
     return RiskyPrincipal(identity_key(object_id), entry, time_text(updated), object_id)
 
@@ -52,7 +52,7 @@ Replies = Callable[[Request], GraphPage | EntraError]
 
 
 def link(resource: Resource, page: int) -> str:
-    """Give the address of a further page."""
+    """Return the address of a further page."""
     return f"{SITE}{resource.path}?$skiptoken={page}"
 
 

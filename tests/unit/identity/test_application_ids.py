@@ -14,7 +14,7 @@ TIMES = PollIntervals(applications_s=1000.0, missing_s=100.0)
 
 
 def ids(count: int) -> list[str]:
-    """Give ids."""
+    """Return ids."""
     return sorted(str(uuid.UUID(int=each + 1)) for each in range(count))
 
 

@@ -37,7 +37,7 @@ ENTRA, CAEP = RiskSource.ENTRA, RiskSource.CAEP
 def risky(
     object_id: str, updated: int, state: RiskState = RiskState.AT_RISK, **more: Any
 ) -> RiskyPrincipal:
-    """Give a risky user, or what `more` says."""
+    """Return a risky user, or what `more` says."""
     level = RiskLevel.HIGH if state is RiskState.AT_RISK else RiskLevel.NONE
     kind = more.pop("kind", PrincipalKind.USER)
     entry = RiskEntry(kind=kind, level=level, state=state, updated=updated)
@@ -45,14 +45,14 @@ def risky(
 
 
 def with_entries(*items: RiskyPrincipal) -> RiskSnapshot:
-    """Give a snapshot that knows of these."""
+    """Return a snapshot that knows of these."""
     draft = SnapshotDraft.of(RiskSnapshot())
     merge_page(draft, HeardPage(Resource.USERS, items, NOW))
     return draft.finish(NOW)
 
 
 def entry_of(draft: SnapshotDraft, object_id: str, family: RiskSource = ENTRA) -> RiskEntry | None:
-    """Give what is known."""
+    """Return what is known."""
     return draft.entry(family, identity_key(object_id))
 
 

@@ -46,7 +46,7 @@ def read(resource: Resource, *objects: Any, link: str | None = None) -> GraphPag
 
 
 def user(**fields: Any) -> dict[str, Any]:
-    """Give a riskyUser."""
+    """Return a riskyUser."""
     return {
         "id": ONE,
         "isDeleted": False,

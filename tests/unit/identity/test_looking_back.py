@@ -46,7 +46,7 @@ CLIENT = "99999999-2222-4333-8444-555555555501"
 
 
 def snapshot_of(*entries: tuple[str, RiskSource, RiskEntry]) -> RiskSnapshot:
-    """Give a snapshot of these entries."""
+    """Return a snapshot of these entries."""
     draft = SnapshotDraft.of(RiskSnapshot())
     for label, family, entry in entries:
         draft.put(family, identity_key(label), entry)
@@ -54,7 +54,7 @@ def snapshot_of(*entries: tuple[str, RiskSource, RiskEntry]) -> RiskSnapshot:
 
 
 def risky(level: RiskLevel = RiskLevel.MEDIUM, since: int = NOW, **more: object) -> RiskEntry:
-    """Give an entry that says at risk."""
+    """Return an entry that says at risk."""
     fields = {"level": level, "state": RiskState.AT_RISK, "updated": since, "since": since, **more}
     return RiskEntry(**fields)  # type: ignore[arg-type]
 
@@ -62,7 +62,7 @@ def risky(level: RiskLevel = RiskLevel.MEDIUM, since: int = NOW, **more: object)
 def act(
     kind: str, operation: str = "CREATE", group: str = "", subresource: str = ""
 ) -> RecordedAct:
-    """Give an act on an object."""
+    """Return an act on an object."""
     return RecordedAct(
         id=uuid7(NOW * 1000),
         operation=operation,
@@ -77,7 +77,7 @@ def act(
 def risen(
     since: int = NOW, level: Standing = Standing.MEDIUM, begin: int = LATELY
 ) -> IdentityAtRisk:
-    """Give somebody at risk."""
+    """Return somebody at risk."""
     return IdentityAtRisk(identity_key(ALICE), (ALICE,), level, since, begin)
 
 

@@ -40,19 +40,19 @@ def draft() -> SnapshotDraft:
 def risk(
     updated: int, state: RiskState = RiskState.AT_RISK, level: RiskLevel = RiskLevel.HIGH
 ) -> RiskEntry:
-    """Give an entry."""
+    """Return an entry."""
     return RiskEntry(level=level, state=state, updated=updated)
 
 
 def known(made: SnapshotDraft, family: RiskSource = ENTRA) -> RiskEntry:
-    """Give what is known, which must be something."""
+    """Return what is known, which must be something."""
     entry = made.entry(family, KEY)
     assert entry is not None
     return entry
 
 
 def said(entry: RiskEntry) -> tuple[object, ...]:
-    """Give what an entry says of risk."""
+    """Return what an entry says of risk."""
     return entry.level, entry.state, entry.deleted, entry.updated
 
 
@@ -155,7 +155,7 @@ def test_what_is_replayed_changes_nothing(entries: list[RiskEntry]) -> None:
 
 
 def detection(active: int, event: str = "a", state: RiskState = RiskState.AT_RISK) -> Detection:
-    """Give a detection."""
+    """Return a detection."""
     return Detection(event * 64, "unfamiliarFeatures", active, state)
 
 

@@ -21,7 +21,7 @@ RISKY = RiskEntry(level=RiskLevel.LOW, state=RiskState.AT_RISK, updated=SINCE, s
 
 
 def with_entries(**entries: RiskEntry) -> RiskSnapshot:
-    """Give a snapshot in which families (`entra`, `caep`) say this of one person."""
+    """Return a snapshot in which families (`entra`, `caep`) say this of one person."""
     draft = SnapshotDraft.of(RiskSnapshot())
     for family, entry in entries.items():
         draft.put(RiskSource[family.upper()], identity_key(OID), entry)

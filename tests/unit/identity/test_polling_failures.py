@@ -31,7 +31,7 @@ USERS, SERVICE_PRINCIPALS = Resource.USERS, Resource.SERVICE_PRINCIPALS
 
 
 def broken(kind: str) -> EntraError:
-    """Give an error."""
+    """Return an error."""
     return EntraError("broken", kind)
 
 

@@ -36,12 +36,12 @@ ACTIVE: Final = 1_661_191_506
 
 
 def read(*records: Any) -> list[RiskRecord | DetectionRecord | RecordRefusal]:
-    """Give what a message of these records says."""
+    """Return what a message of these records says."""
     return list(read_message(message(*records), TENANT))
 
 
 def told(record: dict[str, Any]) -> RiskRecord:
-    """Give what one sound record of an identity says."""
+    """Return what one sound record of an identity says."""
     (found,) = read(record)
     assert isinstance(found, RiskRecord)
     return found

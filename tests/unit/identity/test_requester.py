@@ -20,12 +20,12 @@ OWNER: Final = ("notes/owner", "metadata.ownerReferences")
 
 
 def renewed(new: RequesterNotes, old: RequesterNotes = NO_NOTES, **more: Any) -> NoteChange:
-    """Give the change of an object that ANN creates, or whose templates she changes."""
+    """Return the change of an object that ANN creates, or whose templates she changes."""
     return NoteChange(Change.RENEWED, ANN, new, old, **more)
 
 
 def kept(new: RequesterNotes, old: RequesterNotes, **more: Any) -> NoteChange:
-    """Give the change of an object that ANN updates otherwise."""
+    """Return the change of an object that ANN updates otherwise."""
     return NoteChange(Change.KEPT, ANN, new, old, **more)
 
 
@@ -35,7 +35,7 @@ def made(
     old: RequesterNotes = NO_NOTES,
     **more: Any,
 ) -> NoteChange:
-    """Give the change of what a configured controller makes."""
+    """Return the change of what a configured controller makes."""
     return NoteChange(Change.MADE, "system:controller", new, old, root=root, **more)
 
 
@@ -113,7 +113,7 @@ CHANGES = st.builds(
 
 
 def after(change: NoteChange, profile: str | None) -> NoteChange:
-    """Give the change as the validating pass sees it, after the mutating one."""
+    """Return the change as the validating pass sees it, after the mutating one."""
     due = required_notes(change, profile)
     new = RequesterNotes(
         due.get("sallyport.dev/requester", change.new.requester),

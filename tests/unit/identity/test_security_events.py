@@ -33,7 +33,7 @@ LEVEL: Final = {"principal": "USER", "current_level": "HIGH", "event_timestamp":
 
 
 def claims(event: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    """Give the claims of a risk level change; `changes` replace claims, None takes one away."""
+    """Return the claims of a risk level change; `changes` replace claims, None takes one away."""
     made = {
         "iss": ISSUER,
         "aud": AUDIENCE,
@@ -52,7 +52,7 @@ def read(**changes: Any) -> ReadToken | RefusedEvent:
 
 
 def events_of(**changes: Any) -> tuple[RiskLevelChange | SessionRevoked, ...]:
-    """Give the events of sound claims."""
+    """Return the events of sound claims."""
     found = read(**changes)
     assert isinstance(found, ReadToken), found
     return found.events

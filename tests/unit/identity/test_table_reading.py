@@ -194,7 +194,7 @@ def test_what_is_written_is_read_again(row: RiskRow) -> None:
 
 
 def _read(text: str) -> tuple[RiskRow, ...] | str:
-    """Give the rows, or what is wrong."""
+    """Return the rows, or what is wrong."""
     try:
         return read_rows(text, "t")
     except InvalidObjectError as error:

@@ -26,30 +26,30 @@ CLIENT = "99999999-2222-4333-8444-555555555501"
 
 
 def trail(label: str = ALICE, **more: object) -> Trail:
-    """Give the trail of somebody at risk."""
+    """Return the trail of somebody at risk."""
     return Trail(IdentityAtRisk(identity_key(label), (label,), Standing.HIGH, NOW, BEGIN, **more))  # type: ignore[arg-type]
 
 
 def act(at: int, operation: str = "CREATE", **fields: str) -> RecordedAct:
-    """Give an act at a time, on a Deployment unless told otherwise."""
+    """Return an act at a time, on a Deployment unless told otherwise."""
     what = {"kind": "Deployment", "group": "apps", "namespace": "train", "name": "web", "uid": "u1"}
     return RecordedAct(id=uuid7(at * 1000), operation=operation, **{**what, **fields})
 
 
 def entered(at: int, name: str, uid: str = "") -> RecordedAct:
-    """Give an exec into a Pod."""
+    """Return an exec into a Pod."""
     fields = {"kind": "PodExecOptions", "group": "", "subresource": "exec"}
     return act(at, "CONNECT", name=name, uid=uid, **fields)
 
 
 def live(uid: str = "u1", name: str = "web", **more: object) -> LiveObject:
-    """Give a live object, a Deployment unless told otherwise."""
+    """Return a live object, a Deployment unless told otherwise."""
     fields = {"group": "apps", "kind": "Deployment", "namespace": "train", "created": NOW - 99}
     return LiveObject(uid=uid, name=name, **{**fields, **more})  # type: ignore[arg-type]
 
 
 def pod(uid: str, name: str, **more: object) -> LiveObject:
-    """Give a live Pod."""
+    """Return a live Pod."""
     return live(uid, name, group="", kind="Pod", **more)
 
 
@@ -63,7 +63,7 @@ def joined(trails: list[Trail], *seen: LiveObject, recorded: bool = True) -> Tra
 
 
 def document(of: Trail, unlisted: frozenset[GroupKind] = frozenset()) -> LookBackDocument:
-    """Give the document of a trail."""
+    """Return the document of a trail."""
     return document_of(
         of, document_id=uuid7(0), cluster="c", end=NOW, unlisted=unlisted, gaps=("one",)
     )

@@ -24,7 +24,7 @@ TRAINER = Holder("ServiceAccount", "trainer", "train")
 
 
 def cluster_role(name: str, *rules: str, resource_names: str = "", **labels: str) -> Role:
-    """Give a ClusterRole; a rule is `verbs group/resources`, and all have the same names."""
+    """Return a ClusterRole; a rule is `verbs group/resources`, and all have the same names."""
     made = [_rule(rule, resource_names.split()) for rule in rules]
     return Role(Meta(name, labels=labels or None), made, kind="ClusterRole")
 
@@ -41,7 +41,7 @@ USE = cluster_role("use-net", "use sallyport.dev/containerprofiles", resource_na
 def found(
     roles: list[Role], bindings: list[Binding], space: str | None = "train"
 ) -> list[ProfileUser]:
-    """Give who can use `net`, but for system:masters, whom kube-apiserver always lets."""
+    """Return who can use `net`, but for system:masters, whom kube-apiserver always lets."""
     reached = who_can_use(roles, bindings, "net", space)
     masters = Holder("Group", "system:masters")
     assert any((r.holder, r.namespace, r.direct) == (masters, "", True) for r in reached)
@@ -49,7 +49,7 @@ def found(
 
 
 def why(reached: list[ProfileUser]) -> dict[str, str]:
-    """Give the explanations of those who come to it through others, by who."""
+    """Return the explanations of those who come to it through others, by who."""
     return {str(each.holder): each.why for each in reached if not each.direct}
 
 

@@ -17,7 +17,7 @@ from tests.unit.identity.rbac_worlds import (
 
 
 def listed(found: list[ProfileUser], holder: Holder, space: str) -> bool:
-    """Say whether a holder is there, itself or as a member of a group that it is always in."""
+    """Return whether a holder is there, itself or as a member of a group that it is always in."""
     among = {holder, *groups_of(holder)}
     return any(each.holder in among and each.namespace in {"", space} for each in found)
 

@@ -27,7 +27,7 @@ CONFIGURED = parse_controllers([f"{OPERATOR.username}=PyTorchJob.kubeflow.org"])
 
 
 def owned_by(*owners: tuple[str, str]) -> Pod:
-    """Give a Pod of service account `trainer` with owners of these (apiVersion, kind)."""
+    """Return a Pod of service account `trainer` with owners of these (apiVersion, kind)."""
     references = [
         OwnerReference(api_version, kind, "owner", "uid-1", controller=True)
         for api_version, kind in owners

@@ -22,7 +22,7 @@ class Cluster:
         self.pauses: Callable[[], int] = lambda: 1
 
     async def get(self, path: str, *_: object) -> Any:
-        """Give one; as bytes where a connection is asked."""
+        """Return one; as bytes where a connection is asked."""
         await self.pause()
         found = self.kept.get(path)
         return json.dumps(found or {}).encode() if _ else found

@@ -60,17 +60,17 @@ def items(version: str, *names: str, more: str = "") -> Answer:
 
 
 def thing(name: str, version: str, **labels: str) -> dict[str, Any]:
-    """Give an object."""
+    """Return an object."""
     return {"metadata": {"name": name, "resourceVersion": version, "labels": labels}}
 
 
 def event(kind: str, name: str, version: str, **labels: str) -> bytes:
-    """Give one line of a watch."""
+    """Return one line of a watch."""
     return json.dumps({"type": kind, "object": thing(name, version, **labels)}).encode() + b"\n"
 
 
 def gone() -> bytes:
-    """Give the event that ends a watch which is too old."""
+    """Return the event that ends a watch which is too old."""
     status = {"code": 410, "message": "too old resource version"}
     return json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"
 

@@ -27,14 +27,14 @@ class Asker:
         return question.subject.username == "alice"
 
     def cache(self, size: int = 100) -> AccessCache:
-        """Give a cache in front of it, with its clock."""
+        """Return a cache in front of it, with its clock."""
         return AccessCache(
             self.ask, size=size, allow_age_s=10, deny_age_s=3, clock=lambda: self.now
         )
 
 
 def question(user: str = "alice", name: str = "p") -> AccessQuestion:
-    """Give a question."""
+    """Return a question."""
     return AccessQuestion(Subject(user), "use", "containerprofiles", name, "ns")
 
 

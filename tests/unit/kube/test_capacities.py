@@ -22,7 +22,7 @@ POOL = Capacity(NOW, 1, (NodeShape(1, {"cpu": 1}, {"cpu": 1}),))
 
 
 def written(**data: str) -> dict[str, Any]:
-    """Give the ConfigMap."""
+    """Return the ConfigMap."""
     metadata = {"name": NAME, "namespace": "s", "resourceVersion": "7"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 

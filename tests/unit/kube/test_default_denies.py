@@ -24,7 +24,7 @@ FAST = LiveSettings(
 
 
 def deny(namespace: str, version: str = "1", **spec: Any) -> dict[str, Any]:
-    """Give the policy of a namespace as kube-apiserver shows it."""
+    """Return the policy of a namespace as kube-apiserver shows it."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -45,7 +45,7 @@ def listed(*found: dict[str, Any]) -> Answer:
 
 
 def line(kind: str, found: dict[str, Any]) -> bytes:
-    """Give one line of a watch."""
+    """Return one line of a watch."""
     return json.dumps({"type": kind, "object": found}).encode() + b"\n"
 
 

@@ -21,7 +21,7 @@ ALLOWLIST = SPEC | {"serviceAccounts": ["trainer"], "expiresAt": "2031-01-01T00:
 
 
 def stored(name: str, spec: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Give an item of a list, which carries no kind; with the status that control writes."""
+    """Return an item of a list, which carries no kind; with the status that control writes."""
     metadata = {"name": name, "namespace": "train", "uid": name, "resourceVersion": "1"}
     return {"metadata": metadata, "spec": spec or ALLOWLIST, "status": {"addresses": 3}}
 

@@ -18,7 +18,7 @@ FAST = LiveSettings(backoff_first_s=0.01, backoff_cap_s=0.05)
 
 
 def stored(namespace: str, **spec: Any) -> dict[str, Any]:
-    """Give an item of a list of exceptions, which carries no kind."""
+    """Return an item of a list of exceptions, which carries no kind."""
     fields = {
         "workloads": [{"apiVersion": "v1", "kind": "Pod", "name": "llama"}],
         "excuses": [{"privilege": "host/network"}],
@@ -42,7 +42,7 @@ async def watching(connection: Connection) -> AsyncIterator[WatchedExceptions]:
 
 
 def known(watched: WatchedExceptions, namespace: str = "train") -> list[str] | None:
-    """Give the UIDs of a namespace's exceptions; None where they are not known."""
+    """Return the UIDs of a namespace's exceptions; None where they are not known."""
     try:
         return [each.meta.uid for each in watched.in_namespace(namespace)]
     except NotSyncedError:

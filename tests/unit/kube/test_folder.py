@@ -43,7 +43,7 @@ metadata:
 
 
 def shipped(name: str) -> ContainerProfile:
-    """Give a profile that comes with Sallyport."""
+    """Return a profile that comes with Sallyport."""
     return ContainerProfile(name, ProfileSpec(privileges=["host/pid"], rank=9, catalogue=1))
 
 

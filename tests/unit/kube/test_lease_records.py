@@ -24,7 +24,7 @@ NOW = dt.datetime(2026, 3, 1, 12, 0, 0, 5, tzinfo=dt.UTC)
 
 
 def lease(**spec: Any) -> dict[str, Any]:
-    """Give a Lease as kube-apiserver does."""
+    """Return a Lease as kube-apiserver does."""
     return {"metadata": {"name": "l", "resourceVersion": "7", "labels": {"a": "b"}}, "spec": spec}
 
 

@@ -56,7 +56,7 @@ class Server:
 
 
 def gets(server: Server) -> OwnerGets:
-    """Give what asks this server."""
+    """Return what asks this server."""
     return OwnerGets(server, LiveSettings(review_timeout_s=1.0))  # type: ignore[arg-type]  # As a Connection.
 
 

@@ -21,7 +21,7 @@ def rule(
     resources: str = "containerprofiles",
     names: str = "",
 ) -> PolicyRule:
-    """Give a rule of words."""
+    """Return a rule of words."""
     return PolicyRule(verbs.split(), groups.split(), resources.split(), names.split())
 
 
@@ -93,7 +93,7 @@ def test_a_subject(
 
 
 def role(kind: str, name: str, namespace: str = "", **more: Any) -> Role:
-    """Give a role that uses any profile, unless `more` says otherwise."""
+    """Return a role that uses any profile, unless `more` says otherwise."""
     rules = [{"verbs": ["use"], "apiGroups": ["sallyport.dev"], "resources": ["*"]}]
     metadata = {"name": name, "namespace": namespace, "labels": more.pop("labels", None)}
     whole = {"kind": kind, "metadata": metadata, "rules": rules, **more}
@@ -101,7 +101,7 @@ def role(kind: str, name: str, namespace: str = "", **more: Any) -> Role:
 
 
 def binding(kind: str, reference: str, name: str, namespace: str = "") -> Binding:
-    """Give a binding of a role to alice."""
+    """Return a binding of a role to alice."""
     return msgspec.convert(
         {
             "kind": kind,

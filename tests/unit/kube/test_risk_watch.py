@@ -21,7 +21,7 @@ from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 
 def secret(name: str, data: dict[str, bytes]) -> dict[str, Any]:
-    """Give a Secret."""
+    """Return a Secret."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -31,7 +31,7 @@ def secret(name: str, data: dict[str, bytes]) -> dict[str, Any]:
 
 
 def secrets(snapshot: RiskSnapshot) -> list[dict[str, Any]]:
-    """Give the Secrets of a snapshot."""
+    """Return the Secrets of a snapshot."""
     written = encode_base(snapshot.base.items())
     return [
         secret(HEAD_NAME, encode_head(build_head(snapshot, "a", written.digests))),

@@ -17,7 +17,7 @@ MADE = "2026-01-02T03:04:05Z"
 
 
 def account(made: Any, **annotations: Any) -> bytes:
-    """Give a ServiceAccount."""
+    """Return a ServiceAccount."""
     metadata: dict[str, Any] = {"name": "runner", "namespace": "train", "creationTimestamp": made}
     if annotations:
         metadata["annotations"] = annotations

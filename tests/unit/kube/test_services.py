@@ -28,7 +28,7 @@ NAMED = {"hostname": "x.elb.eu-west-1.amazonaws.com"}
 
 
 def service(name: str = "web", namespace: str = "train", **spec: Any) -> dict[str, Any]:
-    """Give a Service as kube-apiserver does."""
+    """Return a Service as kube-apiserver does."""
     metadata = {"name": name, "namespace": namespace, "annotations": spec.pop("annotations", None)}
     status = {"loadBalancer": {"ingress": spec.pop("given", None)}}
     spec = {"clusterIP": "10.0.0.9", "selector": {"app": "web"}, "type": "ClusterIP"} | spec

@@ -26,13 +26,13 @@ class Stored(Objects):
         self.body = body
 
     async def get(self, path: str) -> dict[str, Any] | None:
-        """Give it."""
+        """Return it."""
         assert path.endswith(f"/namespaces/sallyport-system/configmaps/{NAME}")
         return self.body
 
 
 def access(name: str, holders: int) -> StoreAccess:
-    """Give what is known of a store."""
+    """Return what is known of a store."""
     return StoreAccess(
         format=FORMAT,
         store=name,

@@ -14,7 +14,7 @@ EVENTS = st.lists(st.tuples(NAMES, CLAIMS, SOURCES, st.booleans()), max_size=30)
 
 
 def stored(name: str, claim: str, source: str) -> bytes:
-    """Give a PersistentVolume as kube-apiserver does."""
+    """Return a PersistentVolume as kube-apiserver does."""
     spec: dict[str, object] = {source: {"path": f"/{name}"}}
     if claim:
         namespace, _, of = claim.partition("/")

@@ -32,7 +32,7 @@ def write_rego(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def rule(condition: str, entry: str = '{"privilege": "site/found", "path": "spec"}') -> str:
-    """Give Rego that adds an entry to a built-in rule when the Pod's OS is `trigger`.
+    """Return Rego that adds an entry to a built-in rule when the Pod's OS is `trigger`.
 
     So the bundle passes the proof at load, and the condition is met by an input of choice.
     """
@@ -63,7 +63,7 @@ def signal(
     entry: str = '{"path": "spec", "value": "v"}',
     metadata: str = METADATA,
 ) -> str:
-    """Give a site's signal, which is met by Pods whose OS is `trigger` and by the condition."""
+    """Return a site's signal, which is met by Pods whose OS is `trigger` and by the condition."""
     return (
         f"{metadata}package {package}\n\n"
         f'signals contains {entry} if {{\n\tinput.projection.os == "trigger"\n\t{condition}\n}}\n'

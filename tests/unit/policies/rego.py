@@ -26,7 +26,7 @@ def opa(*arguments: str) -> Any:
 
 
 def evaluate(query: str, inputs: object) -> Any:
-    """Give the value of a query with `inputs` as its input."""
+    """Return the value of a query with `inputs` as its input."""
     command = [str(provide("opa")), "eval", "-b", ".", "-I", "-f", "json", "--fail", query]
     done = subprocess.run(
         command, cwd=REGO, input=json.dumps(inputs), capture_output=True, text=True, check=False
@@ -41,7 +41,7 @@ def load(example: str) -> Any:
 
 
 def projection_of(made: Any) -> Any:
-    """Give what policies see of an object, or of a connection that is written like one."""
+    """Return what policies see of an object, or of a connection that is written like one."""
     raw = json.dumps(made).encode()
     kind, name = made["kind"], made["metadata"]["name"]
     if kind == "Pod":

@@ -33,7 +33,7 @@ def archive(path: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def refusal(path: Path) -> str:
-    """Give the message with which the bundle is refused."""
+    """Return the message with which the bundle is refused."""
     with pytest.raises(BundleRefusedError) as refused:
         read_bundle(path)
     return str(refused.value)

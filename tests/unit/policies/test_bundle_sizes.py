@@ -26,25 +26,25 @@ MIB = 1024 * 1024
 
 
 def full(pattern: str, item: str) -> bytes:
-    """Give a manifest with as many items as it may hold, in place of the pattern's `@`."""
+    """Return a manifest with as many items as it may hold, in place of the pattern's `@`."""
     count = (MOST_JSON - len(pattern)) // (len(item) + 1)
     return pattern.replace("@", ",".join([item] * count)).encode()
 
 
 def bundle(manifest: bytes, **others: bytes) -> dict[str, bytes]:
-    """Give a bundle's files."""
+    """Return a bundle's files."""
     return {".manifest": manifest, "policy.wasm": b"\0asm", **others}
 
 
 def tampered(manifest: bytes) -> bytes:
-    """Give a bundle that was signed, and has another manifest since."""
+    """Return a bundle that was signed, and has another manifest since."""
     files = bundle(EMPTY.encode())
     return pack(bundle(manifest) | {SIGNATURES: sign(files, SigningKey(KEY, "mine"))})
 
 
 @contextmanager
 def measured() -> Iterator[Callable[[], int]]:
-    """Give what says how much memory was taken at most."""
+    """Yield what says how much memory was taken at most."""
     tracemalloc.start()
     try:
         yield lambda: tracemalloc.get_traced_memory()[1]

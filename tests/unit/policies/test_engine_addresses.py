@@ -36,7 +36,7 @@ MODULE = """
 def wat(
     *, room: int = 512, heap: int = 1024, said: int = 64, more: str = "", names: str = '{\\"f\\":1}'
 ) -> str:
-    """Give it with the addresses that it is to name."""
+    """Return it with the addresses that it is to name."""
     return MODULE % {"room": room, "heap": heap, "said": said, "more": more, "names": names}
 
 

@@ -33,7 +33,7 @@ JUDGED: dict[str, Any] = {
 
 
 def answered(answer: dict[str, Any]) -> bytes:
-    """Give an answer as the compiled policies write it."""
+    """Return an answer as the compiled policies write it."""
     return json.dumps([{"result": answer}]).encode()
 
 

@@ -54,7 +54,7 @@ def evaluate(engine: EmbeddedEngine, projection: object) -> list[Need]:
 
 @contextmanager
 def engine_on(folder: Path, site: str, limits: Limits | None = None) -> Iterator[EmbeddedEngine]:
-    """Give an engine on the built-in rules and one file of a site."""
+    """Yield an engine on the built-in rules and one file of a site."""
     bundle = read_bundle(make_bundle(folder, {"x.rego": site}))
     engine = EmbeddedEngine(bundle, limits or Limits(seconds=SECONDS))
     yield engine
@@ -114,7 +114,7 @@ def test_policy_that_stays_below_the_cap_is_answered(tmp_path: Path) -> None:
 
 
 def resident() -> int:
-    """Give this process's resident memory, in bytes."""
+    """Return this process's resident memory, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 

@@ -114,7 +114,7 @@ def test_ordinary_images_tell_nothing(source: str) -> None:
 
 
 def hints(metadata: dict[str, Any], image: str = "registry.example/a") -> list[dict[str, str]]:
-    """Give the hints of a Pod with one container."""
+    """Return the hints of a Pod with one container."""
     pod = {"metadata": metadata, "spec": {"containers": [{"name": "a", "image": image}]}}
     found = json.loads(encode(project(decode_pod(json.dumps(pod).encode()))))
     listed: list[dict[str, str]] = found.get("hints", [])

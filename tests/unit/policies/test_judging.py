@@ -47,7 +47,7 @@ def judge(engine: EmbeddedEngine | RememberingEngine, seen: object, context: Con
 
 @contextmanager
 def engine_on(folder: Path, text: str, limits: Limits = LIMITS) -> Iterator[EmbeddedEngine]:
-    """Give an engine on the built-in policies and one signal of a site."""
+    """Yield an engine on the built-in policies and one signal of a site."""
     engine = EmbeddedEngine(read_bundle(make_site_bundle(folder, {"x.rego": text})), limits)
     yield engine
     engine.close()
@@ -236,7 +236,7 @@ def test_compiled_policies_agree_with_opa(tmp_path: Path) -> None:
 
 
 def interpreted(folder: Path, cases: list[dict[str, Any]]) -> Any:
-    """Give OPA's own answers, from the sources that the bundle holds."""
+    """Return OPA's own answers, from the sources that the bundle holds."""
     for name, text in read_bundle(folder / "bundle.tar.gz").sources.items():
         path = folder / "sources" / name
         path.parent.mkdir(parents=True, exist_ok=True)

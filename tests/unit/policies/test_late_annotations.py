@@ -52,7 +52,7 @@ KEYS = st.one_of(
 
 
 def condition() -> str:
-    """Give the expression that chooses which changes of a status come to the gate."""
+    """Return the expression that chooses which changes of a status come to the gate."""
     (found,) = (
         each["expression"]
         for item in read_objects(ROOT / "deploy/webhooks.yaml")

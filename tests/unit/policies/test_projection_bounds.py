@@ -16,7 +16,7 @@ APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def pod(**count: int) -> dict[str, Any]:
-    """Give a Pod with so many of each."""
+    """Return a Pod with so many of each."""
 
     def times(what: str, of: Callable[[int], Any]) -> list[Any]:
         return [of(n) for n in range(count.get(what, 0))]

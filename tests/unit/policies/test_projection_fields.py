@@ -184,7 +184,7 @@ def test_every_field_that_rules_read_is_there() -> None:
 
 
 def properties(schema: dict[str, Any], path: str = "") -> set[str]:
-    """Give the path of every property that a JSON schema has."""
+    """Return the path of every property that a JSON schema has."""
     found = set()
     for name, child in schema.get("properties", {}).items():
         found |= {f"{path}/{name}"} | properties(child, f"{path}/{name}")
@@ -192,7 +192,7 @@ def properties(schema: dict[str, Any], path: str = "") -> set[str]:
 
 
 def keys(value: object, path: str = "") -> set[str]:
-    """Give the path of every key in a JSON value."""
+    """Return the path of every key in a JSON value."""
     if isinstance(value, list):
         return {key for child in value for key in keys(child, f"{path}[]")}
     if not isinstance(value, dict):

@@ -19,7 +19,7 @@ OTHER = {"name": "other", "readOnly": False}
 def projected(
     source: object, *, main: Any = None, init: Any = None, ephemeral: Any = None
 ) -> Projection:
-    """Give the projection of a Pod with the hostPath volume `v` and these mounts."""
+    """Return the projection of a Pod with the hostPath volume `v` and these mounts."""
     pod = {
         "spec": {
             "volumes": [{"name": "v", "hostPath": source}],

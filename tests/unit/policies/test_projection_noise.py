@@ -74,12 +74,12 @@ METADATA_NOISE = st.fixed_dictionaries(
 
 
 def projected(pod: dict[str, Any]) -> bytes:
-    """Give the bytes that policies get."""
+    """Return the bytes that policies get."""
     return encode(project(decode_pod(json.dumps(pod).encode())))
 
 
 def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give all containers of a Pod."""
+    """Return all containers of a Pod."""
     return [
         container
         for field in ("containers", "initContainers", "ephemeralContainers")

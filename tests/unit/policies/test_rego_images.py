@@ -57,7 +57,7 @@ def complete(reference: str) -> str:
 
 
 def ask(engine: EmbeddedEngine, reference: str) -> tuple[str, bool]:
-    """Give the repository that a container's image needs, and whether it counts as pinned."""
+    """Return the repository that a container's image needs, and whether it counts as pinned."""
     made: dict[str, Any] = {"spec": {"containers": [{"name": "c", "image": reference}]}}
     projection = encode(project(decode_pod(msgspec.json.encode(made))))
     needs = engine.evaluate(projection).needs

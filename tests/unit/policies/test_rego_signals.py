@@ -73,7 +73,7 @@ def _signals_of(entry: str, inputs: list[tuple[str, Any]]) -> dict[str, dict[str
 
 
 def input_of(made: dict[str, Any]) -> dict[str, Any]:
-    """Give what judge sees in an example: what it does not state is as a Context has it."""
+    """Return what judge sees in an example: what it does not state is as a Context has it."""
     validator = jsonschema.Draft7Validator(
         {**JUDGE_SCHEMA["properties"]["context"], "required": ["operation"]}
     )
@@ -83,7 +83,7 @@ def input_of(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def reads_context(rule: str) -> bool:
-    """Say whether a signal is one of judge's, by the schema of its input."""
+    """Return whether a signal is one of judge's, by the schema of its input."""
     text = (REGO / rule / f"{rule.rsplit('/', maxsplit=1)[-1]}.rego").read_text()
     return "# - input: schema.judge\n" in text
 

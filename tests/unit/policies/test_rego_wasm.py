@@ -104,7 +104,7 @@ def entries(**optional: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[s
 def named(
     given: st.SearchStrategy[list[dict[str, Any]]], key: str
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Give those objects each with a text under `key`."""
+    """Return those objects each with a text under `key`."""
     return given.map(lambda found: [{key: "", **each} for each in found])
 
 

@@ -37,7 +37,7 @@ class Counting:
     async def judge(
         self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
-        """Give a signal that says what it was asked about; fail for `fail`."""
+        """Return a signal that says what it was asked about; fail for `fail`."""
         assert shown is A_POD
         self.judged.append((projection, context))
         if context == b"fail":
@@ -47,7 +47,7 @@ class Counting:
         return Judgement((Signal(str(seen), repr(context)),) * count)
 
     async def ask(self, projection: bytes) -> PolicyAnswer:
-        """Give as many needs as it was made for; fail for `fail`."""
+        """Return as many needs as it was made for; fail for `fail`."""
         self.asked.append(projection)
         if projection == b"fail":
             raise EvaluationError("too long")

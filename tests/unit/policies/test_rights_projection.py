@@ -25,7 +25,7 @@ RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNam
 
 
 def projected(kind: str, made: Any, group: str = RBAC) -> Any:
-    """Give the object of the projection, as policies see it, checked by the published schema."""
+    """Return the object of the projection, as policies see it, checked by the published schema."""
     found = json.loads(encode(project_object(group, kind, msgspec.json.encode(made))))
     jsonschema.validate(found, SCHEMA)
     return found["object"]

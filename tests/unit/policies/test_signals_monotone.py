@@ -42,7 +42,7 @@ ADDED: list[tuple[str, Fields]] = [
 
 
 def ask(engine: EmbeddedEngine, pod: Fields) -> PolicyAnswer:
-    """Give what the policies say of a Pod."""
+    """Return what the policies say of a Pod."""
     return engine.evaluate(encode(project(decode_pod(json.dumps(pod).encode()))))
 
 

@@ -55,7 +55,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, 
 
 
 def opa_takes(bundle: Path, algorithm: str, public: Path) -> bool:
-    """Say whether `opa build` verifies a bundle."""
+    """Return whether `opa build` verifies a bundle."""
     flags = ("--verification-key", public, "--verification-key-id", "k", "--signing-alg", algorithm)
     command = [provide("opa"), "build", "-b", bundle, *flags, "-o", bundle.with_suffix(".out")]
     return subprocess.run([*map(str, command)], capture_output=True, check=False).returncode == 0

@@ -50,7 +50,7 @@ def judged(engine: EmbeddedEngine, pod: dict[str, Any], context: Context) -> Jud
 
 
 def pod(*volumes: dict[str, Any]) -> dict[str, Any]:
-    """Give a Pod with these volumes."""
+    """Return a Pod with these volumes."""
     container = {"name": "a", "image": "a"}
     return {"metadata": {}, "spec": {"containers": [container], "volumes": list(volumes)}}
 

@@ -73,7 +73,7 @@ def made(folder: Path, choices: str, rule: str = RULE) -> Path:
 
 
 def refusal(folder: Path, choices: str, rule: str = RULE) -> str:
-    """Give what is said of it; nothing is built."""
+    """Return what is said of it; nothing is built."""
     with pytest.raises(BundleRefusedError) as refused:
         made(folder, choices, rule)
     assert not (folder / "b.tar.gz").exists()

@@ -21,13 +21,13 @@ from policies.site.fields import (
 
 
 def rule(*fields: str, kinds: tuple[str, ...] = ("Pod",), name: str = "x") -> Rule:
-    """Give a site's rule that declares fields."""
+    """Return a site's rule that declares fields."""
     said = {"title": "", "description": "", "message": "", "remedy": "", "since": 1}
     return Rule(f"rules/acme/{name}", **said, site=True, kinds=list(kinds), fields=list(fields))  # type: ignore[arg-type]
 
 
 def shown(value: dict[str, Any], *fields: str) -> Any:
-    """Give what a rule of these fields is shown of a Pod."""
+    """Return what a rule of these fields is shown of a Pod."""
     return json.loads(DeclaredFields([rule(*fields)]).fields("Pod", value))
 
 

@@ -51,7 +51,7 @@ PACKAGES = {
 
 
 def refusal(folder: Path, *sites: dict[str, str]) -> str:
-    """Give what is said of a site that is refused; nothing of it is built."""
+    """Return what is said of a site that is refused; nothing of it is built."""
     with pytest.raises(BundleRefusedError) as refused:
         make_site_bundle(folder, *sites)
     assert not (folder / "bundle.tar.gz").exists()

@@ -102,7 +102,7 @@ def test_ordinary_commands_say_nothing(text: str) -> None:
 
 
 def container(**fields: Any) -> dict[str, Any]:
-    """Give what policies see of one container, with `fields`."""
+    """Return what policies see of one container, with `fields`."""
     pod = {"spec": {"containers": [{"name": "a", **fields}]}}
     found = json.loads(encode(project(decode_pod(json.dumps(pod).encode()))))
     assert CANARY not in json.dumps(found)

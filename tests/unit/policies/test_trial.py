@@ -133,7 +133,7 @@ def test_a_call_of_the_network_is_refused_by_name_and_place(
 
 
 def with_rule(bundle: Bundle, added: Rule) -> Bundle:
-    """Give a bundle whose manifest says that a rule is a site's."""
+    """Return a bundle whose manifest says that a rule is a site's."""
     rules = {**bundle.rules, added.id: added}
     return Bundle(bundle.wasm, rules, bundle.sources, bundle.revision)
 
@@ -203,7 +203,7 @@ def test_a_sites_packages_are_taken(built: Path, package: str) -> None:
 
 
 def cases(*wanted: BundleCase) -> list[BundleCase]:
-    """Give cases as a manifest holds them."""
+    """Return cases as a manifest holds them."""
     return msgspec.json.decode(msgspec.json.encode(list(wanted)), type=list[BundleCase])
 
 
@@ -214,7 +214,7 @@ CONTEXT = msgspec.Raw(CREATE)
 
 
 def carrying(bundle: Bundle, *wanted: BundleCase) -> Bundle:
-    """Give a bundle that carries cases."""
+    """Return a bundle that carries cases."""
     found = cases(*wanted)
     return Bundle(bundle.wasm, bundle.rules, bundle.sources, bundle.revision, cases=found)
 

@@ -148,14 +148,14 @@ POD: dict[str, Any] = {
 
 
 def projection(pod: dict[str, Any]) -> dict[str, Any]:
-    """Give the projection of a Pod as policies see it, where it is weighed."""
+    """Return the projection of a Pod as policies see it, where it is weighed."""
     found: dict[str, Any] = json.loads(encode(project(decode_pod(json.dumps(pod).encode()))))
     assert found.pop("weighed")
     return found
 
 
 def projection_of_update(pod: dict[str, Any]) -> dict[str, Any]:
-    """Give the projection of a Pod to which an update adds its ephemeral containers."""
+    """Return the projection of a Pod to which an update adds its ephemeral containers."""
     read = decode_pod(json.dumps(pod).encode())
     found: dict[str, Any] = json.loads(encode(mark_added(project(read), Pod())))
     assert found.pop("weighed")
@@ -163,7 +163,7 @@ def projection_of_update(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def handler_hosts(container: str) -> list[dict[str, str]]:
-    """Give the hosts of HANDLERS, with their paths."""
+    """Return the hosts of HANDLERS, with their paths."""
     paths = (
         "livenessProbe.httpGet readinessProbe.tcpSocket startupProbe.httpGet "
         "startupProbe.tcpSocket lifecycle.postStart.httpGet lifecycle.preStop.tcpSocket"

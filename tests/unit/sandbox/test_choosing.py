@@ -29,7 +29,7 @@ GPU: Final = Feature("gpu", "spec.containers[0].resources.limits[nvidia.com/gpu]
 
 
 def troubles(choice: RuntimeChoice) -> list[tuple[Obstacle, str]]:
-    """Give what is against each runtime."""
+    """Return what is against each runtime."""
     return [(each.trouble, each.runtime) for each in choice.refusals]
 
 

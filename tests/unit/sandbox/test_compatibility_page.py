@@ -9,7 +9,7 @@ PAGE: Final = Path(__file__).parents[3] / "docs" / "sandbox" / "compatibility.md
 
 
 def cell(kind: Kind, feature: str) -> str:
-    """Give what a row says of a sandbox."""
+    """Return what a row says of a sandbox."""
     limit = CANNOT[kind].get(feature)
     return "runs" if limit is None else f"[{limit.why}]({limit.source})"
 

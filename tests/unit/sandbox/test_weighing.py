@@ -19,7 +19,7 @@ class _Rule:
         self._risk = risk
 
     def risk_of(self, privilege: str) -> int:
-        """Give the risk; of a writable path, more."""
+        """Return the risk; of a writable path, more."""
         return self._risk * 2 if "rw" in privilege else self._risk
 
 

@@ -37,7 +37,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 
 
 def ask(engine: EmbeddedEngine, pod: Fields) -> PolicyAnswer:
-    """Give what the policies say of a Pod."""
+    """Return what the policies say of a Pod."""
     return engine.evaluate(encode(project(decode_pod(json.dumps(pod).encode()))))
 
 

@@ -44,7 +44,7 @@ def pod(  # noqa: PLR0913  What workloads differ in.
     more: tuple[Fields, ...] = (),
     **container: Any,
 ) -> Fields:
-    """Give a Pod with one container, as its author writes it; `wants` are further resources."""
+    """Return a Pod with one container, as its author writes it; `wants` are further resources."""
     given = {**(limits or {}), **(wants or {})}
     first = {"name": "main", "image": image, "resources": {"limits": given}, **container}
     return {
@@ -58,17 +58,17 @@ def pod(  # noqa: PLR0913  What workloads differ in.
 
 
 def shell(text: str) -> Fields:
-    """Give the command of a container that runs a shell's text."""
+    """Return the command of a container that runs a shell's text."""
     return {"command": ["bash", "-c", text]}
 
 
 def host_path(path: str) -> Fields:
-    """Give the volumes of a Pod that mounts a path of the node."""
+    """Return the volumes of a Pod that mounts a path of the node."""
     return {"volumes": [{"name": "host", "hostPath": {"path": path}}]}
 
 
 def mounts(*, read_only: bool = False) -> Fields:
-    """Give the mount of the volume `host`."""
+    """Return the mount of the volume `host`."""
     return {"volumeMounts": [{"name": "host", "mountPath": "/host", "readOnly": read_only}]}
 
 

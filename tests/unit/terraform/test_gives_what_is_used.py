@@ -46,13 +46,13 @@ class Watched:
 
 
 def action_of(path: str, verb: str) -> str:
-    """Give the action that a request needs: provider, types without names, verb."""
+    """Return the action that a request needs: provider, types without names, verb."""
     provider, *rest = path.rpartition("/providers/")[2].split("/")
     return "/".join((provider, *rest[::2])) + verb
 
 
 def role(files: dict[str, File], name: str) -> set[str]:
-    """Give all that a role of roles.tf allows."""
+    """Return all that a role of roles.tf allows."""
     (found,) = files["roles.tf"].body.below("resource", "azurerm_role_definition", name)
     (permissions,) = found.below("permissions")
     return {one for text in permissions.attributes.values() for one in json_list(text)}
@@ -65,7 +65,7 @@ def json_list(text: str) -> list[str]:
 
 
 def local(files: dict[str, File], path: str, name: str) -> Block:
-    """Give the `locals` block of a file that has a name."""
+    """Return the `locals` block of a file that has a name."""
     return next(one for one in files[path].body.below("locals") if name in one.attributes)
 
 
@@ -141,7 +141,7 @@ def test_the_values_are_values_of_the_chart(files: dict[str, File]) -> None:
 
 
 def unknown(keys: dict[str, Any], schema: dict[str, Any], root: dict[str, Any]) -> list[str]:
-    """Give the paths of keys that a schema does not know."""
+    """Return the paths of keys that a schema does not know."""
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     found = []

@@ -13,7 +13,7 @@ _ROLES = {
 
 
 def resources(files: dict[str, File], kind: str) -> Iterator[tuple[str, Block]]:
-    """Give the resources of a kind, with what to call them."""
+    """Yield the resources of a kind, with what to call them."""
     for path, file in files.items():
         for one in file.body.below("resource", kind):
             yield f"{path}:{one.line} {one.labels[1]}", one

@@ -60,13 +60,13 @@ class Gate:
             await connection.close()
 
     async def scrape(self) -> str:
-        """Give `/metrics`."""
+        """Return `/metrics`."""
         answer = await self.status("/metrics")
         assert answer.status == 200
         return answer.body.decode()
 
     def lines(self) -> list[dict[str, Any]]:
-        """Give the log's lines so far."""
+        """Return the log's lines so far."""
         assert self.writer.flush()
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 

@@ -48,7 +48,7 @@ class PrivilegedJudge:
 
 
 def approval(**changes: Any) -> Decision:
-    """Give a Decision that admits."""
+    """Return a Decision that admits."""
     fields: dict[str, Any] = {
         "id": DECISION_ID,
         "verdict": Verdict.ALLOW,
@@ -62,7 +62,7 @@ def approval(**changes: Any) -> Decision:
 
 
 def refusal(**changes: Any) -> Decision:
-    """Give a Decision that denies, with one finding."""
+    """Return a Decision that denies, with one finding."""
     finding = Finding(
         rule="privileges/host/privileged",
         action=Action.DENY,

@@ -60,7 +60,7 @@ class GateProcess:
             await connection.close()
 
     def rss(self) -> int:
-        """Give the resident memory, in bytes."""
+        """Return the resident memory, in bytes."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def review(*, bad: bool = False, padding: int = 0, **changes: Any) -> dict[str, Any]:
-    """Give an AdmissionReview as kube-apiserver sends it; `changes` are to its request."""
+    """Return an AdmissionReview as kube-apiserver sends it; `changes` are to its request."""
     container = {
         "name": "train",
         "image": "registry.example/train:1",
@@ -49,5 +49,5 @@ def review(*, bad: bool = False, padding: int = 0, **changes: Any) -> dict[str, 
 
 
 def encode(document: Any) -> bytes:
-    """Give a document as JSON."""
+    """Return a document as JSON."""
     return json.dumps(document).encode()

@@ -24,18 +24,18 @@ from webhooks.review_codec import (
 
 
 def request(metadata: Any = None, **changes: Any) -> Request:
-    """Give a request whose object has this metadata."""
+    """Return a request whose object has this metadata."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata or {}, "spec": {}}
     return decode_review(encode(review(**({"object": pod} | changes))))
 
 
 def mutated(asked: Request, decision: Decision) -> bytes:
-    """Give the body that answers `/mutate`."""
+    """Return the body that answers `/mutate`."""
     return encode_answer(asked, decision, mutation_patches(asked, decision))
 
 
 def patch_of(body: bytes) -> Any:
-    """Give the JSONPatch of a response, decoded; None without one."""
+    """Return the JSONPatch of a response, decoded; None without one."""
     response = json.loads(body)["response"]
     assert ("patch" in response) == ("patchType" in response)
     if "patch" not in response:

@@ -33,19 +33,19 @@ def new_pair(folder: Path, lifetime: dt.timedelta = DAYS) -> PairFiles:
 
 
 def watcher(files: PairFiles, now: float | None = None) -> PairWatcher:
-    """Give a watcher whose clock stands at `now`."""
+    """Return a watcher whose clock stands at `now`."""
     settings = TlsSettings(files.certificate, files.key)
     return PairWatcher(settings, get_logger(), clock=lambda: now or time.time())
 
 
 def served_by(gate: Gate) -> int:
-    """Give the serial number of the certificate that a new handshake gets."""
+    """Return the serial number of the certificate that a new handshake gets."""
     pem = ssl.get_server_certificate(gate.addresses.served)
     return x509.load_pem_x509_certificate(pem.encode()).serial_number
 
 
 def serial(files: PairFiles) -> int:
-    """Give the serial number of a certificate on disk."""
+    """Return the serial number of a certificate on disk."""
     return x509.load_pem_x509_certificate(files.certificate.read_bytes()).serial_number
 
 
@@ -167,7 +167,7 @@ def test_an_encrypted_key_asks_nobody_for_a_password(tmp_path: Path) -> None:
 
 
 def handshake(gate: Gate, context: ssl.SSLContext) -> str | None:
-    """Give the TLS version that a handshake ends in."""
+    """Return the TLS version that a handshake ends in."""
     raw = socket.create_connection(gate.addresses.served, timeout=5)
     with context.wrap_socket(raw, server_hostname="127.0.0.1") as wrapped:
         return wrapped.version()

@@ -25,12 +25,12 @@ REQUIRED = ("uid", "kind", "operation", "userInfo", "object")
 
 
 def truncated(chance: random.Random) -> bytes:
-    """Give a review that ends too early."""
+    """Return a review that ends too early."""
     return BAD[: chance.randrange(len(BAD) - 1)]
 
 
 def nested(chance: random.Random) -> bytes:
-    """Give arrays or objects in one another, deeper than any stack."""
+    """Return arrays or objects in one another, deeper than any stack."""
     depth = chance.randrange(2_000, 50_000)
     opening, closing = chance.choice([(b"[", b"]"), (b'{"a":', b"}")])
     inner = opening * depth + b"1" + closing * depth * chance.randrange(2)
@@ -38,7 +38,7 @@ def nested(chance: random.Random) -> bytes:
 
 
 def mistyped(chance: random.Random) -> bytes:
-    """Give a review in which a field that must be there is of another type."""
+    """Return a review in which a field that must be there is of another type."""
     field = chance.choice(REQUIRED)
     values = [value for value in MISTYPED if not (field == "object" and isinstance(value, dict))]
     if field == "uid":
@@ -47,25 +47,25 @@ def mistyped(chance: random.Random) -> bytes:
 
 
 def not_utf8(chance: random.Random) -> bytes:
-    """Give a review with a byte that no UTF-8 has, anywhere."""
+    """Return a review with a byte that no UTF-8 has, anywhere."""
     place = chance.randrange(len(BAD))
     return BAD[:place] + bytes([chance.choice([0xFF, 0xC0, 0xFE, 0xF8])]) + BAD[place:]
 
 
 def noise(chance: random.Random) -> bytes:
-    """Give random bytes."""
+    """Return random bytes."""
     return chance.randbytes(chance.randrange(1, 3_000))
 
 
 def wrong_document(chance: random.Random) -> bytes:
-    """Give JSON that is something else."""
+    """Return JSON that is something else."""
     document = review(bad=True)
     document[chance.choice(["apiVersion", "kind", "request"])] = chance.choice(MISTYPED)
     return encode(chance.choice([document, *MISTYPED, [document], document["request"]]))
 
 
 def spoiled(chance: random.Random) -> bytes:
-    """Give a review with a control character or a comma too many."""
+    """Return a review with a control character or a comma too many."""
     place = BAD.index(b'"spec"')
     return BAD[:place] + chance.choice([b"\x00", b",", b"'", b"NaN", b"//", b"\\"]) + BAD[place:]
 
@@ -105,7 +105,7 @@ class Sender:
             self.connection = None
 
     async def good(self) -> bytes:
-        """Give the whole answer to a good review."""
+        """Return the whole answer to a good review."""
         connection = await self.gate.connect()
         answer = await connection.post("/validate", GOOD)
         await connection.close()

@@ -17,7 +17,7 @@ def count(metrics: Metrics, kind: str, group: str = "") -> None:
 
 
 def counted(metrics: Metrics) -> dict[str, float]:
-    """Give how many reviews were counted, by kind."""
+    """Return how many reviews were counted, by kind."""
     return {
         sample.labels["kind"]: sample.value
         for family in metrics.registry.collect()

@@ -26,7 +26,7 @@ REQUEST = Request(
 
 
 def logged(folder: Path, decision: Decision, settings: LogSettings | None = None) -> str:
-    """Give what is written for one decision."""
+    """Return what is written for one decision."""
     with (folder / "log").open("wb") as file:
         configured = settings or LogSettings(descriptor=file.fileno())
         writer = configure_logs(configured)

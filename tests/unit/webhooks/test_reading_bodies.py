@@ -25,7 +25,7 @@ class Parts:
         self.parts = list(parts)
 
     async def __call__(self) -> Message:
-        """Give the next message."""
+        """Return the next message."""
         body = self.parts.pop(0) if self.parts else None
         if isinstance(body, float):
             await asyncio.sleep(body)

@@ -45,7 +45,7 @@ class Records:
 
 
 async def answered(gate: Gate, path: str, made: Any, **more: Any) -> Any:
-    """Give the response to a review."""
+    """Return the response to a review."""
     answer = await gate.post(path, encode(review(object=made, **more)))
     return json.loads(answer.body)["response"]
 

@@ -28,7 +28,7 @@ HEAD = (
 
 
 def head(length: int | None = 10, timeout: str = "30s") -> bytes:
-    """Give a head whose body is to come; chunked without a length."""
+    """Return a head whose body is to come; chunked without a length."""
     coding = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
     return HEAD.format(timeout=timeout, length=coding).encode()
 

@@ -21,7 +21,7 @@ OTHER = encode(review(uid="other"))
 
 
 def post(body: bytes, more: str = "", target: str = "/validate", kind: str = "") -> bytes:
-    """Give a request's bytes."""
+    """Return a request's bytes."""
     length = f"Content-Length: {len(body)}\r\n"
     kind = kind or "application/json"
     head = HEAD.format(method="POST", target=target, kind=kind, length=length, more=more)

@@ -16,7 +16,7 @@ from webhooks.review_codec import decode_review
 
 
 def changed(path: str, value: Any) -> bytes:
-    """Give a review in which one field is another; `...` takes it out."""
+    """Return a review in which one field is another; `...` takes it out."""
     document: Any = copy.deepcopy(review())
     node, keys = document, path.split(".")
     for key in keys[:-1]:

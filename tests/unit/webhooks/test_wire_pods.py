@@ -44,12 +44,12 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
 
 
 def as_sent(document: object) -> bytes:
-    """Give JSON as kube-apiserver writes it: without spaces."""
+    """Return JSON as kube-apiserver writes it: without spaces."""
     return msgspec.json.encode(document)
 
 
 def outcome(body: bytes, *, patched: bool) -> Request | str:
-    """Give what is read, its Pod as JSON; or what is said against it."""
+    """Return what is read, its Pod as JSON; or what is said against it."""
     try:
         request = decode_review(body, patched=patched)
     except InvalidReviewError as error:

@@ -17,17 +17,17 @@ PIDS = {"hostPID": True}
 
 
 def container(index: int, **more: Any) -> Json:
-    """Give a small container."""
+    """Return a small container."""
     return {"name": f"c{index}", "image": "b", **more}
 
 
 def volumes(count: int, path: str = "/a") -> list[Json]:
-    """Give volumes of the node."""
+    """Return volumes of the node."""
     return [{"name": f"v{index}", "hostPath": {"path": path}} for index in range(count)]
 
 
 def mounts(count: int) -> list[Json]:
-    """Give mounts of the first volume."""
+    """Return mounts of the first volume."""
     return [{"name": "v0", "mountPath": f"/m{index}"} for index in range(count)]
 
 

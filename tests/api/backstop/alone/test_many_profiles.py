@@ -18,7 +18,7 @@ NEED = "selinux/type/a_t"
 
 
 def pod() -> Json:
-    """Give a Pod with an owner: whoever asks and the account must both have the right."""
+    """Return a Pod with an owner: whoever asks and the account must both have the right."""
     made = RESTRICTED.pod()
     made["spec"]["securityContext"]["seLinuxOptions"] = {"type": "a_t"}
     owner = {"apiVersion": "example.com/v1", "kind": "Any", "name": "o", "uid": "u"}
@@ -27,7 +27,7 @@ def pod() -> Json:
 
 
 def profile(index: int) -> Json:
-    """Give a profile that covers what the Pod needs."""
+    """Return a profile that covers what the Pod needs."""
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": "ContainerProfile",

@@ -17,7 +17,7 @@ MOST_ADDED_S: Final = 0.05
 
 
 def agent() -> Json:
-    """Give a node agent's Pod: paths, the node's network, a privileged container."""
+    """Return a node agent's Pod: paths, the node's network, a privileged container."""
     pod = changed(host_path("/run/containerd", read_only=False), hostNetwork=True, hostPID=True)
     context = pod["spec"]["containers"][0]["securityContext"]
     context |= {"privileged": True, "allowPrivilegeEscalation": True}
@@ -25,7 +25,7 @@ def agent() -> Json:
 
 
 async def added(client: Client, pod: Json, count: int) -> tuple[float, float]:
-    """Give the median without and with it, in turn, in seconds."""
+    """Return the median without and with it, in turn, in seconds."""
     times: dict[str, list[float]] = {LEFT_OUT: [], SPACE: []}
     for _ in range(count):
         for space, taken in times.items():

@@ -28,14 +28,14 @@ DAEMONS = "system:serviceaccount:kube-system:daemon-set-controller"
 
 
 def fixture(rule: str, which: str) -> Json:
-    """Give a rule's own example."""
+    """Return a rule's own example."""
     item: Json = yaml.safe_load((ROOT / "policies/rego" / rule / f"{which}.yaml").read_text())
     item["metadata"].pop("namespace", None)
     return item
 
 
 def host_path(path: str = "/var/log", *, read_only: bool = True, **source: Any) -> Json:
-    """Give a Pod that mounts a path of the node."""
+    """Return a Pod that mounts a path of the node."""
     pod = RESTRICTED.pod()
     pod["spec"]["volumes"] = [{"name": "h", "hostPath": {"path": path, **source}}]
     mount = {"name": "h", "mountPath": "/h", "readOnly": read_only}

@@ -70,7 +70,7 @@ class Tally:
     """Refused by the back-stop, and not by the mutating webhook before it: must be none."""
 
     def lines(self) -> list[str]:
-        """Give the numbers."""
+        """Return the numbers."""
         share = self.held_by_backstop / max(1, self.refused_for_held)
         return [
             f"- Asked: {self.asked} (valid Pods); admitted by the gate: {self.admitted}, "
@@ -87,7 +87,7 @@ class Tally:
 
 
 def asked(seed: int, count: int) -> Iterator[tuple[str, str, Json]]:
-    """Give user, namespace and Pod: each field of Pod Security's, and paths and capabilities."""
+    """Yield user, namespace and Pod: each field of Pod Security's, and paths and capabilities."""
     rng = random.Random(seed)  # noqa: S311 -- must repeat, need not be secret
     known = [pod for _, pod in islice(pods(seed), 4 * count)]
     for _ in range(count):
@@ -140,7 +140,7 @@ class Answer:
         return any(map(is_refusal, self.warnings))
 
     def refused_by(self, webhook: str) -> bool:
-        """Say whether one of the gate's webhooks refused it."""
+        """Return whether one of the gate's webhooks refused it."""
         return f"{webhook}.sallyport.dev" in self.message
 
 

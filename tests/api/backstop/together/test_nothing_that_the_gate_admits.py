@@ -103,7 +103,7 @@ async def _break_glass(admin: Client) -> None:
 
 
 def late(pod: Json, **spec: Any) -> Json:
-    """Give a Pod that needs more, and that the mutating webhook is not asked about."""
+    """Return a Pod that needs more, and that the mutating webhook is not asked about."""
     made = changed(pod, **spec)
     made["metadata"]["labels"] = {LATE: "yes"}
     return made

@@ -46,7 +46,7 @@ _OWN: Final = [
 
 
 def rights(account: str = ACCOUNT, keep: Callable[[Json], bool] = lambda _: True) -> list[Json]:
-    """Give roles and bindings of an account: all rules that are to be kept."""
+    """Return roles and bindings of an account: all rules that are to be kept."""
     return [
         *_bound(account, None, list(filter(keep, _RULES))),
         *_bound(account, NAMESPACE, list(filter(keep, _OWN))),

@@ -31,7 +31,7 @@ class Frames:
         self.kept.append(Frame(kind, frame_id, payload))
 
     def of(self, kind: int) -> dict[bytes, bytes]:
-        """Give the payloads of a kind by id: the first of each, as a store keeps them."""
+        """Return the payloads of a kind by id: the first of each, as a store keeps them."""
         return {frame.id: frame.payload for frame in reversed(self.kept) if frame.kind == kind}
 
 
@@ -48,38 +48,38 @@ class Swept:
         await Sweep(self.parts).run(leadership or lasting())
 
     def later(self, sweep: str) -> "Swept":
-        """Give the same, whose next sweep has this id."""
+        """Return the same, whose next sweep has this id."""
         return replace(self, parts=replace(self.parts, new_id=lambda _: sweep))
 
     def at(self, now: float) -> "Swept":
-        """Give the same at another time, seconds since the epoch."""
+        """Return the same at another time, seconds since the epoch."""
         return replace(self, parts=replace(self.parts, now=lambda: now))
 
     def metric(self, name: str, **labels: str) -> float | None:
-        """Give the value of a metric."""
+        """Return the value of a metric."""
         return self.registry.get_sample_value(name, labels)
 
 
 def document_of(swept: Swept) -> SweepDocument:
-    """Give the document of the one sweep that was finished."""
+    """Return the document of the one sweep that was finished."""
     (payload,) = swept.frames.of(FrameKind.SWEEP).values()
     return decode_sweep(payload)
 
 
 async def reports(client: Client) -> list[Json]:
-    """Give all Reports of the cluster."""
+    """Return all Reports of the cluster."""
     _, found = await client.request("GET", "/apis/openreports.io/v1alpha1/reports")
     listed: list[Json] = found["items"]
     return listed
 
 
 async def report_in(client: Client, namespace: str) -> Json:
-    """Give the sweep's Report in a namespace."""
+    """Return the sweep's Report in a namespace."""
     return await client.get("openreports.io/v1alpha1", "Report", "sallyport-sweep", namespace)
 
 
 async def said(client: Client) -> list[Json]:
-    """Give what the Reports say of which Pods, without the words."""
+    """Return what the Reports say of which Pods, without the words."""
     return [
         {
             "in": report["metadata"]["namespace"],
@@ -96,7 +96,7 @@ def _of_result(result: Json) -> tuple[str, str, str]:
 
 
 def essence(payload: bytes) -> DecisionDocument:
-    """Give a decision without times, and without what was asked only to word a refusal.
+    """Return a decision without times, and without what was asked only to word a refusal.
 
     For that a judge has half a second, so it may be another on a busy machine.
     """

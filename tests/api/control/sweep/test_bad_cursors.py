@@ -41,7 +41,7 @@ async def pods(cluster: SweptCluster, admin: Client) -> None:
 
 
 def token(revision: int) -> str:
-    """Give a continue token as kube-apiserver makes them (apiserver/pkg/storage/continue.go)."""
+    """Return a continue token as kube-apiserver makes them (apiserver/pkg/storage/continue.go)."""
     start = f"{namespace_name(0)}/pretrain-1\0"
     content = {"v": "meta.k8s.io/v1", "rv": revision, "start": start}
     return base64.urlsafe_b64encode(msgspec.json.encode(content)).decode().rstrip("=")
@@ -55,19 +55,19 @@ async def store(admin: Client, cursor: Cursor) -> None:
 
 
 async def stored(admin: Client) -> Cursor:
-    """Give the cursor that is in the cluster."""
+    """Return the cursor that is in the cluster."""
     body = await admin.get("v1", "ConfigMap", "sallyport-sweep", NAMESPACE)
     return decode_cursor(body, CLUSTER)
 
 
 def running(**fields: Any) -> Cursor:
-    """Give a cursor with a sweep under way."""
+    """Return a cursor with a sweep under way."""
     progress = msgspec.structs.replace(Progress(sweep=SWEEP, interruptions=7), **fields)
     return Cursor(cluster=CLUSTER, running=progress)
 
 
 def finished(**fields: Any) -> Cursor:
-    """Give a cursor with a finished sweep."""
+    """Return a cursor with a finished sweep."""
     document = document_of(Progress(sweep=SWEEP), CLUSTER, NOW_S - 50)
     return Cursor(cluster=CLUSTER, last=msgspec.structs.replace(document, **fields))
 
@@ -137,7 +137,7 @@ class Refusing(Objects):
     async def page(
         self, collection: str, limit: int, continue_token: str = "", *more: Any, **others: Any
     ) -> Page:
-        """Give the first page only."""
+        """Return the first page only."""
         if continue_token:
             raise self._fail()
         self.begun += 1

@@ -105,7 +105,7 @@ async def wait_until_gone(admin: Client) -> None:
 async def limited(
     cluster: SweptCluster, admin: Client, name: str, keep: Callable[[Json], bool]
 ) -> AsyncIterator[Swept]:
-    """Give a sweep as an account that lacks some of the rights."""
+    """Yield a sweep as an account that lacks some of the rights."""
     await admin.create_service_account(name, NAMESPACE)
     await admin.apply(rights(name, keep))
     token = await admin.create_token(name, NAMESPACE)

@@ -55,7 +55,7 @@ Outcome = tuple[dict[bytes, DecisionDocument], list[Json], SweepDocument]
 
 
 async def outcome(admin: Client, swept: Swept) -> Outcome:
-    """Give the decisions, what the Reports say, and the sweep's document."""
+    """Return the decisions, what the Reports say, and the sweep's document."""
     recorded = swept.frames.of(FrameKind.DECISION)
     decisions = {frame_id: essence(payload) for frame_id, payload in recorded.items()}
     document = msgspec.structs.replace(document_of(swept), finished="", interruptions=0)
@@ -93,7 +93,7 @@ class Meddled(Objects):
         self._meddle, self._pages = meddle, 0
 
     async def page(self, *args: Any, **more: Any) -> Page:
-        """Give a page, after what happens."""
+        """Return a page, after what happens."""
         self._pages += 1
         if self._pages == 3:
             await self._meddle()
@@ -101,7 +101,7 @@ class Meddled(Objects):
 
 
 def meddled(swept: Swept, meddle: Any) -> Swept:
-    """Give a sweep in whose midst something happens."""
+    """Return a sweep in whose midst something happens."""
     return replace(swept, parts=replace(swept.parts, objects=Meddled(swept.parts.objects, meddle)))
 
 

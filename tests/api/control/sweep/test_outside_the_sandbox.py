@@ -52,7 +52,7 @@ async def namespaces(admin: Client) -> AsyncIterator[None]:
 
 
 def pod_of(name: str, namespace: str = BOXED, **spec: Any) -> Json:
-    """Give a Pod that runs, of a Deployment, and needs no privilege."""
+    """Return a Pod that runs, of a Deployment, and needs no privilege."""
     pod = RESTRICTED.pod()
     pod["metadata"] = {
         "name": name,
@@ -66,7 +66,7 @@ def pod_of(name: str, namespace: str = BOXED, **spec: Any) -> Json:
 
 
 async def report_of(swept: Swept, folder: Path) -> Report:
-    """Give what the command reports of what was recorded."""
+    """Return what the command reports of what was recorded."""
     url = f"sqlite:///{folder / 'ledger.db'}"
     async with Store(url, lambda: uuid7_unix_ms(SWEEP) / 1000) as store:
         await store.deliver(CLUSTER, swept.frames.kept)
@@ -114,7 +114,7 @@ async def test_a_pod_without_its_class_is_reported(
 
 
 def made_by(owner: Json, name: str) -> Json:
-    """Give a Pod that runs where nobody but its workload's profile demands a sandbox."""
+    """Return a Pod that runs where nobody but its workload's profile demands a sandbox."""
     pod = pod_of(name, OPEN)
     reference = {key: owner[key] for key in ("apiVersion", "kind")}
     reference |= {key: owner["metadata"][key] for key in ("name", "uid")}
@@ -123,7 +123,7 @@ def made_by(owner: Json, name: str) -> Json:
 
 
 async def deployed(admin: Client, name: str, annotations: Json) -> Json:
-    """Give the ReplicaSet of a Deployment with these notes."""
+    """Return the ReplicaSet of a Deployment with these notes."""
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": RESTRICTED.pod()["spec"]}
     made: Json = {
@@ -206,5 +206,5 @@ async def until_known(swept: Swept, profile: str) -> None:
 
 
 def decisions(swept: Swept) -> list[DecisionDocument]:
-    """Give what was recorded of Pods."""
+    """Return what was recorded of Pods."""
     return [decode_document(each) for each in swept.frames.of(FrameKind.DECISION).values()]

@@ -78,7 +78,7 @@ class Sweeper:
         return True
 
     def samples(self) -> list[dict[str, float]]:
-        """Give what the processes said of themselves."""
+        """Return what the processes said of themselves."""
         return [json.loads(line) for line in (self.folder / "samples").read_text().splitlines()]
 
 
@@ -168,7 +168,7 @@ async def test_a_large_cluster_is_swept_and_a_kill_costs_nothing(
 def evidence(
     undisturbed: Recorded, resumed: Recorded, sizes: list[dict[str, float]], namespaces: int
 ) -> list[str]:
-    """Give the lines of the evidence."""
+    """Return the lines of the evidence."""
     start, middle, end = (f"{sample['rss_mib']:.0f}" for sample in sizes)
     verdicts = ", ".join(f"{word} {count}" for word, count in undisturbed.sweep.verdicts.items())
     cpu = sizes[-1]["cpu_s"] - sizes[0]["cpu_s"]

@@ -27,7 +27,7 @@ async def fill(cluster: SweptCluster, admin: Client) -> list[Json]:
 
 
 def passed_over(pod: Json) -> bool:
-    """Say whether a Pod has ended or is being ended."""
+    """Return whether a Pod has ended or is being ended."""
     ended = pod["status"]["phase"] in {"Succeeded", "Failed"}
     return ended or "deletionTimestamp" in pod["metadata"]
 
@@ -62,12 +62,12 @@ async def test_what_runs_is_judged_recorded_and_reported(
 
 
 def decisions(swept: Swept) -> list[DecisionDocument]:
-    """Give the decisions that were recorded."""
+    """Return the decisions that were recorded."""
     return [decode_document(payload) for payload in swept.frames.of(FrameKind.DECISION).values()]
 
 
 def projections(swept: Swept) -> set[str]:
-    """Give the digests of the projections that were recorded; each must be recorded once."""
+    """Return the digests of the projections that were recorded; each must be recorded once."""
     kept = [frame.id.hex() for frame in swept.frames.kept if frame.kind == FrameKind.PROJECTION]
     assert len(kept) == len(set(kept))
     return set(kept)
@@ -117,7 +117,7 @@ OURS = {"app.kubernetes.io/managed-by": "sallyport"}
 
 
 def stranger(namespace: str, name: str, labels: dict[str, str]) -> Json:
-    """Give a Report that is not the sweep's."""
+    """Return a Report that is not the sweep's."""
     metadata: dict[str, Any] = {"name": name, "namespace": namespace, "labels": labels}
     return {"apiVersion": "openreports.io/v1alpha1", "kind": "Report", "metadata": metadata}
 
@@ -137,7 +137,7 @@ async def test_a_sweep_that_is_not_due_does_nothing(
 
 
 def decode_sweep_start(sweep: str) -> float:
-    """Give the time in a sweep's id, in seconds."""
+    """Return the time in a sweep's id, in seconds."""
     return int(sweep[:8] + sweep[9:13], 16) / 1000
 
 

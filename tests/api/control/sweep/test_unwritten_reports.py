@@ -52,7 +52,7 @@ async def ending(cluster: SweptCluster, admin: Client) -> AsyncIterator[None]:
 
 
 async def namespaces(admin: Client) -> dict[str, str]:
-    """Give the sweep that each namespace's Report is of."""
+    """Return the sweep that each namespace's Report is of."""
     return {
         report["metadata"]["namespace"]: report["metadata"]["annotations"]["sallyport.dev/sweep"]
         for report in await reports(admin)
@@ -60,7 +60,7 @@ async def namespaces(admin: Client) -> dict[str, str]:
 
 
 async def total(admin: Client) -> str:
-    """Give what the ClusterReport says."""
+    """Return what the ClusterReport says."""
     path = "/apis/openreports.io/v1alpha1/clusterreports/sallyport-sweep"
     _, report = await admin.request("GET", path)
     said: str = report["results"][0]["message"]
@@ -100,7 +100,7 @@ class RefusingIn(Objects):
 
 
 def refusing(swept: Swept) -> Swept:
-    """Give a sweep whose Report of one namespace is not taken."""
+    """Return a sweep whose Report of one namespace is not taken."""
     writer = ReportWriter(RefusingIn(swept.parts.objects, BROKEN), swept.parts.metrics)
     return replace(swept, parts=replace(swept.parts, reports=writer)).at(2e9).later(LATER)
 

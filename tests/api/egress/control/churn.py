@@ -68,7 +68,7 @@ class Churn:
         return ""
 
     def named(self, namespace: str, now: float) -> set[str]:
-        """Give what a namespace's allowlists name now."""
+        """Return what a namespace's allowlists name now."""
         return {
             network
             for (of, network), each in self.namings.items()
@@ -188,7 +188,7 @@ async def watching(kubeconfig: Path) -> AsyncIterator[Seen]:
 
 
 def bare(policies: dict[str, Json]) -> dict[str, bytes]:
-    """Give the bytes of policies without what kube-apiserver adds."""
+    """Return the bytes of policies without what kube-apiserver adds."""
     kept = ("labels", "annotations")
     return {
         name: msgspec.json.encode(

@@ -24,7 +24,7 @@ FAR: Final = "2027-11-01T00:00:00Z"
 
 
 def allowlist(namespace: str, name: str, *to: Json, **spec: Any) -> Json:
-    """Give an EgressAllowlist for the default service account; entries without ports get 443."""
+    """Return an EgressAllowlist for the default service account; entries without ports get 443."""
     entries = [each if "destinations" in each else {"ports": [*TCP_443], **each} for each in to]
     fields = {
         "serviceAccounts": ["default"],
@@ -44,7 +44,7 @@ def allowlist(namespace: str, name: str, *to: Json, **spec: Any) -> Json:
 
 
 def later(seconds: float) -> str:
-    """Give the time so many seconds from now, as `expiresAt` says it."""
+    """Return the time so many seconds from now, as `expiresAt` says it."""
     time_ = dt.datetime.fromtimestamp(time.time() + seconds, dt.UTC)
     return f"{time_:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -65,7 +65,7 @@ class Field:
         return await self.client.create(allowlist(self.name, name, *to, **spec))
 
     async def policies(self) -> dict[str, Json]:
-        """Give the NetworkPolicies, by name."""
+        """Return the NetworkPolicies, by name."""
         path = f"/apis/networking.k8s.io/v1/namespaces/{self.name}/networkpolicies"
         _, found = await self.client.request("GET", path)
         return {each["metadata"]["name"]: each for each in found["items"]}
@@ -84,11 +84,11 @@ class Field:
         return await self.settle(lambda found: found.keys() == FLOOR | set(allows))
 
     async def intent(self, name: str) -> Json:
-        """Give an allowlist."""
+        """Return an allowlist."""
         return await self.client.get(names.API_VERSION, "EgressAllowlist", name, self.name)
 
     async def condition(self, name: str, kind: str = "Ready") -> Mapping[str, Any]:
-        """Give a condition of an allowlist; nothing where it has none."""
+        """Return a condition of an allowlist; nothing where it has none."""
         status = (await self.intent(name)).get("status") or {}
         found: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
         return next((each for each in found if each["type"] == kind), {})
@@ -103,7 +103,7 @@ class Field:
         return await self.condition(name, kind)
 
     async def events(self, reason: str) -> list[Json]:
-        """Give the Events of a reason."""
+        """Return the Events of a reason."""
         _, found = await self.client.request("GET", f"/api/v1/namespaces/{self.name}/events")
         return [each for each in found["items"] if each["reason"] == reason]
 
@@ -117,6 +117,6 @@ class Field:
 
 
 def cidrs(policy: Json) -> list[str]:
-    """Give the networks that a policy opens."""
+    """Return the networks that a policy opens."""
     rules = policy["spec"].get("egress") or ()
     return [peer["ipBlock"]["cidr"] for rule in rules for peer in rule["to"] if "ipBlock" in peer]

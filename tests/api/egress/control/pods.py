@@ -4,7 +4,7 @@ from tests.harness.client import Client, Json
 
 
 def pod(namespace: str, name: str, **labels: str) -> Json:
-    """Give a Pod."""
+    """Return a Pod."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -36,6 +36,6 @@ async def running(client: Client, made: Json, address: str) -> Json:
 
 
 async def has_pod(client: Client, namespace: str, name: str) -> bool:
-    """Say whether a Pod is there, and not on its way out."""
+    """Return whether a Pod is there, and not on its way out."""
     status, found = await client.request("GET", f"/api/v1/namespaces/{namespace}/pods/{name}")
     return status == 200 and "deletionTimestamp" not in found["metadata"]

@@ -17,7 +17,7 @@ ONE = "sallyport-allow-one-0"
 
 
 def contains(name: str, policies: dict[str, Json]) -> bool:
-    """Say whether a policy is there."""
+    """Return whether a policy is there."""
     return name in policies
 
 
@@ -175,14 +175,14 @@ async def test_one_namespace_that_fails_stops_no_other(field: Field, client: Cli
 
 
 async def versions(field: Field) -> dict[str, str]:
-    """Give the resourceVersion of each policy, and of the five allowlists."""
+    """Return the resourceVersion of each policy, and of the five allowlists."""
     found = {**await field.policies()}
     found |= {name: await field.intent(name) for name in (f"n{number}" for number in range(5))}
     return {name: each["metadata"]["resourceVersion"] for name, each in found.items()}
 
 
 async def still(field: Field, controlled: Controlled) -> dict[str, str]:
-    """Give them once the controller has nothing to do any more: its watch tells it of its own."""
+    """Return them once the controller has nothing to do any more: its watch tells it of its own."""
     found: dict[str, str] = {}
     end = time.monotonic() + PATIENCE_S
     while found != (now := await versions(field)) or controlled.egress.queue:

@@ -12,7 +12,7 @@ CILIUM = "/apis/cilium.io/v2/namespaces/{}/ciliumnetworkpolicies"
 
 
 async def cilium_policies(field: Field) -> dict[str, Json]:
-    """Give the CiliumNetworkPolicies of a namespace, by name."""
+    """Return the CiliumNetworkPolicies of a namespace, by name."""
     _, found = await field.client.request("GET", CILIUM.format(field.name))
     return {each["metadata"]["name"]: each for each in found["items"]}
 

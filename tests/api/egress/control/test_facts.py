@@ -36,7 +36,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def role(namespace: str, used: str) -> list[Json]:
-    """Give what lets all service accounts of a namespace use a set."""
+    """Return what lets all service accounts of a namespace use a set."""
     metadata = {"name": f"use-{used}", "namespace": namespace}
     rule = {
         "apiGroups": ["sallyport.dev"],
@@ -67,7 +67,7 @@ def role(namespace: str, used: str) -> list[Json]:
 
 
 def shared(name: str, *to: Json, **spec: Any) -> Json:
-    """Give an EgressDestinations."""
+    """Return an EgressDestinations."""
     fields = {"to": [*to], "owner": "platform", "reason": "a test", **spec}
     return {
         "apiVersion": names.API_VERSION,
@@ -124,7 +124,7 @@ async def test_what_is_broad_waits_for_two_people(field: Field, client: Client) 
 
 
 def approvers() -> list[Json]:
-    """Give what lets two people approve egress."""
+    """Return what lets two people approve egress."""
     rule = {
         "apiGroups": ["sallyport.dev"],
         "resources": ["approvaltiers"],
@@ -151,7 +151,7 @@ def approvers() -> list[Json]:
 
 
 def approval(intent: Json, person: str, digest: str) -> Json:
-    """Give an Approval as the webhook records it."""
+    """Return an Approval as the webhook records it."""
     metadata = intent["metadata"]
     return {
         "apiVersion": names.API_VERSION,
@@ -171,7 +171,7 @@ def approval(intent: Json, person: str, digest: str) -> Json:
 
 
 def service(namespace: str) -> Json:
-    """Give a Service whose port 80 is 8080 of its Pods."""
+    """Return a Service whose port 80 is 8080 of its Pods."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -184,7 +184,7 @@ def service(namespace: str) -> Json:
 
 
 def endpoints(namespace: str, name: str, *addresses: str) -> Json:
-    """Give an EndpointSlice of that Service."""
+    """Return an EndpointSlice of that Service."""
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",

@@ -19,7 +19,7 @@ ONE, OTHER = "sallyport-allow-one-0", "example.com/keep"
 
 
 async def finalizers(field: Field, name: str) -> list[str]:
-    """Give those of an allowlist."""
+    """Return those of an allowlist."""
     found: list[str] = (await field.intent(name))["metadata"].get("finalizers", [])
     return found
 

@@ -32,7 +32,7 @@ MIB: Final = 2**20
 
 
 def intents(number: int) -> Iterator[Json]:
-    """Give the allowlists of a namespace: networks, a name, a set, Pods of another namespace."""
+    """Yield the allowlists of a namespace: networks, a name, a set, Pods of another namespace."""
     place = f"size-{number:04d}"
     yield allowlist(
         place, "networks", *({"cidr": f"192.0.2.{each}/32"} for each in range(0, 20, 2))

@@ -29,7 +29,7 @@ async def store(client: Client) -> str:
 
 
 async def told(client: Client, namespace: str) -> list[Json]:
-    """Give what the gate is told of a namespace."""
+    """Return what the gate is told of a namespace."""
     status, found = await client.request("GET", OPENINGS)
     text = (found.get("data") or {}).get(namespace) if status == 200 else None
     return list(json.loads(text)["openings"]) if text else []

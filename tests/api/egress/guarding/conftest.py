@@ -107,12 +107,12 @@ async def enrol(admin: Client) -> str:
 
 
 def floor(namespace: str, engine: EngineKind = "networkpolicy") -> list[Json]:
-    """Give what every enrolled namespace has, as it is rendered."""
+    """Return what every enrolled namespace has, as it is rendered."""
     return list(render(CompiledAllowlists(namespace), RenderTarget(Engine(engine))).objects)
 
 
 def pod(namespace: str, name: str = "run", **meta: object) -> Json:
-    """Give a Pod of the trainer."""
+    """Return a Pod of the trainer."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -122,7 +122,7 @@ def pod(namespace: str, name: str = "run", **meta: object) -> Json:
 
 
 def spec() -> Json:
-    """Give the spec of a Pod that pss-baseline covers."""
+    """Return the spec of a Pod that pss-baseline covers."""
     return {
         "serviceAccountName": "trainer",
         "containers": [{"name": "main", "image": "registry.example/train:1"}],

@@ -20,7 +20,7 @@ WAYS: Final = (
 
 
 def reserved(made: Json) -> Json:
-    """Give the labels of egress that an object has."""
+    """Return the labels of egress that an object has."""
     labels = made["metadata"].get("labels") or {}
     return {key: value for key, value in labels.items() if key.startswith("egress.")}
 

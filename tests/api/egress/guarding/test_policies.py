@@ -17,7 +17,7 @@ HTTPS = [{"protocol": "TCP", "port": 443}]
 
 
 def policy(namespace: str, *egress: Json, name: str = "own", **spec: object) -> Json:
-    """Give a NetworkPolicy of the trainers."""
+    """Return a NetworkPolicy of the trainers."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -32,12 +32,12 @@ def policy(namespace: str, *egress: Json, name: str = "own", **spec: object) -> 
 
 
 def to(*cidrs: str, ports: list[Json] | None = None) -> Json:
-    """Give a rule to addresses."""
+    """Return a rule to addresses."""
     return {"to": [{"ipBlock": {"cidr": each}} for each in cidrs], "ports": ports or HTTPS}
 
 
 def allowed(namespace: str) -> list[Json]:
-    """Give what an allowlist makes that opens 192.0.2.0/24 and 198.51.100.0/25 to the trainer."""
+    """Return what an allowlist makes that opens 192.0.2.0/24 and 198.51.100.0/25 to the trainer."""
     opening = Opening(
         "packages",
         "spec.to[0]",

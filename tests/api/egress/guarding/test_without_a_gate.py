@@ -45,12 +45,12 @@ async def unanswered(installation: Installation, admin: Client) -> AsyncIterator
 
 
 def path(namespace: str) -> str:
-    """Give where a namespace's policies are."""
+    """Return where a namespace's policies are."""
     return f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies"
 
 
 def policy(namespace: str, **spec: object) -> Json:
-    """Give a NetworkPolicy."""
+    """Return a NetworkPolicy."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

@@ -20,7 +20,7 @@ TIER: Final = {"group": "sallyport.dev", "resource": "approvaltiers", "name": "e
 
 
 async def set_up(admin: Client) -> None:
-    """Give everyone their rights; return once they have them."""
+    """Return everyone their rights; return once they have them."""
     writers = [*map(user, (AUTHOR, CLOSER))]
     await admin.apply([binding("sallyport-write-egress", *writers, name="egress-writers")])
     sets = rule(["sallyport.dev"], "egressdestinations", "get create update patch delete")
@@ -58,17 +58,17 @@ async def let_use(admin: Client, namespace: str, account: str, name: str) -> Non
 
 
 def new_name(prefix: str) -> str:
-    """Give a name that no other test has: sets lie in no namespace."""
+    """Return a name that no other test has: sets lie in no namespace."""
     return f"{prefix}-{uuid.uuid4().hex[:8]}"
 
 
 def in_days(days: float) -> str:
-    """Give a time as intents write it."""
+    """Return a time as intents write it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + days * 86_400))
 
 
 def allowlist(namespace: str, *to: Json, name: str = "packages", **spec: Any) -> Json:
-    """Give an allowlist; entries without ports get 443."""
+    """Return an allowlist; entries without ports get 443."""
     fields: Json = {"serviceAccounts": ["trainer"], **_spec(to), "expiresAt": in_days(30)}
     return {
         "apiVersion": API,
@@ -79,13 +79,13 @@ def allowlist(namespace: str, *to: Json, name: str = "packages", **spec: Any) ->
 
 
 def shared(name: str, *to: Json, **spec: Any) -> Json:
-    """Give a set."""
+    """Return a set."""
     head = {"apiVersion": API, "kind": "EgressDestinations", "metadata": {"name": name}}
     return {**head, "spec": _spec(to) | spec}
 
 
 def approval(of: Json, name: str) -> Json:
-    """Give an approval of an intent, as it is by then."""
+    """Return an approval of an intent, as it is by then."""
     meta = of["metadata"]
     placed = "namespace" in meta
     place = {"namespace": meta["namespace"]} if placed else {}

@@ -44,7 +44,7 @@ APPROVE_ROLE: Final[Json] = {
 
 
 async def set_up(admin: Client) -> None:
-    """Give everyone their rights; return once they have them."""
+    """Return everyone their rights; return once they have them."""
     await set_up_exceptions(admin)
     people = [*map(user, (AUTHOR, ANN, BEN)), group(APPROVERS)]
     kinds = rule(
@@ -64,12 +64,12 @@ async def set_up(admin: Client) -> None:
 
 
 def new_name() -> str:
-    """Give a name that nothing has: these objects lie in no namespace."""
+    """Return a name that nothing has: these objects lie in no namespace."""
     return f"fire-{uuid.uuid4().hex[:8]}"
 
 
 def sealed(namespace: str, name: str, **spec: Any) -> Json:
-    """Give a BreakGlass for everything in a namespace."""
+    """Return a BreakGlass for everything in a namespace."""
     fields: Json = {
         "namespaces": [namespace],
         "rules": ["*"],
@@ -81,7 +81,7 @@ def sealed(namespace: str, name: str, **spec: Any) -> Json:
 
 
 def consent(of: str, by: str) -> Json:
-    """Give a ClusterApproval."""
+    """Return a ClusterApproval."""
     return {
         "apiVersion": API,
         "kind": "ClusterApproval",

@@ -41,7 +41,7 @@ _POD_NEEDS: Final = ("image/", "capabilities/", "limits/", "run-as/")
 
 
 def profiles() -> Iterator[Json]:
-    """Give the profiles of these tests."""
+    """Yield the profiles of these tests."""
     for name, privileges in _WRITTEN.items():
         spec = {
             "description": "For a test.",
@@ -59,7 +59,7 @@ def profiles() -> Iterator[Json]:
 
 
 def pods() -> Iterator[Json]:
-    """Give a Pod that `restricted` covers, and one that is privileged. Neither has a node."""
+    """Yield a Pod that `restricted` covers, and one that is privileged. Neither has a node."""
     yield pod("llama-0", NAMESPACE)
     agent = pod("agent-0", NAMESPACE)
     agent["spec"]["containers"][0]["securityContext"] = {
@@ -70,14 +70,14 @@ def pods() -> Iterator[Json]:
 
 
 def debugger(**more: object) -> Json:
-    """Give a debug container."""
+    """Return a debug container."""
     return {**container("debugger"), **more}
 
 
 def certificate_request(
     name: str, signer: str, common_name: str, organisations: Iterable[str] = ()
 ) -> Json:
-    """Give a CertificateSigningRequest for a new key."""
+    """Return a CertificateSigningRequest for a new key."""
     subject = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
     subject += [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organisations]
     request = (
@@ -154,6 +154,6 @@ async def ask(client: Client, way: Way) -> Asked:
 
 
 def of_pod(pod: str, subresource: str, query: str = "", method: str = "POST") -> Way:
-    """Give a request to a subresource of a Pod."""
+    """Return a request to a subresource of a Pod."""
     path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/{subresource}"
     return Way(f"{method} {subresource} {query}", f"{path}?{query}" if query else path, method)

@@ -25,13 +25,13 @@ _DRY = {"dryRun": "All"}
 
 
 def token(**spec: object) -> Way:
-    """Give a request for a token of the service account `trainer`."""
+    """Return a request for a token of the service account `trainer`."""
     kind: Json = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
     return Way("token", _TOKEN, body=kind, parameters=_DRY)
 
 
 def bind(*, legacy: bool = False) -> Way:
-    """Give a binding of a Pod to a node."""
+    """Return a binding of a Pod to a node."""
     body: Json = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -43,7 +43,7 @@ def bind(*, legacy: bool = False) -> Way:
 
 
 def certificate(signer: str, name: str, *groups: str) -> Way:
-    """Give a request for a certificate."""
+    """Return a request for a certificate."""
     body = certificate_request("entering", signer, name, groups)
     return Way("certificate", _CSRS, body=body, parameters=_DRY)
 

@@ -18,7 +18,7 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
 
 def bind(name: str, annotations: Json, *, legacy: bool = False) -> Way:
-    """Give a binding that brings annotations."""
+    """Return a binding that brings annotations."""
     body: Json = {
         "apiVersion": "v1",
         "kind": "Binding",

@@ -28,7 +28,7 @@ TIER: Final = {"group": "sallyport.dev", "resource": "approvaltiers", "name": "e
 
 
 async def set_up(admin: Client) -> None:
-    """Give everyone their rights, in all namespaces; return once they have them."""
+    """Return everyone their rights, in all namespaces; return once they have them."""
     people = [*map(user, (AUTHOR, ANN, BEN, RUNNER)), group(APPROVERS)]
     kinds = rule(
         ["sallyport.dev"],
@@ -52,12 +52,12 @@ async def set_up(admin: Client) -> None:
 
 
 def in_seconds(seconds: float) -> str:
-    """Give a time as exceptions write it."""
+    """Return a time as exceptions write it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
 
 
 def exception(namespace: str, name: str = "llama", **spec: Any) -> Json:
-    """Give a PolicyException that excuses the host network for the Pod `llama`."""
+    """Return a PolicyException that excuses the host network for the Pod `llama`."""
     fields: Json = {
         "workloads": [{"apiVersion": "v1", "kind": "Pod", "name": "llama"}],
         "excuses": [{"privilege": "host/network"}],
@@ -73,7 +73,7 @@ def exception(namespace: str, name: str = "llama", **spec: Any) -> Json:
 def approval(
     namespace: str, name: str, of: str = "llama", seen: Mapping[str, str] | None = None
 ) -> Json:
-    """Give an Approval of an exception; `seen` is its uid or digest as the approver saw it."""
+    """Return an Approval of an exception; `seen` is its uid or digest as the approver saw it."""
     return {
         "apiVersion": API,
         "kind": "Approval",
@@ -86,7 +86,7 @@ def approval(
 
 
 async def runs(admin: Client, namespace: str, pod: Json | None = None) -> bool:
-    """Say whether a runner may run a Pod on the host network now."""
+    """Return whether a runner may run a Pod on the host network now."""
     made = pod or named(privileged(), "llama")
     answer = await admin.as_user(RUNNER).dry_run_create(made, namespace)
     assert answer.outcome is not Outcome.INVALID, answer.message
@@ -94,7 +94,7 @@ async def runs(admin: Client, namespace: str, pod: Json | None = None) -> bool:
 
 
 def named(pod: Json, name: str) -> Json:
-    """Give a Pod a name."""
+    """Return a Pod a name."""
     pod["metadata"] = {**pod.get("metadata", {}), "name": name}
     return pod
 

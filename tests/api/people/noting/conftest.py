@@ -63,7 +63,7 @@ class Installation:
     log: Path
 
     def decisions(self, wanted: Callable[[Json], bool]) -> list[Json]:
-        """Give the decisions so far that ended a request, and are wanted."""
+        """Return the decisions so far that ended a request, and are wanted."""
         whole, _, _ = self.log.read_text(errors="replace").rpartition("\n")
         lines = whole.splitlines()
         documents = [json.loads(line) for line in lines if '"format":' in line]
@@ -71,7 +71,7 @@ class Installation:
         return [d for d in ends if wanted(d)]
 
     async def decision(self, wanted: Callable[[Json], bool], seconds: float = _SEEN_S) -> Json:
-        """Give the first decision that is wanted, once it has been taken."""
+        """Return the first decision that is wanted, once it has been taken."""
         deadline = time.monotonic() + seconds
         while not (found := self.decisions(wanted)):
             if time.monotonic() > deadline:
@@ -161,7 +161,7 @@ def ben(admin: Client) -> Client:
 
 
 def human(admin: Client, name: str, oid: str) -> Client:
-    """Give a person of Entra in the group of all these people."""
+    """Return a person of Entra in the group of all these people."""
     human = admin.as_user(name, [PEOPLE, "system:authenticated"])
     human._headers.add("Impersonate-Extra-oid", oid)  # noqa: SLF001  As Entra's tokens say it.
     return human
@@ -180,7 +180,7 @@ async def soon(work: Callable[[], Awaitable[Json]]) -> Json:
 
 
 def template(name: str, **spec: Any) -> Json:
-    """Give a Pod template that pss-baseline covers."""
+    """Return a Pod template that pss-baseline covers."""
     container = {"name": "main", "image": "registry.example/train:1"}
     return {
         "metadata": {"labels": {"app": name}},
@@ -189,7 +189,7 @@ def template(name: str, **spec: Any) -> Json:
 
 
 def workload(kind: str, name: str, **spec: Any) -> Json:
-    """Give a workload of one of Kubernetes' kinds, for one Pod."""
+    """Return a workload of one of Kubernetes' kinds, for one Pod."""
     pods = template(name)
     selector = {"selector": {"matchLabels": {"app": name}}, "template": pods}
     job = {"template": template(name, restartPolicy="Never")}
@@ -215,7 +215,7 @@ def workload(kind: str, name: str, **spec: Any) -> Json:
 
 
 def reference(owner: Json) -> Json:
-    """Give a reference to an object, as the one that controls."""
+    """Return a reference to an object, as the one that controls."""
     named = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
     return named | {key: owner["metadata"][key] for key in ("name", "uid")}
 

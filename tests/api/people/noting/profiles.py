@@ -9,7 +9,7 @@ PROFILE = "sallyport.dev/profile"
 
 
 def profile(name: str, *privileges: str, rank: int = 300) -> Json:
-    """Give a profile of what pss-baseline covers (its rank is 200), and of privileges more."""
+    """Return a profile of what pss-baseline covers (its rank is 200), and of privileges more."""
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": "ContainerProfile",
@@ -24,7 +24,7 @@ def profile(name: str, *privileges: str, rank: int = 300) -> Json:
 
 
 def naming(profile: str, kind: str, name: str, **spec: Any) -> Json:
-    """Give a workload whose author names a profile."""
+    """Return a workload whose author names a profile."""
     made = workload(kind, name, **spec)
     made["metadata"]["annotations"] = {PROFILE: profile}
     return made

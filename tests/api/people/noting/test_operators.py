@@ -47,7 +47,7 @@ def rays(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def jobset(name: str, **spec: object) -> Json:
-    """Give a JobSet of one Job of one Pod."""
+    """Return a JobSet of one Job of one Pod."""
     job = {"backoffLimit": 0, "template": template(name, restartPolicy="Never", **spec)}
     replicated = {"name": "workers", "replicas": 1, "template": {"spec": job}}
     return {
@@ -59,7 +59,7 @@ def jobset(name: str, **spec: object) -> Json:
 
 
 def rayjob(name: str, **spec: object) -> Json:
-    """Give a RayJob for a head and a worker."""
+    """Return a RayJob for a head and a worker."""
     pods = {"template": template(name, **spec)}
     head = {"rayStartParams": {}, **pods}
     worker = {"groupName": "workers", "replicas": 1, "minReplicas": 1, "maxReplicas": 1}

@@ -30,7 +30,7 @@ async def until(true: Callable[[], Awaitable[bool]], what: str) -> None:
 
 
 async def objects(client: Client, resource: str, app: str) -> list[Json]:
-    """Give what carries the label `app`; `resource` such as `apis/apps/v1/replicasets`."""
+    """Return what carries the label `app`; `resource` such as `apis/apps/v1/replicasets`."""
     base, _, plural = resource.rpartition("/")
     path = f"/{base}/namespaces/{NAMESPACE}/{plural}?labelSelector=app%3D{app}"
     _, listed = await client.request("GET", path)

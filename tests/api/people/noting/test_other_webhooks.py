@@ -67,7 +67,7 @@ async def _until(admin: Client, containers: int) -> None:
 
 
 def pod(name: str, sidecar: str, **annotations: str) -> Json:
-    """Give a Pod that gets a sidecar."""
+    """Return a Pod that gets a sidecar."""
     made: Json = {"apiVersion": "v1", "kind": "Pod", **template(name)}
     # A token's volume has another name each time.
     made["spec"]["automountServiceAccountToken"] = False

@@ -25,13 +25,13 @@ AS_ANN: Final = {REQUESTER: ANN, "sallyport.dev/profile": "pss-baseline"}
 
 
 def annotated(item: Json, annotations: dict[str, Any]) -> Json:
-    """Give an object with annotations."""
+    """Return an object with annotations."""
     item["metadata"]["annotations"] = annotations
     return item
 
 
 def owned(item: Json, owner: Json) -> Json:
-    """Give an object that another one is said to control."""
+    """Return an object that another one is said to control."""
     item["metadata"]["ownerReferences"] = [reference(owner)]
     return item
 
@@ -247,5 +247,5 @@ async def test_a_dry_run_is_the_same(ben: Client, anns: Json) -> None:
 
 
 def _idle(kind: str) -> dict[str, Any]:
-    """Give what keeps a workload from having Pods."""
+    """Return what keeps a workload from having Pods."""
     return {"Job": {"suspend": True}, "CronJob": {"suspend": True}}.get(kind, {"replicas": 0})

@@ -27,7 +27,10 @@ PARTITIONED: Final[Json] = {"type": "RollingUpdate", "rollingUpdate": {"partitio
 
 
 def revision(owner: Json, name: str, image: str, number: int) -> Json:
-    """Give a ControllerRevision as the StatefulSet controller writes it, with another template."""
+    """Return a ControllerRevision as the StatefulSet controller writes it.
+
+    With another template.
+    """
     pods = owner["spec"]["template"]
     pods = pods | {"$patch": "replace"}
     pods["spec"] = pods["spec"] | {"containers": [{"name": "main", "image": image}]}

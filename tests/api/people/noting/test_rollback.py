@@ -37,7 +37,7 @@ SKIPPED: Final = frozenset(
 
 
 def changed(**spec: object) -> Json:
-    """Give the change to a second template, which differs in its image."""
+    """Return the change to a second template, which differs in its image."""
     containers = [{"name": "main", "image": "registry.example/train:2"}]
     return {"spec": {"template": {"spec": {"containers": containers, **spec}}}}
 

@@ -24,7 +24,7 @@ CLEO_OID = "22222222-aaaa-bbbb-cccc-dddddddddddd"
 
 
 def scaler(name: str, namespace: str, replicas: int = 3) -> Json:
-    """Give an autoscaler of a Deployment that wants more than one Pod."""
+    """Return an autoscaler of a Deployment that wants more than one Pod."""
     metric = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
     return {
         "apiVersion": "autoscaling/v2",
@@ -40,7 +40,7 @@ def scaler(name: str, namespace: str, replicas: int = 3) -> Json:
 
 
 async def pods_of(installation: Installation, name: str, count: int) -> list[Json]:
-    """Give the decisions on a Deployment's Pods, once there are so many."""
+    """Return the decisions on a Deployment's Pods, once there are so many."""
 
     def enough(_: Json) -> bool:
         return len(installation.decisions(of_pod(f"{name}-"))) >= count
@@ -50,7 +50,7 @@ async def pods_of(installation: Installation, name: str, count: int) -> list[Jso
 
 
 def names_of(decisions: Iterable[Json]) -> set[tuple[str, Any, str]]:
-    """Give who asked for the Pods, who stands behind them, and how that is known."""
+    """Return who asked for the Pods, who stands behind them, and how that is known."""
     return {(d["requesterKind"], d["root"].get("requester"), d["traced"]) for d in decisions}
 
 

@@ -54,12 +54,12 @@ class Givers:
 
 
 def address(name: str) -> str:
-    """Give the user name of one of them."""
+    """Return the user name of one of them."""
     return f"{name}@rights.example.com"
 
 
 def rights() -> Iterator[Json]:
-    """Give the roles and bindings of everybody."""
+    """Yield the roles and bindings of everybody."""
     yield from grant(MAKERS, rule(["*"], "*", _VERBS), group(MAKERS))
     yield from grant("rights-restricted", use_of("restricted"), user(address(RESEARCHER)))
     yield from grant("rights-managers", use_of("rights-manager"), user(address(MANAGER)))
@@ -71,7 +71,7 @@ def rights() -> Iterator[Json]:
 
 
 def cluster_role(*rules: Json, name: str = "tried", **more: Any) -> Json:
-    """Give a ClusterRole."""
+    """Return a ClusterRole."""
     metadata = {"name": name, **more.pop("metadata", {})}
     api = f"{GROUP}/v1"
     kept = {"apiVersion": api, "kind": "ClusterRole", "metadata": metadata}
@@ -81,14 +81,14 @@ def cluster_role(*rules: Json, name: str = "tried", **more: Any) -> Json:
 def bound(
     to: str, *subjects: Json, namespace: str | None = TEAM, kind: str = "ClusterRole"
 ) -> Json:
-    """Give a RoleBinding, or without a namespace a ClusterRoleBinding, of a role of this kind."""
+    """Return a RoleBinding, or without a namespace a ClusterRoleBinding, of a role of this kind."""
     made = binding(to, *subjects, namespace=namespace, name="tried")
     made["roleRef"]["kind"] = kind
     return made
 
 
 def account(**metadata: Json) -> Json:
-    """Give a ServiceAccount of TEAM."""
+    """Return a ServiceAccount of TEAM."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",

@@ -44,7 +44,7 @@ def _written(path: Path, *items: Json) -> Path:
 
 
 async def reviewed(settings: Settings, name: str, file: Path) -> Result:
-    """Give what review says of the last object in a file, which this person submits."""
+    """Return what review says of the last object in a file, which this person submits."""
     someone = Subject(address(name), groups=[MAKERS, "system:authenticated"])
     report = await review(settings, [str(file)], ReviewTerms(subject=someone))
     return report.results[-1]

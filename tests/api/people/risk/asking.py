@@ -14,7 +14,7 @@ _POLL_S: Final = 0.1
 
 
 async def until(ask: Callable[[], Awaitable[Answer]], wanted: Callable[[Answer], bool]) -> Answer:
-    """Give the first answer that is wanted.
+    """Return the first answer that is wanted.
 
     Raises:
         TimeoutError: none was within SOON_S; with the last.
@@ -28,13 +28,13 @@ async def until(ask: Callable[[], Awaitable[Answer]], wanted: Callable[[Answer],
 
 
 async def refused(client: Client, item: Json) -> str:
-    """Give the gate's words to who may not create an object."""
+    """Return the gate's words to who may not create an object."""
     found = await until(lambda: client.dry_run(item), lambda a: a.outcome is Outcome.DENIED)
     return found.message
 
 
 async def admitted(client: Client, item: Json) -> Json:
-    """Give an object as it would be stored."""
+    """Return an object as it would be stored."""
     found = await until(lambda: client.dry_run(item), lambda a: a.outcome is Outcome.ALLOWED)
     return found.body
 

@@ -87,14 +87,14 @@ async def _install(client: Client) -> str:
 
 
 def pod(name: str, namespace: str = NAMESPACE, **spec: object) -> Json:
-    """Give a Pod that pss-baseline covers."""
+    """Return a Pod that pss-baseline covers."""
     made = template(name, **spec)
     made["metadata"] |= {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Pod", **made}
 
 
 def deployment(name: str, **spec: object) -> Json:
-    """Give a Deployment of one such Pod."""
+    """Return a Deployment of one such Pod."""
     made = workload("Deployment", name, template=template(name, **spec))
     made["metadata"]["namespace"] = NAMESPACE
     return made

@@ -33,7 +33,7 @@ APPROVAL: Json = {
 
 
 def signing_in(**spec: Any) -> Json:
-    """Give a Pod of the account that signs in as CLIENT."""
+    """Return a Pod of the account that signs in as CLIENT."""
     made = pod("robot", serviceAccountName="robot", **spec)
     made["metadata"]["labels"] = USE
     return made
@@ -115,7 +115,7 @@ async def test_pods_of_a_workload_whose_author_came_to_be_at_risk(
 
 
 async def _pods_of(admin: Client, app: str, count: int) -> list[Json]:
-    """Give a workload's Pods once there are so many."""
+    """Return a workload's Pods once there are so many."""
     path = f"/api/v1/namespaces/{NAMESPACE}/pods"
     deadline = time.monotonic() + 2 * SOON_S
     while True:

@@ -17,7 +17,7 @@ WEBHOOKS = {f"{name}.sallyport.dev" for name in ("guards", "authors", "validate"
 
 
 def _registration(installation: Installation) -> Json:
-    """Give what the chart registers with `approvals.profiles` (tests/unit/helm), for these alone.
+    """Return what the chart registers with `approvals.profiles` (tests/unit/helm), for these alone.
 
     Other tests of this kube-apiserver write profiles too.
     """

@@ -31,7 +31,7 @@ _SETTLES_S: Final = 60.0
 
 
 async def set_up(admin: Client) -> None:
-    """Give everyone their rights; return once they have them."""
+    """Return everyone their rights; return once they have them."""
     kinds = rule(
         ["sallyport.dev"],
         "containerprofiles clusterapprovals breakglasses",
@@ -46,19 +46,19 @@ async def set_up(admin: Client) -> None:
 
 
 def new_name() -> str:
-    """Give a name that nothing has."""
+    """Return a name that nothing has."""
     return f"{PREFIX}{uuid.uuid4().hex[:8]}"
 
 
 def profile(name: str, **spec: Any) -> Json:
-    """Give a profile that covers little."""
+    """Return a profile that covers little."""
     fields = {"rank": 900, "catalogue": 2, "privileges": ["host/port/80"]}
     made = {"apiVersion": API, "kind": "ContainerProfile", "metadata": {"name": name}}
     return {**made, "spec": {**fields, **spec}}
 
 
 def consent(of: Json, by: str, *, uid: str = "", days: float = 1, **wanted: Any) -> Json:
-    """Give a ClusterApproval of a profile as it is to be."""
+    """Return a ClusterApproval of a profile as it is to be."""
     digest = profile_digest(
         parse_profile(json.dumps({**of, "metadata": {"name": _name(of)}}).encode())
     )

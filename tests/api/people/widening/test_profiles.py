@@ -33,7 +33,7 @@ WIDE = ["host/port/80", "host/network"]
 
 
 def wider(item: Json) -> Json:
-    """Give a profile that covers more."""
+    """Return a profile that covers more."""
     return {**item, "spec": {**item["spec"], "privileges": WIDE}}
 
 

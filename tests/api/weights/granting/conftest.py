@@ -75,7 +75,7 @@ class Installation:
     log: Path
 
     def decisions(self) -> list[Json]:
-        """Give the decisions so far, of the validating pass."""
+        """Return the decisions so far, of the validating pass."""
         whole, _, _ = self.log.read_text(errors="replace").rpartition("\n")
         lines = whole.splitlines()
         documents = [json.loads(line) for line in lines if '"format":' in line]
@@ -130,7 +130,7 @@ async def admin(installation: Installation) -> AsyncIterator[Client]:
 
 
 def human(admin: Client, name: str, *groups: str) -> Client:
-    """Give a person of Entra in the group of all these people."""
+    """Return a person of Entra in the group of all these people."""
     return admin.as_user(name, [PEOPLE, "system:authenticated", *groups], oid=OIDS[name])
 
 
@@ -153,12 +153,12 @@ async def place(admin: Client, name: str) -> str:
 
 
 def in_seconds(seconds: float) -> str:
-    """Give a time as grants write it."""
+    """Return a time as grants write it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
 
 
 def asked_for(namespace: str, name: str = "llama", **spec: Any) -> Json:
-    """Give a grant of the store to Carol."""
+    """Return a grant of the store to Carol."""
     fields: Json = {
         "store": "llama",
         "rights": ["read"],
@@ -192,7 +192,7 @@ async def approve(admin: Client, of: Json, *who: str) -> None:
 
 
 def pod(namespace: str, name: str, **spec: Any) -> Json:
-    """Give a Pod that has a token for Entra, as trainer."""
+    """Return a Pod that has a token for Entra, as trainer."""
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Pod", **template(name, **spec)} | {
         "metadata": metadata | template(name)["metadata"]
@@ -200,7 +200,7 @@ def pod(namespace: str, name: str, **spec: Any) -> Json:
 
 
 def template(name: str, account: str = "trainer", **spec: Any) -> Json:
-    """Give a template of one."""
+    """Return a template of one."""
     container = {"name": "main", "image": "registry.example/train:1"}
     return {
         "metadata": {"labels": {"app": name, "azure.workload.identity/use": "true"}},
@@ -214,7 +214,7 @@ def template(name: str, account: str = "trainer", **spec: Any) -> Json:
 
 
 def deployment(namespace: str, name: str, replicas: int = 1) -> Json:
-    """Give a Deployment of such Pods."""
+    """Return a Deployment of such Pods."""
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -263,7 +263,7 @@ async def pods_made(admin: Client, namespace: str, name: str) -> list[Json]:
 
 
 async def pods_of(admin: Client, namespace: str, name: str) -> list[Json]:
-    """Give the Pods of a Deployment."""
+    """Return the Pods of a Deployment."""
     query = {"labelSelector": f"app={name}"}
     path = f"/api/v1/namespaces/{namespace}/pods"
     return list((await admin.request("GET", path, parameters=query))[1]["items"])

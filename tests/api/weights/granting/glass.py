@@ -14,7 +14,7 @@ _APPROVE = "sallyport-approve-break-glass"
 
 
 def sealed(namespace: str, *rules: str, privileges: list[str] | None = None) -> Json:
-    """Give one for a namespace."""
+    """Return one for a namespace."""
     fields: Json = {"namespaces": [namespace], "hours": 1, "reason": "the fabric is down"}
     fields |= {"rules": list(rules)} if rules else {}
     fields |= {"privileges": privileges} if privileges else {}

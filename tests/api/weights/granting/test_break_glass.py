@@ -36,7 +36,7 @@ RESTRICTED: Json = {
 
 
 def restricted(made: Json) -> Json:
-    """Give an object whose only container needs no privilege."""
+    """Return an object whose only container needs no privilege."""
     made = deepcopy(made)
     spec = made["spec"].get("template", made)["spec"]
     spec["automountServiceAccountToken"] = False
@@ -45,7 +45,7 @@ def restricted(made: Json) -> Json:
 
 
 def around(namespace: str, name: str) -> Json:
-    """Give a Pod that goes to the weights by an address that is not their endpoint."""
+    """Return a Pod that goes to the weights by an address that is not their endpoint."""
     said = {
         "storageAccount": "llamaweights",
         "containerName": "prod",

@@ -53,12 +53,12 @@ _SNAPSHOTS: Final[Json] = {
 
 
 def kept(namespace: str, name: str) -> Json:
-    """Give the claim that a volume is kept for."""
+    """Return the claim that a volume is kept for."""
     return {"namespace": namespace, "name": name}
 
 
 def copied(namespace: str, name: str, of: str, kind: str = "PersistentVolumeClaim") -> Json:
-    """Give a claim that a class provisions from another one, or from a snapshot."""
+    """Return a claim that a class provisions from another one, or from a snapshot."""
     made = claim(namespace, name)
     source = {"kind": kind, "name": of}
     source |= {"apiGroup": _GROUP} if kind == "VolumeSnapshot" else {}
@@ -67,7 +67,7 @@ def copied(namespace: str, name: str, of: str, kind: str = "PersistentVolumeClai
 
 
 def snapshot(namespace: str, name: str, of: str) -> Json:
-    """Give a snapshot of a claim."""
+    """Return a snapshot of a claim."""
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": "VolumeSnapshot",
@@ -77,7 +77,7 @@ def snapshot(namespace: str, name: str, of: str) -> Json:
 
 
 def disk(name: str, claimed: Json) -> Json:
-    """Give a volume of no weights."""
+    """Return a volume of no weights."""
     made = volume(name, claimed)
     made["spec"]["csi"] = {"driver": "disk.csi.azure.com", "volumeHandle": name}
     return made

@@ -31,7 +31,7 @@ STORES = "/apis/sallyport.dev/v1alpha1/weightstores"
 
 
 def another(name: str) -> Json:
-    """Give a store of this test's own."""
+    """Return a store of this test's own."""
     made = deepcopy(STORE)
     made["metadata"]["name"] = name
     made["spec"]["account"] = name.replace("-", "")
@@ -40,7 +40,7 @@ def another(name: str) -> Json:
 
 
 def proposal(name: str, uid: str, digest: str, who: str) -> Json:
-    """Give the approval of a change."""
+    """Return the approval of a change."""
     wanted = {"kind": "WeightStore", "name": name, "uid": uid, "digest": digest}
     return {
         "apiVersion": API,
@@ -107,7 +107,7 @@ async def test_a_store_that_nobody_could_read_is_never_written(admin: Client) ->
 
 
 def volume(name: str, claim: Json | None) -> Json:
-    """Give a volume of the weights."""
+    """Return a volume of the weights."""
     source = {
         "driver": "blob.csi.azure.com",
         "volumeHandle": f"h-{name}",
@@ -125,7 +125,7 @@ def volume(name: str, claim: Json | None) -> Json:
 
 
 def claim(namespace: str, name: str, volume_name: str = "") -> Json:
-    """Give a claim that takes a volume by its name."""
+    """Return a claim that takes a volume by its name."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -140,7 +140,7 @@ def claim(namespace: str, name: str, volume_name: str = "") -> Json:
 
 
 def claiming(namespace: str, name: str, of: str) -> Json:
-    """Give a Pod without any token that names a claim."""
+    """Return a Pod without any token that names a claim."""
     source = {"claimName": of, "readOnly": True}
     made = template(
         name, account="default", volumes=[{"name": "w", "persistentVolumeClaim": source}]

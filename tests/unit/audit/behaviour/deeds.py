@@ -20,7 +20,7 @@ NUMBERS = count(1)
 
 
 def act(at: float, **changes: Any) -> Act:
-    """Give an act at a time: a workload that was let in, of one person in one namespace."""
+    """Return an act at a time: a workload that was let in, of one person in one namespace."""
     usual = Act(
         cluster="prod-1",
         number=next(NUMBERS),
@@ -35,7 +35,7 @@ def act(at: float, **changes: Any) -> Act:
 
 
 def weeks(number: int, start: float = MONDAY, **changes: Any) -> Iterator[Act]:
-    """Give ordinary weeks: Monday to Friday from 9 to 17, a workload an hour, entered at noon."""
+    """Yield ordinary weeks: Monday to Friday from 9 to 17, a workload an hour, entered at noon."""
     for day in range(7 * number):
         if day % 7 < 5:
             for hour in range(9, 18):
@@ -55,7 +55,7 @@ def learnt(*acts: Act, habits: ClusterHabits | None = None) -> tuple[ClusterHabi
 
 
 def used(number: int = 6) -> ClusterHabits:
-    """Give a cluster in which WHO and others worked for some weeks."""
+    """Return a cluster in which WHO and others worked for some weeks."""
     others = [weeks(number, label=f"user:{name}") for name in ("a", "b")]
     every = sorted((each for one in (weeks(number), *others) for each in one), key=lambda a: a.at)
     habits, found = learnt(*every)
@@ -68,7 +68,7 @@ AFTER = MONDAY + 6 * 7 * DAY
 
 
 def document(at: float, **changes: Any) -> dict[str, Any]:
-    """Give a decision document of a workload that a person submitted."""
+    """Return a decision document of a workload that a person submitted."""
     number = (int(at * 1000) << 80) | 7 << 76 | 2 << 62 | next(NUMBERS)
     asked = {"uid": "u", "operation": "CREATE", "kind": "Job", "version": "v1"}
     return {

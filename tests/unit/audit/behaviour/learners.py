@@ -26,12 +26,12 @@ OTHER = "user:0123456789abcdef"
 
 
 def frame(made: dict[str, Any]) -> Frame:
-    """Give the frame of a document."""
+    """Return the frame of a document."""
     return Frame(FrameKind.DECISION, decision_frame_id(made["id"]), msgspec.json.encode(made))
 
 
 def ordinary(label: str = WHO) -> list[Frame]:
-    """Give six ordinary weeks."""
+    """Return six ordinary weeks."""
     return [
         frame(document(MONDAY + day * DAY + hour * HOUR, requester=label))
         for day in range(42)
@@ -41,7 +41,7 @@ def ordinary(label: str = WHO) -> list[Frame]:
 
 
 def elsewhere(at: float, **changes: Any) -> Frame:
-    """Give something in a new namespace."""
+    """Return something in a new namespace."""
     return frame(document(at, request={"namespace": "team-b"}, **changes))
 
 
@@ -52,7 +52,7 @@ class Clock:
     now: float = MORNING
 
     def __call__(self) -> float:
-        """Give Unix seconds."""
+        """Return Unix seconds."""
         return self.now
 
 
@@ -68,7 +68,7 @@ class Ledger:
         return await self.memory.deliver(cluster, frames)
 
     async def find(self, query: DecisionQuery) -> list[bytes]:
-        """Give what is kept after the query's id."""
+        """Return what is kept after the query's id."""
         if self.problem:
             raise LedgerError(self.problem)
         found = sorted((each.id.hex(), each.payload) for each in self.memory.kept.values())
@@ -80,7 +80,7 @@ class Ledger:
 async def learning_from(
     ledger: Ledger | Store, clock: Clock, path: Path | None = None
 ) -> AsyncIterator[BehaviourLearner]:
-    """Give what has taken up what was there before."""
+    """Yield what has taken up what was there before."""
     learning = BehaviourLearner(ledger, ledger.find, get_logger(), path, clock)
     task = asyncio.create_task(learning.keep_learnt())
     try:
@@ -102,5 +102,5 @@ async def ask(
 
 
 def words(answer: BehaviourAnswer) -> dict[str, set[str]]:
-    """Give the words by key."""
+    """Return the words by key."""
     return {each.key: set(each.until) for each in answer.unusual}

@@ -13,7 +13,7 @@ from tests.unit.audit.behaviour.deeds import AFTER, WHO, document
 
 
 def of(**changes: Any) -> Any:
-    """Give the act of a document."""
+    """Return the act of a document."""
     return act_of_document(msgspec.json.encode(document(AFTER, **changes)))
 
 

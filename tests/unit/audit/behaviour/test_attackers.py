@@ -14,7 +14,7 @@ MORNING = AFTER + 10 * HOUR
 
 
 def ramp(days: int, first: float, growth: float) -> list[Act]:
-    """Give days on each of which somebody enters Pods more often."""
+    """Return days on each of which somebody enters Pods more often."""
     return [
         act(MORNING + day * DAY + 5.0 * each, doing=ActKind.ENTER)
         for day in range(days)

@@ -29,7 +29,7 @@ MOST_S = size(ci=60, proof=300)
 
 
 def frames() -> Iterator[Frame]:
-    """Give decisions of the last 25 days, of 2,000 people, of some 1.4 KiB each."""
+    """Yield decisions of the last 25 days, of 2,000 people, of some 1.4 KiB each."""
     start, padding = NOW - 25 * DAY, [{"rule": "privileges/host/network", "x": "y" * 90}] * 8
     for number in range(DECISIONS):
         made = document(
@@ -142,7 +142,7 @@ async def longest_stop() -> float:
 
 
 def reading() -> float:
-    """Give the µs that it takes to read one decision."""
+    """Return the µs that it takes to read one decision."""
     content = next(frames()).payload
     began = time.thread_time()
     for _ in range(2000):

@@ -10,12 +10,12 @@ MORNING = AFTER + 10 * HOUR
 
 
 def burst(number: int, at: float = MORNING, every_s: float = 5.0, **changes: object) -> list[Act]:
-    """Give acts that follow one another."""
+    """Return acts that follow one another."""
     return [act(at + each * every_s, **changes) for each in range(number)]
 
 
 def found(*acts: Act) -> Behaviour:
-    """Give what begins to count when these follow six ordinary weeks."""
+    """Return what begins to count when these follow six ordinary weeks."""
     return learnt(*acts, habits=used())[1]
 
 

@@ -28,7 +28,7 @@ MORNING = AFTER + 10 * HOUR
 
 
 def stored() -> bytes:
-    """Give the file of a cluster in which WHO just entered many Pods."""
+    """Return the file of a cluster in which WHO just entered many Pods."""
     habits = used()
     learnt(*[act(MORNING + each, doing=ActKind.ENTER) for each in range(60)], habits=habits)
     cluster = StoredCluster(

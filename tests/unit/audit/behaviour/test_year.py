@@ -36,7 +36,7 @@ RECALL = {
 
 
 def points() -> dict[Behaviour, int]:
-    """Give the points of each behaviour in the built-in policies."""
+    """Return the points of each behaviour in the built-in policies."""
     rules = read_bundle(BUILT_IN_BUNDLE).rules
     return {
         each: rules[f"sandbox/behaviour/{each.words[0].replace('-', '_')}"].points

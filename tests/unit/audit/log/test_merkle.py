@@ -26,7 +26,7 @@ _HASHES = [hash_leaf(each) for each in LEAVES]
 
 
 def _plain(hashes: Sequence[bytes]) -> bytes:
-    """Give MTH as section 2.1.1 has it, by recursion."""
+    """Return MTH as section 2.1.1 has it, by recursion."""
     if len(hashes) < 2:
         return hashes[0] if hashes else sha256(b"").digest()
     half = 1

@@ -34,7 +34,7 @@ class Kept:
         self.problem = ""
 
     async def reached(self) -> int:
-        """Give how many leaves it has."""
+        """Return how many leaves it has."""
         if self.problem:
             raise LedgerError(self.problem)
         return self.heads[-1].size if self.heads else 0
@@ -57,7 +57,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 def publishing_to(store: Store, tmp_path: Path, *anchors: Anchor) -> HeadPublisher:
-    """Give who signs the ledger's heads."""
+    """Return who signs the ledger's heads."""
     return HeadPublisher(store, tmp_path / "ledger.key", anchors, get_logger(), clock)
 
 
@@ -139,7 +139,7 @@ async def test_two_auditors_of_one_ledger_do_not_alarm_each_other(
         count = 0
 
         def __getattr__(self, name: str) -> Any:
-            """Give the ledger's method, behind what the other one does."""
+            """Return the ledger's method, behind what the other one does."""
 
             async def ask(*arguments: Any) -> Any:
                 self.count += 1

@@ -44,12 +44,12 @@ class Clock:
     now_ms = NOW_MS - 100 * DAY_MS
 
     def __call__(self) -> float:
-        """Give seconds since the epoch."""
+        """Return seconds since the epoch."""
         return self.now_ms / 1000
 
 
 def decision(number: int, at_ms: int, **changes: Any) -> Frame:
-    """Give the frame of a decision, the same each time."""
+    """Return the frame of a decision, the same each time."""
     verdict = Judged.DENY if number % 5 == 0 else Judged.ALLOW
     made = document(at_ms, verdict, id=stable_id(at_ms, "decision", str(number)), **changes)
     return frame(made)
@@ -141,13 +141,13 @@ def sign_heads_again(connection: sa.Connection, hashes: list[bytes], key: Any = 
 
 
 def leaf_hashes(connection: sa.Connection) -> list[bytes]:
-    """Give the hashes of the leaves as they are."""
+    """Return the hashes of the leaves as they are."""
     rows = connection.execute(sa.select(leaves).order_by(leaves.c.position))
     return [Leaf(row.kind, row.cluster, row.id, row.digest).hash for row in rows]
 
 
 def _payloads(connection: sa.Connection) -> dict[tuple[int, str, bytes], bytes]:
-    """Give all documents by kind, cluster and id."""
+    """Return all documents by kind, cluster and id."""
     return {
         (int(kind), row.cluster, row.id): row.document
         for kind, table in BY_KIND.items()

@@ -77,13 +77,13 @@ class Record:
 
 
 def decision(at_ms: int, number: int, **changes: Any) -> Record:
-    """Give a decision whose id is the same in each run."""
+    """Return a decision whose id is the same in each run."""
     made = document(id=stable_id(at_ms, "decision", str(number)), **changes)
     return Record(FrameKind.DECISION, made.id, encode_document(made), made.cluster)
 
 
 def retention(at_ms: int, keep_days: int, kept: str = "", prefix: Prefix | None = None) -> Record:
-    """Give a retention record of then; `kept` is its first day, where it is not the right one."""
+    """Return a retention record of then; `kept` is its first day, where it is not the right one."""
     day = (dt.datetime.fromtimestamp(at_ms // 1000, dt.UTC)).date()
     made = Retention(
         format=1,
@@ -98,7 +98,7 @@ def retention(at_ms: int, keep_days: int, kept: str = "", prefix: Prefix | None 
 
 
 def records() -> list[Record]:
-    """Give what is honestly stored: by the millisecond, a head each EVERY of them."""
+    """Return what is honestly stored: by the millisecond, a head each EVERY of them."""
     return list(_records())
 
 
@@ -114,7 +114,7 @@ def _records() -> tuple[Record, ...]:
 
 
 def time_at(at: int) -> int:
-    """Give when the record of a position was made and stored."""
+    """Return when the record of a position was made and stored."""
     return NOW_MS - 100 * DAY_MS + at if at < OLD else NOW_MS + at * 1000
 
 
@@ -145,7 +145,7 @@ class Scene:
         return made
 
     def lines(self) -> list[bytes]:
-        """Give the lines of the export."""
+        """Return the lines of the export."""
         raw = self.key.public_key().public_bytes_raw()
         opening = ExportLine(
             format=FORMAT,

@@ -262,7 +262,7 @@ def shifted(first: int, by: int) -> Callable[[Scene], None]:
 
 
 def line_of(at: int) -> int:
-    """Give the number of the line of a record, from 0, in an honest export."""
+    """Return the number of the line of a record, from 0, in an honest export."""
     found = [f'"at":{at},'.encode() in line for line in Scene().lines()]
     return found.index(True)
 

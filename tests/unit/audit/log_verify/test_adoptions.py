@@ -30,18 +30,18 @@ COUNT = 4 * EVERY
 
 
 def adoption(at_ms: int, records: int, *, last: bool = False) -> Record:
-    """Give the record that so many leaves are taken in."""
+    """Return the record that so many leaves are taken in."""
     made = adoption_of(stable_id(at_ms, "adoption"), at_ms, records, last=last)
     return Record(FrameKind.ADOPTION, made.id, encode_adoption(made), "")
 
 
 def former(number: int) -> Record:
-    """Give a decision that was recorded nine days before there was a log."""
+    """Return a decision that was recorded nine days before there was a log."""
     return decision(NOW_MS - 9 * DAY_MS + number, 9000 + number)
 
 
 def upgraded() -> Scene:
-    """Give a ledger that was taken in while heads were signed already."""
+    """Return a ledger that was taken in while heads were signed already."""
     made = [adoption(time_at(100), 59), *map(former, range(59))]
     made += [adoption(time_at(161), 9), *map(former, range(59, 68))]
     made += [adoption(time_at(170), 0, last=True)]

@@ -18,7 +18,7 @@ SCENE = Scene()
 
 
 async def token(scope: str) -> str:
-    """Give the token that the container takes."""
+    """Return the token that the container takes."""
     assert scope == "https://storage.azure.com/.default"
     return TOKEN
 

@@ -65,7 +65,7 @@ def test_it_imports_nothing_but_the_log_and_what_reads_json_and_keys() -> None:
 
 
 def long_scene(count: int) -> Scene:
-    """Give a log of so many records."""
+    """Return a log of so many records."""
     scene = Scene()
     made = [decision(time_at(at), at) for at in range(RECORDS, count)]
     scene.records += made

@@ -32,7 +32,7 @@ class Copies:
         self._kept = {} if server is None else self._read()
 
     def again(self) -> str:
-        """Give the URL of what is honest again, once the one before is done with."""
+        """Return the URL of what is honest again, once the one before is done with."""
         if self._server is None:
             return self.copy()
         with self._server.connect(self._names[0]) as connection, connection.cursor() as cursor:
@@ -44,7 +44,7 @@ class Copies:
         return self._honest
 
     def _read(self) -> dict[str, bytes]:
-        """Give what each table holds, as COPY writes it."""
+        """Return what each table holds, as COPY writes it."""
         assert self._server is not None
         kept = {}
         with self._server.connect(self._names[0]) as connection, connection.cursor() as cursor:
@@ -55,7 +55,7 @@ class Copies:
         return kept
 
     def copy(self) -> str:
-        """Give the URL of a copy, whose tables may be changed too."""
+        """Return the URL of a copy, whose tables may be changed too."""
         if self._server is None:
             path = self._folder / "copy.db"
             for suffix in ("-wal", "-shm"):

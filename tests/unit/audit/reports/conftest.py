@@ -10,6 +10,6 @@ from tests.unit.audit.reports.records import report_of, something_of_everything
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Give the report of May, of a ledger with something of everything."""
+    """Return the report of May, of a ledger with something of everything."""
     path = tmp_path_factory.mktemp("ledger") / "ledger.db"
     return asyncio.run(report_of(path, something_of_everything()))

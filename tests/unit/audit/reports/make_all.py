@@ -10,7 +10,7 @@ from tests.unit.audit.reports.records import read
 
 
 async def digests(path: str) -> str:
-    """Give them, a line each."""
+    """Return them, a line each."""
     ledger = Store(f"sqlite:///{path}", keep_days=3650)
     await ledger.open(make=False)
     report = await read(ledger)

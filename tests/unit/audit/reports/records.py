@@ -43,12 +43,12 @@ Encoded = tuple[FrameKind, str, bytes]
 
 
 def at(day: int, hour: int = 9, minute: int = 0) -> int:
-    """Give a moment of May 2026 in milliseconds; days count from 1."""
+    """Return a moment of May 2026 in milliseconds; days count from 1."""
     return MAY.begin_ms + (day - 1) * DAY_MS + hour * 3_600_000 + minute * 60_000
 
 
 def access(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
-    """Give an access: of one Pod, under the grant, of 100 bytes, unless said otherwise."""
+    """Return an access: of one Pod, under the grant, of 100 bytes, unless said otherwise."""
     pod = AccessedBy(
         pod="train/run-0", uid="pod-1", service_account="train/trainer", requester=HUMAN
     )
@@ -78,7 +78,7 @@ def access(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
 
 
 def leaked(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
-    """Give an access with a SAS from outside, which no grant covers."""
+    """Return an access with a SAS from outside, which no grant covers."""
     return access(
         unix_ms,
         number,
@@ -95,14 +95,14 @@ def leaked(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
 
 
 def intake(unix_ms: int, **fields: Any) -> Encoded:
-    """Give a stretch that was taken in."""
+    """Return a stretch that was taken in."""
     given: dict[str, Any] = {"source": "logs", "begin": "", "end": "9", "read": 0} | fields
     made = Intake(format=FORMAT, id=stable_id(unix_ms, "intake"), cluster=CLUSTER, **given)
     return FrameKind.INTAKE, made.id, encode_intake(made)
 
 
 def refused(unix_ms: int, number: int = 0, reason: str = "is no JSON") -> Encoded:
-    """Give a record in quarantine."""
+    """Return a record in quarantine."""
     made = RefusedRecord(
         format=FORMAT,
         id=stable_id(unix_ms, "refused", str(number)),
@@ -118,7 +118,7 @@ def refused(unix_ms: int, number: int = 0, reason: str = "is no JSON") -> Encode
 
 
 def gap(begin_ms: int, end_ms: int, log: str = "storage", subject: str = "prod read") -> Encoded:
-    """Give a gap of a log."""
+    """Return a gap of a log."""
     made = LogGap(
         format=1,
         id=stable_id(end_ms, "gap", log, subject),
@@ -133,7 +133,7 @@ def gap(begin_ms: int, end_ms: int, log: str = "storage", subject: str = "prod r
 
 
 def change(unix_ms: int, event: str, kind: str = "AccessGrant", **fields: Any) -> Encoded:
-    """Give a change of an object: of the grant, unless said otherwise."""
+    """Return a change of an object: of the grant, unless said otherwise."""
     given: dict[str, Any] = {"namespace": "train", "name": "frontier", "uid": "uid-1"} | fields
     made = ObjectChange(
         format=1,
@@ -148,7 +148,7 @@ def change(unix_ms: int, event: str, kind: str = "AccessGrant", **fields: Any) -
 
 
 def life(unix_ms: int, number: int, decision: str = "", **fields: Any) -> Encoded:
-    """Give a Pod that was seen to begin."""
+    """Return a Pod that was seen to begin."""
     made = PodLife(
         format=1,
         id=stable_id(unix_ms, "life", str(number)),
@@ -167,7 +167,7 @@ def life(unix_ms: int, number: int, decision: str = "", **fields: Any) -> Encode
 
 
 def decision(unix_ms: int, number: int, verdict: Verdict = Verdict.ALLOW, **ask: Any) -> Encoded:
-    """Give a decision of the gate on the creation of a Pod."""
+    """Return a decision of the gate on the creation of a Pod."""
     asked = {"uid": "r", "operation": "CREATE", "kind": "Pod", "version": "v1"} | ask
     made = DecisionDocument(
         format=DECISION_FORMAT,
@@ -184,7 +184,7 @@ def decision(unix_ms: int, number: int, verdict: Verdict = Verdict.ALLOW, **ask:
 
 
 def finding(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
-    """Give a finding about the leaked SAS."""
+    """Return a finding about the leaked SAS."""
     given: dict[str, Any] = {
         "detection": "key-or-anonymous-read",
         "severity": Severity.HIGH,
@@ -208,7 +208,7 @@ def finding(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
 
 
 def activity(unix_ms: int) -> Encoded:
-    """Give the listing of an account's keys."""
+    """Return the listing of an account's keys."""
     made = Activity(
         format=1,
         id=stable_id(unix_ms, "activity"),
@@ -225,7 +225,7 @@ def activity(unix_ms: int) -> Encoded:
 
 
 def something_of_everything() -> Iterator[Encoded]:
-    """Give a month that fills every part of a report."""
+    """Yield a month that fills every part of a report."""
     spec = {
         "store": "frontier",
         "rights": ["read"],
@@ -265,7 +265,7 @@ async def fill(store: Store, encoded: Iterator[Encoded]) -> None:
 async def report_of(
     path: Path, encoded: Iterator[Encoded], *, store: str = "", period: Period = MAY
 ) -> Report:
-    """Give the report of a new ledger with these documents."""
+    """Return the report of a new ledger with these documents."""
     async with Store(f"sqlite:///{path}", keep_days=3650) as ledger:
         await fill(ledger, encoded)
         return await read(ledger, store=store, period=period)
@@ -278,7 +278,7 @@ async def read(
     period: Period = MAY,
     people: dict[str, str] | None = None,
 ) -> Report:
-    """Give the report of a ledger."""
+    """Return the report of a ledger."""
     state = await read_ledger(ledger)
     wanted = ReportRequest(period, store, None, state.size)
     tallies = await read_tallies(ledger, wanted, lambda _what, _count: None)

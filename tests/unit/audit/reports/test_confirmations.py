@@ -26,19 +26,22 @@ NOON = at(2, 12)
 
 
 async def lives_of(tmp_path: Path, *encoded: Encoded) -> PodConfirmations:
-    """Give what a report of these says."""
+    """Return what a report of these says."""
     report = await report_of(tmp_path / "l.db", iter(encoded))
     return report.completeness.lives
 
 
 def numbers(lives: PodConfirmations) -> tuple[int, ...]:
-    """Give confirmed by Pod and by audit log, without Pod, without decision, not in the ledger."""
+    """Return confirmed by Pod and by audit log.
+
+    Without Pod, without decision, not in the ledger.
+    """
     without = (lives.without_pod, lives.without_decision, lives.unrecorded)
     return (lives.by_pod, lives.by_audit, *without)
 
 
 def seen(unix_ms: int, of: str) -> Encoded:
-    """Give what kube-apiserver's audit log says of a decision."""
+    """Return what kube-apiserver's audit log says of a decision."""
     made = Activity(
         format=1,
         id=stable_id(unix_ms, "seen", of),

@@ -29,7 +29,7 @@ from tests.unit.audit.weights.detections.telling import Around
 
 
 def checkpoint(unix_ms: int) -> bytes:
-    """Give what an ingest keeps after one access."""
+    """Return what an ingest keeps after one access."""
     engine = DetectionEngine()
     engine.see(decode_access(access(unix_ms)[2]), Around())
     engine.unraised = {"ungranted": 3}

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def run(path: Path, **environment: str) -> str:
-    """Give the digests of all forms, made by a process with this environment."""
+    """Return the digests of all forms, made by a process with this environment."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.unit.audit.reports.make_all", str(path)],
         cwd=ROOT,

@@ -21,7 +21,7 @@ RECORDS = 16_000
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Give the report of the month, taken in three days after its end."""
+    """Return the report of the month, taken in three days after its end."""
     path = tmp_path_factory.mktemp("sample") / "ledger.db"
     return asyncio.run(_taken(path))
 

@@ -15,7 +15,7 @@ Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 def clock() -> float:
-    """Give the time at which the documents were made."""
+    """Return the time at which the documents were made."""
     return NOW_MS / 1000
 
 

@@ -34,7 +34,7 @@ RULES = (
 
 
 def document(at_ms: int = NOW_MS, verdict: Verdict = Verdict.ALLOW, **changes: Any) -> Any:
-    """Give a decision about a Pod; `changes` are fields of the document or of its request."""
+    """Return a decision about a Pod; `changes` are fields of the document or of its request."""
     decision_id = changes.pop("id", None) or uuid7(at_ms)
     asked = {name: changes.pop(name) for name in Asked.__struct_fields__ if name in changes}
     made = DecisionDocument(
@@ -85,7 +85,7 @@ def document(at_ms: int = NOW_MS, verdict: Verdict = Verdict.ALLOW, **changes: A
 
 
 def finding(rule: str = RULES[0], action: Action = Action.DENY) -> Finding:
-    """Give what is wrong with a Pod."""
+    """Return what is wrong with a Pod."""
     return Finding(
         rule=rule,
         action=action,
@@ -98,12 +98,12 @@ def finding(rule: str = RULES[0], action: Action = Action.DENY) -> Finding:
 
 
 def frame(made: DecisionDocument) -> Frame:
-    """Give the frame of a decision."""
+    """Return the frame of a decision."""
     return Frame(FrameKind.DECISION, decision_frame_id(made.id), encode_document(made))
 
 
 def sweep(at_ms: int = NOW_MS, **changes: Any) -> SweepDocument:
-    """Give a finished sweep."""
+    """Return a finished sweep."""
     made = SweepDocument(
         format=FORMAT,
         id=uuid7(at_ms),
@@ -118,5 +118,5 @@ def sweep(at_ms: int = NOW_MS, **changes: Any) -> SweepDocument:
 
 
 def sweep_frame(made: SweepDocument) -> Frame:
-    """Give the frame of a sweep."""
+    """Return the frame of a sweep."""
     return Frame(FrameKind.SWEEP, decision_frame_id(made.id), msgspec.json.encode(made))

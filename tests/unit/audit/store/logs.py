@@ -18,7 +18,7 @@ ALL: Final = 10_000
 
 
 def access(number: int, at_ms: int = NOW_MS, **changes: Any) -> Access:
-    """Give a read of weights; the same number and time give the same id."""
+    """Return a read of weights; the same number and time give the same id."""
     made = Access(
         format=FORMAT,
         id=stable_id(at_ms + number, "access", str(number)),
@@ -42,7 +42,7 @@ def access(number: int, at_ms: int = NOW_MS, **changes: Any) -> Access:
 
 
 def finding(number: int, at_ms: int = NOW_MS) -> Frame:
-    """Give the frame of a finding."""
+    """Return the frame of a finding."""
     made = Finding(
         format=1,
         id=stable_id(at_ms + number, "finding", str(number)),
@@ -60,7 +60,7 @@ def finding(number: int, at_ms: int = NOW_MS) -> Frame:
 
 
 def life(number: int, at_ms: int = NOW_MS) -> Frame:
-    """Give the frame of a Pod that is seen, which has been there since a time."""
+    """Return the frame of a Pod that is seen, which has been there since a time."""
     made = PodLife(
         format=1,
         id=stable_id(at_ms, "life", str(number)),
@@ -76,7 +76,7 @@ def life(number: int, at_ms: int = NOW_MS) -> Frame:
 
 
 def framed(kind: FrameKind, identity: str, payload: bytes) -> Frame:
-    """Give the frame of a document."""
+    """Return the frame of a document."""
     return Frame(kind, bytes.fromhex(identity.replace("-", "")), payload)
 
 

@@ -27,7 +27,7 @@ HOUR_MS = 3_600_000
 
 @asynccontextmanager
 async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIterator[AuditorActs]:
-    """Give a client of the control of a cluster."""
+    """Yield a client of the control of a cluster."""
     questions = {PATH: make_acts_answerer(store.find)}
     async with running_auditor(folder, store, questions=questions) as auditor:
         pair = auditor.authority.issue_client("control", f"sallyport://{cluster}/control")
@@ -42,7 +42,7 @@ async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIte
 async def acts_of(
     source: AuditorActs, label: str, since_ms: int = 0, until_ms: int = NOW_MS + HOUR_MS
 ) -> list[RecordedAct]:
-    """Give all acts, page by page."""
+    """Return all acts, page by page."""
     found: list[RecordedAct] = []
     after = ""
     while True:
@@ -54,7 +54,7 @@ async def acts_of(
 
 
 def did(at_ms: int = NOW_MS, requester: str = ALICE, **changes: Any) -> Any:
-    """Give a decision of somebody's."""
+    """Return a decision of somebody's."""
     return document(at_ms, requester=requester, **changes)
 
 

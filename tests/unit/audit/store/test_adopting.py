@@ -20,7 +20,7 @@ COUNT = 25
 
 
 def said(entries: list[LogEntry]) -> list[tuple[int, bool]]:
-    """Give what the log says of what was taken in."""
+    """Return what the log says of what was taken in."""
     found = [
         decode_adoption(entry.payload or b"")
         for entry in entries

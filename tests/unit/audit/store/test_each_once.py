@@ -14,7 +14,7 @@ DAY_MS = 86_400_000
 
 
 async def ids(store: Store) -> list[str]:
-    """Give the ids of all decisions, the oldest first."""
+    """Return the ids of all decisions, the oldest first."""
     found = await store.find(DecisionQuery(oldest_first=True, limit=10_000))
     return [decode_document(each).id for each in found]
 

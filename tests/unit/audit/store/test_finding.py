@@ -25,7 +25,7 @@ MINUTE = 60_000
 
 
 def some() -> dict[str, DecisionDocument]:
-    """Give a few decisions a minute apart, the oldest first, by what is special of each."""
+    """Return a few decisions a minute apart, the oldest first, by what is special of each."""
     made: dict[str, dict[str, Any]] = {
         "plain": {},
         "refused": {"verdict": Verdict.DENY, "findings": [finding("site/a"), finding("site/b")]},
@@ -92,7 +92,7 @@ CASES: dict[str, tuple[DecisionQuery, Sequence[str]]] = {
 
 
 async def ids(store: Store, query: DecisionQuery) -> list[str]:
-    """Give the ids of what is found."""
+    """Return the ids of what is found."""
     return [decode_document(each).id for each in await store.find(query)]
 
 

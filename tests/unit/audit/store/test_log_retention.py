@@ -33,7 +33,7 @@ EPOCH = dt.date(1970, 1, 1)
 
 
 def unreadable(at_ms: int) -> Frame:
-    """Give a frame of a later release."""
+    """Return a frame of a later release."""
     return Frame(99, b"x", str(at_ms).encode())
 
 
@@ -43,7 +43,7 @@ class Days:
     now_ms = NOW_MS - 40 * DAY_MS
 
     def __call__(self) -> float:
-        """Give seconds since the epoch."""
+        """Return seconds since the epoch."""
         return self.now_ms / 1000
 
     @property
@@ -86,7 +86,7 @@ async def head_of(store: Store, days: Days) -> TreeHead:
 
 
 async def retentions(store: Store) -> list[tuple[int, Retention]]:
-    """Give the records of removals that are there, with their positions."""
+    """Return the records of removals that are there, with their positions."""
     found = await store.entries(kinds=frozenset({FrameKind.RETENTION}), limit=10_000)
     assert all(each.cluster == "" and each.payload for each in found)
     return [(each.position, decode_retention(each.payload or b"")) for each in found]

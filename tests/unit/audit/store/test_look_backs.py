@@ -41,7 +41,7 @@ class Spool:
 
 
 def look_back(at_ms: int = NOW_MS, **changes: Any) -> LookBackDocument:
-    """Give what somebody left behind."""
+    """Return what somebody left behind."""
     made = LookBackDocument(
         format=FORMAT,
         id=uuid7(at_ms),
@@ -55,7 +55,7 @@ def look_back(at_ms: int = NOW_MS, **changes: Any) -> LookBackDocument:
 
 
 def recorded(*documents: LookBackDocument) -> list[Frame]:
-    """Give the frames that a recorder makes of them."""
+    """Return the frames that a recorder makes of them."""
     spool = Spool()
     recorder = LedgerRecorder(spool, lambda: CLUSTER, lambda subject: subject.label)
     for each in documents:

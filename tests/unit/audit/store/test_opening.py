@@ -61,7 +61,7 @@ async def test_many_processes_may_open_a_new_ledger_at_once(url: str, sql: Sql) 
 
 
 def names(folder: Path) -> list[str]:
-    """Give the names of a folder's files."""
+    """Return the names of a folder's files."""
     return sorted(path.name for path in folder.iterdir())
 
 

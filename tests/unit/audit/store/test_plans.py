@@ -52,7 +52,7 @@ async def test_question_has_its_index(
 
 
 async def _plan(store: Store, query: DecisionQuery) -> list[str]:
-    """Give how the database answers what the store asks it."""
+    """Return how the database answers what the store asks it."""
     asked: list[tuple[str, Any]] = []
 
     def note(_: object, __: object, statement: str, parameters: Any, *___: object) -> None:

@@ -25,12 +25,12 @@ ID = b"01a1fdfa-4600-741a-844b-d5e85b7c5f0f"
 
 
 def changed(payload: Callable[[bytes], bytes], kind: int = FrameKind.DECISION) -> Frame:
-    """Give a good decision's frame with another payload."""
+    """Return a good decision's frame with another payload."""
     return Frame(kind, GOOD.id, payload(GOOD.payload))
 
 
 def told(old: str, new: str) -> Frame:
-    """Give a good decision's frame with a text replaced."""
+    """Return a good decision's frame with a text replaced."""
     assert GOOD.payload.count(old.encode()) == 1
     return changed(lambda payload: payload.replace(old.encode(), new.encode()))
 

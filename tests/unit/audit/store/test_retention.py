@@ -31,7 +31,7 @@ FIRST_KEPT_MS = NOW_MS // DAY_MS * DAY_MS - 2 * DAY_MS
 
 
 def ago(days: int) -> dt.date:
-    """Give the day so many days before today."""
+    """Return the day so many days before today."""
     return TODAY - dt.timedelta(days=days)
 
 

@@ -17,7 +17,7 @@ DAY_MS = 86_400_000
 
 
 async def contents_of(store: Store) -> RecordCheck:
-    """Give what a verifier says of the records."""
+    """Return what a verifier says of the records."""
     contents = RecordCheck(most_late_ms=DAY_MS)
     for entry in await sound(store):
         where = RecordPlace(entry.position, entry.kind, entry.cluster, entry.id)

@@ -59,7 +59,7 @@ class Stored:
     cpu_seconds: float = 0.0
 
     def rates(self, parts: int) -> list[int]:
-        """Give decisions a second in each of so many parts, in the order of time."""
+        """Return decisions a second in each of so many parts, in the order of time."""
         per = len(self.seconds) // parts
         return [
             round(BATCH * per / sum(self.seconds[n * per : n * per + per])) for n in range(parts)

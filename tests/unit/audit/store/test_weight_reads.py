@@ -45,7 +45,7 @@ UNTIL_MS = NOW_MS + HOUR_MS
 
 @asynccontextmanager
 async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIterator[AuditorReads]:
-    """Give a client of the control of a cluster."""
+    """Yield a client of the control of a cluster."""
     questions = {PATH: make_reads_answerer(store)}
     async with running_auditor(folder, store, questions=questions) as auditor:
         pair = auditor.authority.issue_client("control", f"sallyport://{cluster}/control")
@@ -58,7 +58,7 @@ async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIte
 
 
 def read(at_ms: int = NOW_MS, by: str = "", exact: bool = True, **changes: Any) -> Access:  # noqa: FBT001, FBT002
-    """Give a read of weights by ROBOT, whose Pod was asked for by `by`."""
+    """Return a read of weights by ROBOT, whose Pod was asked for by `by`."""
     pods = [AccessedBy(pod="team/train", uid="u", requester=by)] if by else []
     confidence = Confidence.EXACT if exact else Confidence.ONE_OF
     given = {
@@ -92,13 +92,13 @@ async def keep(store: Store, *accesses: Access, cluster: str = CLUSTER) -> None:
 
 
 def risen(*labels: str, begin_ms: int = 0, clients: frozenset[str] = frozenset()) -> IdentityAtRisk:
-    """Give somebody who is looked back on."""
+    """Return somebody who is looked back on."""
     key = identity_key(labels[0].removeprefix("oid:"))
     return IdentityAtRisk(key, labels, None, 0, begin_ms // 1000, client_ids=clients)
 
 
 async def asked(source: AuditorReads, *whose: IdentityAtRisk) -> list[list[StoreReads]]:
-    """Give what each read; all of it was gone through."""
+    """Return what each read; all of it was gone through."""
     found, gaps = await weight_reads(source, whose, UNTIL_MS, lambda _: None)
     assert gaps == []
     return [found[each.key] for each in whose]

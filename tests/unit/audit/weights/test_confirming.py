@@ -23,12 +23,12 @@ START_MS = int(dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()) * 1000
 
 
 def uid_of(number: int) -> str:
-    """Give the UID of a Pod."""
+    """Return the UID of a Pod."""
     return str(uuid.UUID(int=(number + 1) << 64))
 
 
 def decided(number: int, at_s: float = 0.0, **changes: Any) -> DecisionDocument:
-    """Give that Pod `number` was admitted."""
+    """Return that Pod `number` was admitted."""
     ms = START_MS + round((at_s or number) * 1000)
     chosen = {"id": stable_id(ms, "decision", str(number)), "object_uid": uid_of(number), **changes}
     made: DecisionDocument = document(ms, **chosen)
@@ -36,7 +36,7 @@ def decided(number: int, at_s: float = 0.0, **changes: Any) -> DecisionDocument:
 
 
 def lived(number: int, at_s: float = 0.0, **changes: Any) -> PodLife:
-    """Give that Pod `number` was seen for the first time."""
+    """Return that Pod `number` was seen for the first time."""
     time = milli_text(START_MS + round((at_s or number) * 1000))
     fields: dict[str, Any] = {
         "format": 1,
@@ -54,7 +54,7 @@ def lived(number: int, at_s: float = 0.0, **changes: Any) -> PodLife:
 
 
 def audited(decision: DecisionDocument, *, succeeded: bool = True) -> Activity:
-    """Give kube-apiserver's own record of a decision."""
+    """Return kube-apiserver's own record of a decision."""
     return Activity(
         format=1,
         id=decision.id,
@@ -100,7 +100,7 @@ def test_what_comes_of_no_decision_is_no_finding() -> None:
 
 
 def refused_of(decision: DecisionDocument) -> DecisionDocument:
-    """Give the same, refused."""
+    """Return the same, refused."""
     changed: DecisionDocument = document(
         START_MS, id=decision.id, object_uid=decision.request.object_uid, allowed=False
     )

@@ -41,7 +41,7 @@ def finding(  # noqa: PLR0913 (a finding has this many parts)
     container: str | None = None,
     message: str = "shares the network of the node",
 ) -> Finding:
-    """Give a finding."""
+    """Return a finding."""
     return Finding(rule, action, path, message, "Remove it.", privilege, container)
 
 
@@ -51,7 +51,7 @@ def result(
     file: str = "a.yaml",
     verdict: Verdict = Verdict.DENY,
 ) -> Result:
-    """Give a Pod's result."""
+    """Return a Pod's result."""
     element = Reviewed(
         file=as_unicode(file),
         api_version="v1",
@@ -65,10 +65,10 @@ def result(
 
 
 def report(*results: Result) -> Report:
-    """Give a report in which one rule is in force."""
+    """Return a report in which one rule is in force."""
     return Report(results, {RULE.id: RULE})
 
 
 def located(found: Result, path: str | None = "a.yaml", place: Position | None = None) -> Located:
-    """Give a result whose findings all stand at one place."""
+    """Return a result whose findings all stand at one place."""
     return Located(found, path, [place for _ in found.element.findings])

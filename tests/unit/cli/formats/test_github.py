@@ -15,7 +15,7 @@ from tests.unit.cli.formats.reports import HOSTILE, files, finding, located, rep
 
 
 def commands(*each: Located) -> list[str]:
-    """Give the lines, as the runner splits them."""
+    """Return the lines, as the runner splits them."""
     text = github_commands(report(*(one.result for one in each)), each)
     assert text.endswith("\n")
     return re.split(r"\r\n|\r|\n", text[:-1])

@@ -19,7 +19,7 @@ SKIPPED = Result(Reviewed(file="b.yaml", kind="Service", name="s"), Unjudged.KIN
 
 
 def xml(whole: Report) -> ET.Element:
-    """Give the root, as a program reads it."""
+    """Return the root, as a program reads it."""
     return ET.fromstring(junit_xml(whole))  # noqa: S314 (made here)
 
 

@@ -34,20 +34,20 @@ def schema() -> Draft4Validator:
 
 
 def log(*each: Located, of: Report | None = None) -> dict[str, Any]:
-    """Give the log, as a program reads it from JSON."""
+    """Return the log, as a program reads it from JSON."""
     whole = of or report(*(one.result for one in each))
     decoded: dict[str, Any] = json.loads(msgspec.json.encode(sarif_log(whole, each, "1.2.3")))
     return decoded
 
 
 def only(made: dict[str, Any]) -> dict[str, Any]:
-    """Give the only result of a log."""
+    """Return the only result of a log."""
     ((found,),) = (run["results"] for run in made["runs"])
     return dict(found)
 
 
 def prints(*each: Located) -> list[str]:
-    """Give the fingerprints of all results."""
+    """Return the fingerprints of all results."""
     return [found["partialFingerprints"][FINGERPRINT] for found in log(*each)["runs"][0]["results"]]
 
 

@@ -9,7 +9,7 @@ TEMPLATE = {"metadata": {}, "spec": BAD["spec"]}
 
 
 def deployment(name: str = "server", namespace: str = "train", **spec: Any) -> dict[str, Any]:
-    """Give a Deployment whose template shares the node's network."""
+    """Return a Deployment whose template shares the node's network."""
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -19,7 +19,7 @@ def deployment(name: str = "server", namespace: str = "train", **spec: Any) -> d
 
 
 def profile(name: str, *privileges: str, **spec: Any) -> dict[str, Any]:
-    """Give a ContainerProfile."""
+    """Return a ContainerProfile."""
     fields = {"rank": 500, "catalogue": 2, "privileges": list(privileges), **spec}
     return {
         "apiVersion": "sallyport.dev/v1alpha1",
@@ -30,7 +30,7 @@ def profile(name: str, *privileges: str, **spec: Any) -> dict[str, Any]:
 
 
 def training_job(name: str = "pretrain") -> dict[str, Any]:
-    """Give a PyTorchJob with two templates, of which one shares the node's network."""
+    """Return a PyTorchJob with two templates, of which one shares the node's network."""
     replicas = {"Master": {"template": {"spec": GOOD["spec"]}}, "Worker": {"template": TEMPLATE}}
     return {
         "apiVersion": "kubeflow.org/v1",

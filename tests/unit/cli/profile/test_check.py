@@ -12,7 +12,7 @@ from tests.unit.cli.profile.objects import profile, training_job, workloads
 
 
 def owned(name: str, kind: str, owner: str, **labels: str) -> dict[str, Any]:
-    """Give a Pod that a controller made, as a cluster shows it, on a node."""
+    """Return a Pod that a controller made, as a cluster shows it, on a node."""
     made = pod(name, namespace="train", hostNetwork=True, nodeName="node-1")
     reference = {"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": "u"}
     made["metadata"] |= {

@@ -48,7 +48,7 @@ async def _each(found: Iterable[FoundPod]) -> AsyncIterator[FoundPod]:
 
 
 def in_force(text: str, *, without: int | None = None) -> Profile:
-    """Give the profile of a suggestion's YAML, perhaps without one of its lines."""
+    """Return the profile of a suggestion's YAML, perhaps without one of its lines."""
     value = yaml.safe_load(text)
     if without is not None:
         del value["spec"]["privileges"][without]

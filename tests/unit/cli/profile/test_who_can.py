@@ -77,7 +77,7 @@ def test_text_of_others_cannot_move_the_cursor(run: Run, folder: Path) -> None:
 
 
 async def compared(folder: Path, cluster: Cluster, namespace: str | None = "train") -> list[str]:
-    """Give the warnings where the bindings are the folder's, and another decides."""
+    """Return the warnings where the bindings are the folder's, and another decides."""
     read = read_folder_rbac(folder)
     reached = who_can_use(read.roles, read.bindings, "net", namespace)
     return await compare_with_cluster(cluster, read, reached, "net", namespace)

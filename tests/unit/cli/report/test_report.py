@@ -17,7 +17,7 @@ MAY = ("--period", "2026-05")
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Give the URL of a ledger with something of everything in May 2026."""
+    """Return the URL of a ledger with something of everything in May 2026."""
     path = tmp_path_factory.mktemp("ledger") / "ledger.db"
 
     async def make() -> None:

@@ -26,14 +26,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def flags(place: Path) -> tuple[str, ...]:
-    """Give what makes its report, verified."""
+    """Return what makes its report, verified."""
     where = ("--ledger", f"sqlite:///{place / 'ledger.db'}", "--to", str(place))
     verify = ("--verify", "--anchor", str(place / "anchor.jsonl"), "--key", str(place / "key.pem"))
     return ("report", *MONTH, *where, "--format", "html", "-o", "json", *verify)
 
 
 def page(place: Path) -> str:
-    """Give the page that was made."""
+    """Return the page that was made."""
     return (place / "sallyport-report-2026-05.html").read_text()
 
 

@@ -18,7 +18,7 @@ class Stored(Objects):
         self.broken = False
 
     async def get(self, path: str) -> dict[str, Any] | None:
-        """Give one."""
+        """Return one."""
         return self.objects.get(path)
 
     async def apply(

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 def opens(name: str, *cidrs: str, first: int = 443, last: int = 443) -> LivePolicy:
-    """Give somebody's policy that opens networks to all Pods."""
+    """Return somebody's policy that opens networks to all Pods."""
     port = {"protocol": "TCP", "port": first, "endPort": last}
     spec = {
         "podSelector": {},
@@ -24,7 +24,7 @@ def opens(name: str, *cidrs: str, first: int = 443, last: int = 443) -> LivePoli
 
 
 def wanted(*cidrs: str) -> Json:
-    """Give a policy of Sallyport's that opens networks to all Pods."""
+    """Return a policy of Sallyport's that opens networks to all Pods."""
     spec = msgspec.json.decode(opens("x", *cidrs).spec)
     metadata = {"name": "sallyport-allow-x-0", "namespace": "a"}
     return generated_object("networking.k8s.io/v1", "NetworkPolicy", metadata, spec, allowlist="x")

@@ -42,7 +42,7 @@ class Clock:
     now = 1_800_000_000.0
 
     def __call__(self) -> float:
-        """Give the time."""
+        """Return the time."""
         return self.now
 
 
@@ -68,7 +68,7 @@ class Case:
         await self.naming.run(LEADER)
 
     def open(self) -> list[str]:
-        """Give what the first name may be opened by."""
+        """Return what the first name may be opened by."""
         return [*map(str, self.naming.source.resolved("a.example.com", ()).addresses)]
 
 
@@ -131,7 +131,7 @@ async def test_a_term_begins_with_what_is_stored() -> None:
 
 
 def names(count: int) -> dict[str, LearntName]:
-    """Give what is known of names."""
+    """Return what is known of names."""
     seen = tuple(
         SeenAddress(ip_address(f"192.0.2.{number}"), 1_800_000_000.0) for number in range(9)
     )

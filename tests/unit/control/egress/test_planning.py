@@ -18,14 +18,14 @@ KIND = "NetworkPolicy"
 
 
 def policy(name: str, opened: set[int], allowlist: str = "") -> Json:
-    """Give a policy that opens ports."""
+    """Return a policy that opens ports."""
     spec = {"ports": sorted(opened)}
     metadata = {"name": name, "namespace": "a"}
     return generated_object("networking.k8s.io/v1", KIND, metadata, spec, allowlist)
 
 
 def policies(content: Content) -> list[Json]:
-    """Give the floor, and the policies of allowlists."""
+    """Return the floor, and the policies of allowlists."""
     allows = [
         policy(allow_name(allowlist, index), opened, allowlist)
         for allowlist, parts in content.items()
@@ -35,7 +35,7 @@ def policies(content: Content) -> list[Json]:
 
 
 def live(item: Json, *, ours: bool = True) -> LivePolicy:
-    """Give a policy as it lies in the cluster."""
+    """Return a policy as it lies in the cluster."""
     metadata = {**item["metadata"], "uid": item["metadata"]["name"], "resourceVersion": "1"}
     if not ours:
         metadata["labels"] = {}
@@ -43,7 +43,7 @@ def live(item: Json, *, ours: bool = True) -> LivePolicy:
 
 
 def after_each(before: list[Json], plan: Plan) -> list[dict[str, Json]]:
-    """Give what is there after each step."""
+    """Return what is there after each step."""
     there = {each["metadata"]["name"]: each for each in before}
     found = [dict(there)]
     for step in plan.steps:
@@ -56,7 +56,7 @@ def after_each(before: list[Json], plan: Plan) -> list[dict[str, Json]]:
 
 
 def opened(there: dict[str, Json]) -> set[tuple[str, int]]:
-    """Give what is open: allowlist and port."""
+    """Return what is open: allowlist and port."""
     return {
         (each["metadata"].get("annotations", {}).get(names.ALLOWLIST_ANNOTATION, ""), port)
         for each in there.values()

@@ -33,12 +33,12 @@ NOW, LATER = 1_800_000_000.0, 1_800_000_060.0
 def inside(
     openings: tuple[Opening, ...] = (), problems: tuple[Problem, ...] = (), **more: Any
 ) -> AllowlistSituation:
-    """Give a situation in an enrolled namespace."""
+    """Return a situation in an enrolled namespace."""
     return AllowlistSituation(enrolled=True, openings=openings, problems=problems, **more)
 
 
 def ready(situation: AllowlistSituation, intent: Intent = INTENT) -> Condition:
-    """Give the condition Ready."""
+    """Return the condition Ready."""
     found = status_of(intent, situation, NOW).condition(telling.READY)
     assert found is not None
     return found

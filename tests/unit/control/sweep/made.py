@@ -13,7 +13,7 @@ SWEEP = "019aa68f-4b3b-791c-8ca7-e02b195e0b08"
 
 
 def finding(rule: str = "privileges/host/network", **more: Any) -> Finding:
-    """Give a finding."""
+    """Return a finding."""
     fields: dict[str, Any] = {
         "path": "spec.hostNetwork",
         "message": "shares the node's network",
@@ -24,7 +24,7 @@ def finding(rule: str = "privileges/host/network", **more: Any) -> Finding:
 
 
 def decision(verdict: Verdict, *findings: Finding, **more: Any) -> Decision:
-    """Give a decision."""
+    """Return a decision."""
     return Decision(
         id=SWEEP,
         verdict=verdict,
@@ -35,13 +35,13 @@ def decision(verdict: Verdict, *findings: Finding, **more: Any) -> Decision:
 
 
 def listed(name: str = "p", uid: str = "u", **more: Any) -> ListedPod:
-    """Give a Pod as it was listed."""
+    """Return a Pod as it was listed."""
     fields: dict[str, Any] = {"namespace": "a", "account": "default", "owner": ""} | more
     return ListedPod(name=name, uid=uid, passed_over="", raw=msgspec.Raw(b"{}"), **fields)
 
 
 def result(verdict: Verdict, name: str, findings: int = 1, **more: Any) -> PodResult:
-    """Give what is kept of a Pod."""
+    """Return what is kept of a Pod."""
     fields: dict[str, Any] = {
         "rule": "privileges/host/network",
         "severity": "high",

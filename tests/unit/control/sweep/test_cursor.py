@@ -27,7 +27,7 @@ CLUSTER = "c"
 
 
 def full(seed: int = 0) -> Progress:
-    """Give a progress that is as large as it gets: noise in every text, which packs badly."""
+    """Return a progress that is as large as it gets: noise in every text, which packs badly."""
     rng = random.Random(seed)  # noqa: S311 -- must repeat, need not be secret
 
     def noise() -> str:
@@ -66,12 +66,12 @@ def test_what_is_stored_at_its_fullest_can_be_read_again() -> None:
 
 
 def packed(content: bytes) -> dict[str, Any]:
-    """Give a ConfigMap with such a cursor."""
+    """Return a ConfigMap with such a cursor."""
     return {"binaryData": {"cursor": base64.b64encode(zlib.compress(content)).decode()}}
 
 
 def written(**more: Any) -> dict[str, Any]:
-    """Give a ConfigMap with fields of a cursor changed."""
+    """Return a ConfigMap with fields of a cursor changed."""
     cursor = {"format": 1, "cluster": CLUSTER, "last": None, "running": None}
     return packed(msgspec.json.encode(cursor | more))
 
@@ -98,13 +98,13 @@ def test_what_is_damaged_or_foreign_is_refused(body: dict[str, Any], problem: st
 
 
 def finished(**more: Any) -> dict[str, Any]:
-    """Give a ConfigMap with fields of the last sweep's document changed."""
+    """Return a ConfigMap with fields of the last sweep's document changed."""
     document = document_of(Progress(sweep=SWEEP), CLUSTER, 1763731100.5)
     return written(last=msgspec.to_builtins(document) | more)
 
 
 def running(**more: Any) -> dict[str, Any]:
-    """Give a ConfigMap with a sweep under way."""
+    """Return a ConfigMap with a sweep under way."""
     return written(running={"sweep": SWEEP} | more)
 
 

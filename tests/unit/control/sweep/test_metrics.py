@@ -22,7 +22,7 @@ PROGRESS = Progress(
 
 
 def gauges(registry: CollectorRegistry) -> dict[str, float]:
-    """Give the values of all gauges."""
+    """Return the values of all gauges."""
     return {
         sample.name: sample.value
         for metric in registry.collect()

@@ -30,12 +30,12 @@ def tally_of(results: list[PodResult]) -> NamespaceTally:
 
 
 def gang(owner: str, size: int, verdict: Verdict = Verdict.DENY) -> list[PodResult]:
-    """Give Pods that are equally bad."""
+    """Return Pods that are equally bad."""
     return [result(verdict, f"{owner}-{number:03d}", owner=owner) for number in range(size)]
 
 
 def shown(results: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Give the Pods of a Report, and what each says of the others of its owner."""
+    """Return the Pods of a Report, and what each says of the others of its owner."""
     return [
         (one["resources"][0]["name"], one["properties"].get("more-of-owner", ""))
         for one in results

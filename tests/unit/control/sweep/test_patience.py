@@ -37,14 +37,14 @@ class Scripted:
         return ["profiles"] if self._unready >= 0 else []
 
     async def validate(self, request: Request, *, budget: float) -> Decision:
-        """Give the next decision."""
+        """Return the next decision."""
         assert budget == SETTINGS.budget_s
         self.asked.append(request.name)
         return self.decisions.pop(0) if len(self.decisions) > 1 else self.decisions[0]
 
 
 def judging(judge: Scripted) -> PodJudge:
-    """Give what judges with it; the cluster is not asked in these tests."""
+    """Return what judges with it; the cluster is not asked in these tests."""
     return PodJudge(judge, Objects(Connection(Path("none"))), SETTINGS)
 
 

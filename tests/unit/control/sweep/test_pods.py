@@ -10,7 +10,7 @@ from core.base.errors import ClusterError
 
 
 def item(**more: Any) -> msgspec.Raw:
-    """Give an item of a list of Pods; `more` are fields of its metadata, `phase`, `spec`."""
+    """Return an item of a list of Pods; `more` are fields of its metadata, `phase`, `spec`."""
     status = {"phase": more.pop("phase", "Running")}
     spec = {"containers": [], "serviceAccountName": "trainer"} | more.pop("spec", {})
     metadata = {"name": "p", "namespace": "a", "uid": "u"} | more

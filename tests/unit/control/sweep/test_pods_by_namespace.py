@@ -14,7 +14,7 @@ from core.decision.decision import Verdict
 
 
 def swept(namespaces: int) -> Progress:
-    """Give a sweep of namespaces with a Pod each, the first with two, one of them at its end."""
+    """Return a sweep of namespaces with a Pod each, the first with two, one of them at its end."""
     progress = Progress(sweep=uuid7(1_795_262_400_000))
     for number in range(namespaces):
         progress, _ = enter(progress, f"n{number}")

@@ -16,7 +16,7 @@ EARLIER = "019aa000-0000-7000-8000-000000000000"
 
 
 def tally(**counts: int) -> NamespaceTally:
-    """Give a tally of so many Pods of each verdict, the worst of them kept."""
+    """Return a tally of so many Pods of each verdict, the worst of them kept."""
     verdicts = {Verdict(word): count for word, count in counts.items()}
     worst = [
         result(verdict, f"{verdict.value}-{number:03d}")
@@ -127,7 +127,7 @@ def test_the_cluster_report_has_the_totals() -> None:
 
 
 def stored(**metadata: Any) -> dict[str, Any]:
-    """Give a Report of ours as kube-apiserver gives it, of an earlier sweep."""
+    """Return a Report of ours as kube-apiserver gives it, of an earlier sweep."""
     made = report_of(tally(deny=1), EARLIER)
     made["metadata"] |= {"managedFields": [{"manager": "sallyport-control"}], **metadata}
     return made

@@ -56,7 +56,7 @@ class Cluster(Objects):
         *,
         metadata_only: bool = False,
     ) -> Page:
-        """Give the Pods of the service account that is asked for."""
+        """Return the Pods of the service account that is asked for."""
         assert collection == "/api/v1/namespaces/train/pods"
         assert limit > 0
         assert not continue_token
@@ -93,11 +93,11 @@ class World:
         )
 
     def grants(self) -> Sequence[AccessGrant]:
-        """Give all grants."""
+        """Return all grants."""
         return self.grants_there
 
     def consents(self, _: str, uid: str) -> tuple[Consent, ...]:
-        """Give the approvals of one."""
+        """Return the approvals of one."""
         digest = next(one.approvable.digest for one in self.grants_there if one.meta.uid == uid)
         return tuple(
             Consent(f"a{number}", Subject(f"p{number}"), uid, digest, self.approved_until)
@@ -105,7 +105,7 @@ class World:
         )
 
     def sign_in(self, _: str, __: str) -> SignIn | None:
-        """Give nobody's identity."""
+        """Return nobody's identity."""
         return None
 
     async def at(self, seconds: float) -> list[str]:

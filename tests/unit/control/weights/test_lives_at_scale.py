@@ -42,13 +42,13 @@ MOST_BYTES = 400
 
 
 def pod_of(number: int, random: Random, step: int = 3) -> bytes:
-    """Give a Pod of a gang as kube-apiserver sends it, some 5 KB, in one step of its life."""
+    """Return a Pod of a gang as kube-apiserver sends it, some 5 KB, in one step of its life."""
     uid = str(uuid.UUID(int=random.getrandbits(128), version=4))
     return pod_at(number, uid, step)
 
 
 def pod_at(number: int, uid: str, step: int) -> bytes:
-    """Give one Pod in a step of its life."""
+    """Return one Pod in a step of its life."""
     node = number % NODES
     meta: dict[str, Any] = {
         "name": f"llm-pretrain-{number // 500}-worker-{number}-x7k2p",
@@ -108,7 +108,7 @@ class Fleet(ChangeStream):
 
     @asynccontextmanager
     async def watch(self, version: str) -> AsyncIterator[AsyncIterator[list[Change]]]:
-        """Give what was prepared, and end."""
+        """Yield what was prepared, and end."""
         assert version
 
         async def batches() -> AsyncGenerator[list[Change]]:
@@ -126,7 +126,7 @@ class NoStore(CheckpointStore):
         self.saves = 0
 
     async def load(self) -> Checkpoint:
-        """Give a moment."""
+        """Return a moment."""
         return Checkpoint(cluster="c-1", version="1000", time=time.time())
 
     async def save(self, leadership: Leadership, version: str, time: float) -> None:  # noqa: ARG002
@@ -163,18 +163,18 @@ def churn() -> Iterator[list[Change]]:
 
 
 def _none(claim: str) -> tuple[PersistentVolume, ...]:
-    """Give the volumes of a claim: none."""
+    """Return the volumes of a claim: none."""
     assert claim
     return ()
 
 
 def _nobody(volume: str) -> None:
-    """Give a volume: none."""
+    """Return a volume: none."""
     assert volume
 
 
 def resident() -> int:
-    """Give the bytes of this process that are in memory."""
+    """Return the bytes of this process that are in memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 

@@ -13,7 +13,7 @@ NOTICING = ObjectComparison("c-1", NOW, "noticed late")
 
 
 def grant(**changes: Any) -> RecordedObject:
-    """Give an AccessGrant as it is recorded."""
+    """Return an AccessGrant as it is recorded."""
     fields: dict[str, Any] = {
         "kind": "AccessGrant",
         "namespace": "train",
@@ -32,7 +32,7 @@ def grant(**changes: Any) -> RecordedObject:
 def noticed(
     before: dict[str, ObjectRecord], *live: RecordedObject
 ) -> tuple[list[str], dict[str, ObjectRecord]]:
-    """Give the events, and what is known after."""
+    """Return the events, and what is known after."""
     found = list(NOTICING.compared(before, {each.key: each for each in live}, "AccessGrant"))
     known = dict(before)
     for key, after, _ in found:
@@ -74,7 +74,7 @@ def test_the_same_change_has_the_same_id() -> None:
 
 
 def consent(user: str, given: float, digest: str = "sha256:a") -> Consent:
-    """Give an approval."""
+    """Return an approval."""
     subject = Subject(user, groups=[], extra={})
     return Consent(user, subject, "u-1", digest, NOW + 50, given=given)
 

@@ -16,12 +16,12 @@ NAMED = "1b3c1d5e-1111-4222-8333-944445555666"
 
 
 def sign_in(namespace: str, name: str) -> SignIn | None:
-    """Give as whom the one service account signs in."""
+    """Return as whom the one service account signs in."""
     return SignIn(ANNOTATED.upper(), "") if (namespace, name) == ("train", "trainer") else None
 
 
 def claimed(claim: str) -> tuple[PersistentVolume, ...]:
-    """Give the volumes of a claim: none."""
+    """Return the volumes of a claim: none."""
     assert claim.startswith("train/")
     return ()
 
@@ -30,7 +30,7 @@ SIGNS = PodSignReader(sign_in, claimed, lambda _: None)
 
 
 def signs(labels: dict[str, str] | None = None, account: str = "trainer", **spec: Any) -> PodSigns:
-    """Give the signs of a Pod."""
+    """Return the signs of a Pod."""
     main = {"name": "main", "image": "example.com/train:1", "env": spec.pop("env", [])}
     meta = {
         "name": "llm-0",

@@ -64,15 +64,15 @@ class Scene:
     shown: dict[str, StoreAccess] = field(default_factory=dict)
 
     def grants(self) -> Sequence[AccessGrant]:
-        """Give all grants."""
+        """Return all grants."""
         return self.grants_there
 
     def consents(self, _: str, __: str) -> tuple[Consent, ...]:
-        """Give no approvals: `approve` is asked."""
+        """Return no approvals: `approve` is asked."""
         return ()
 
     def sign_in(self, _: str, account: str) -> SignIn | None:
-        """Give the trainer's identity for its service account."""
+        """Return the trainer's identity for its service account."""
         return SignIn(TRAINER_CLIENT) if account == "trainer" else None
 
     async def approve(
@@ -115,7 +115,7 @@ class Scene:
         asyncio.run(asking(self.azure, running))
 
     def principals(self) -> list[str]:
-        """Give to whom roles are assigned."""
+        """Return to whom roles are assigned."""
         return sorted(one["properties"]["principalId"] for one in self.azure.assignments())
 
 

@@ -32,7 +32,7 @@ NONE = PodSigns()
 
 
 def seen(**changes: Any) -> PodLifecycle:
-    """Give a Pod that runs."""
+    """Return a Pod that runs."""
     fields: dict[str, Any] = {
         "uid": UID,
         "namespace": "train",
@@ -53,7 +53,7 @@ def seen(**changes: Any) -> PodLifecycle:
 
 
 def teller() -> PodDocumentBuilder:
-    """Give one that knows of no Pod."""
+    """Return one that knows of no Pod."""
     return PodDocumentBuilder("c-1", LivePods())
 
 
@@ -70,7 +70,7 @@ def tell(
 
 
 def events(documents: list[PodLife]) -> list[LifeEvent]:
-    """Give what the documents tell."""
+    """Return what the documents tell."""
     return [each.event for each in documents]
 
 
@@ -190,7 +190,7 @@ def test_of_a_pod_only_its_life_is_read() -> None:
 
 
 def stopped_of(*states: dict[str, Any]) -> float:
-    """Give when a Pod stopped whose containers are in these states."""
+    """Return when a Pod stopped whose containers are in these states."""
     status = {"phase": "Running", "containerStatuses": [{"state": each} for each in states]}
     return read_pod_lifecycle(msgspec.json.encode(RAW | {"status": status})).stopped
 

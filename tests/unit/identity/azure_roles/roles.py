@@ -36,7 +36,7 @@ DATA_OWNER = {
 
 
 def assignment(principal: str, scope: str = ACCOUNT, **more: Any) -> Assignment:
-    """Give an assignment of the role `role`."""
+    """Return an assignment of the role `role`."""
     properties = {"roleDefinitionId": "/role", "principalId": principal, "scope": scope, **more}
     raw = {"id": f"{scope}/a/{principal}", "name": "a", "properties": properties}
     return msgspec.convert(raw, Assignment)
@@ -45,7 +45,7 @@ def assignment(principal: str, scope: str = ACCOUNT, **more: Any) -> Assignment:
 def held(
     permission: dict[str, Any] | None, *assignments: Assignment, denials: tuple[Any, ...] = ()
 ) -> list[Holder]:
-    """Give whom assignments of one role let do what; None: a role that cannot be read."""
+    """Return whom assignments of one role let do what; None: a role that cannot be read."""
     definitions = {}
     if permission is not None:
         raw = {"id": "/role", "properties": {"roleName": "R", "permissions": [permission]}}
@@ -55,13 +55,13 @@ def held(
 
 
 def abilities(permission: dict[str, Any] | None, **more: Any) -> set[Ability]:
-    """Give what one assignment at the account lets its principal do."""
+    """Return what one assignment at the account lets its principal do."""
     found = held(permission, assignment(ALICE), **more)
     return set(found[0].abilities) if found else set()
 
 
 def store(**spec: Any) -> WeightStore:
-    """Give a WeightStore."""
+    """Return a WeightStore."""
     whole = {
         "account": "weights",
         "containers": [{"name": "checkpoints"}],

@@ -32,17 +32,17 @@ CLOSED = {
 
 
 def account(**properties: Any) -> Account:
-    """Give a storage account."""
+    """Return a storage account."""
     return msgspec.convert({"id": ACCOUNT, "properties": properties}, Account)
 
 
 def diagnostic(**properties: Any) -> Diagnostic:
-    """Give a diagnostic setting."""
+    """Return a diagnostic setting."""
     return msgspec.convert({"properties": properties}, Diagnostic)
 
 
 def kinds(found: list[AccessDifference]) -> list[tuple[DifferenceKind, str]]:
-    """Give what differs, and of whom."""
+    """Return what differs, and of whom."""
     return [(one.difference, one.principal) for one in found]
 
 

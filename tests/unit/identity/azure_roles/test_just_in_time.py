@@ -24,7 +24,7 @@ WHO = Recipient(ALICE)
 
 
 def grant(**spec: Any) -> AccessGrant:
-    """Give a grant."""
+    """Return a grant."""
     whole = {
         "store": "big",
         "rights": ["read"],
@@ -39,13 +39,13 @@ def grant(**spec: Any) -> AccessGrant:
 
 
 def asked(what: AccessGrant, cluster: str = "c", **spec: Any) -> list[WantedAssignment]:
-    """Give what a grant asks for."""
+    """Return what a grant asks for."""
     found = list(wanted_assignments(cluster, what, store(**spec), [WHO]))
     return [one for one in found if isinstance(one, WantedAssignment)]
 
 
 def stored(wanted: WantedAssignment, **over: Any) -> Assignment:
-    """Give the assignment that Azure has once it is made."""
+    """Return the assignment that Azure has once it is made."""
     scope, _, name = wanted.path.partition("/providers/Microsoft.Authorization/roleAssignments/")
     properties = {**wanted.body["properties"], "scope": scope, **over}
     return msgspec.convert({"id": wanted.path, "name": name, "properties": properties}, Assignment)

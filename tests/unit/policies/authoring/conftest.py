@@ -31,7 +31,7 @@ def rego(
     remedy: str = "Set it.",
     more: str = "",
 ) -> str:
-    """Give the file of a rule, `labels.team`."""
+    """Return the file of a rule, `labels.team`."""
     head = HEAD.format(rule=rule, fields=fields, remedy=remedy, more=more)
     return f"{head}\n{body}"
 

@@ -19,7 +19,7 @@ QUADRATIC = (
 
 
 def document(containers: int) -> bytes:
-    """Give an input of `judge` with so many containers."""
+    """Return an input of `judge` with so many containers."""
     listed = ",".join(f'{{"path":"p","name":"c{number}"}}' for number in range(containers))
     return (
         b'{"kind":"Pod","fields":{},"context":{},"needs":[],"projection":{"containers":[%b]}}'

@@ -112,7 +112,7 @@ OWN = {"failing-builtin", "not-of-absent", "equals-false", "unequal-absent", "lo
 
 
 def linted(folder: Path, files: Mapping[str, str]) -> list[Problem]:
-    """Give what is found in a folder of these files, with paths from it on."""
+    """Return what is found in a folder of these files, with paths from it on."""
     found = lint(provide("opa"), [write(folder / "acme", files)], NO_CHOICES, None)
     prefix = f"{folder}/acme/"
     return [msgspec.structs.replace(it, file=it.file.removeprefix(prefix)) for it in found]

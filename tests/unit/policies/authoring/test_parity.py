@@ -51,7 +51,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 
 
 async def asked(workspace: Workspace, fields: bytes) -> list[RecordedQuestion]:
-    """Give what the embedded engine was asked of a Pod with these fields, and answered."""
+    """Return what the embedded engine was asked of a Pod with these fields, and answered."""
     engine = RecordingEngine(EmbeddedEngine(workspace.bundle))
     engine.about = "cases/x.yaml"
     answer = await engine.ask(NO_POD)

@@ -24,7 +24,7 @@ findings:
 
 
 def refusal(folder: Path, text: str) -> str:
-    """Give what is said of a case that is refused, without its folder."""
+    """Return what is said of a case that is refused, without its folder."""
     (folder / "a.yaml").write_text(text)
     with pytest.raises(BundleRefusedError) as refused:
         read_case(folder / "a.yaml", NO_CHOICES)

@@ -101,7 +101,7 @@ def test_the_language_server_completes_input(regal: Path, site: Path) -> None:
 
 
 def paths(value: Any) -> set[str]:
-    """Give the names of an object, and those below them."""
+    """Return the names of an object, and those below them."""
     below = {
         f"{name}.{path}"
         for name, each in value.items()
@@ -112,7 +112,7 @@ def paths(value: Any) -> set[str]:
 
 
 def completed(regal: Path, workspace: Path, file: Path) -> set[str]:
-    """Give what is offered after `input.` in a line that is being written."""
+    """Return what is offered after `input.` in a line that is being written."""
     text = file.read_text() + "\nis_begun if {\n\tinput.\n}\n"
     place = {"line": text.splitlines().index("\tinput."), "character": len("\tinput.")}
     document = {"uri": file.as_uri()}

@@ -24,18 +24,18 @@ NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC).timestamp()
 
 
 def known(*profiles: Profile, **more: Any) -> BackstopInputs:
-    """Give what is known of a cluster with some profiles."""
+    """Return what is known of a cluster with some profiles."""
     given: dict[str, Any] = {"modes": Modes(), "controllers": {}} | more
     return BackstopInputs(profiles=ProfileSet("r", profiles), **given)
 
 
 def profile(name: str, *patterns: str, catalogue: int = 3) -> Profile:
-    """Give a profile."""
+    """Return a profile."""
     return Profile(name, 1, PatternSet(patterns), catalogue)
 
 
 def exception(name: str = "e", namespace: str = "train", **spec: Any) -> PolicyException:
-    """Give an exception for the Pod `llama` that ends in an hour."""
+    """Return an exception for the Pod `llama` that ends in an hour."""
     fields = {
         "workloads": [{"apiVersion": "v1", "kind": "Pod", "name": "llama"}],
         "excuses": [{"privilege": "host/network"}],
@@ -46,7 +46,7 @@ def exception(name: str = "e", namespace: str = "train", **spec: Any) -> PolicyE
 
 
 def glass(**spec: Any) -> BreakGlass:
-    """Give a BreakGlass that was opened at noon, for an hour."""
+    """Return a BreakGlass that was opened at noon, for an hour."""
     fields = {"namespaces": ["train"], "hours": 1, "reason": "r", "activated": True}
     annotations = {"sallyport.dev/activated-at": "2026-11-22T12:00:00Z"}
     return parse_break_glass(_written("BreakGlass", "g", fields | spec, annotations=annotations))

@@ -21,7 +21,7 @@ GRAVE = {"critical", "high"}
 
 
 def severity(folder: Path) -> str:
-    """Give what the METADATA says."""
+    """Return what the METADATA says."""
     return str(read_metadata(folder / f"{folder.name}.rego")["custom"]["severity"])
 
 

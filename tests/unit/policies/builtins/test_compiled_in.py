@@ -70,7 +70,7 @@ def _is_otherwise(call: Call) -> bool:
 
 
 def _normal(value: Any, *, free: bool) -> Any:
-    """Give a value with numbers to twelve places, and without order where it has none."""
+    """Return a value with numbers to twelve places, and without order where it has none."""
     if isinstance(value, list):
         made = [_normal(each, free=free) for each in value]
         return sorted(made, key=repr) if free else made

@@ -29,7 +29,7 @@ function but the casts with OPA's own process on 3,000 made-up calls (150 in CI)
 
 
 def some(found: Sequence[Case]) -> list[Case]:
-    """Give all cases for the proof; else the first two of each function."""
+    """Return all cases for the proof; else the first two of each function."""
     seen: collections.Counter[str] = collections.Counter()
     kept = []
     for case in found:

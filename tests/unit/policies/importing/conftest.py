@@ -11,17 +11,17 @@ from tests.unit.policies.importing.imported import TEMPLATES, Said, built, carri
 
 @pytest.fixture(scope="session")
 def made() -> ConvertedRules:
-    """Give all of them."""
+    """Return all of them."""
     return carried(TEMPLATES)
 
 
 @pytest.fixture(scope="session")
 def bundle(made: ConvertedRules, tmp_path_factory: Any) -> Path:
-    """Give the bundle of all."""
+    """Return the bundle of all."""
     return built(made, tmp_path_factory.mktemp("imported"))
 
 
 @pytest.fixture(scope="session")
 def said(made: ConvertedRules, bundle: Path) -> Said:
-    """Give what is said of all samples."""
+    """Return what is said of all samples."""
     return said_here(made, bundle)

@@ -48,7 +48,7 @@ def built(made: ConvertedRules, folder: Path) -> Path:
 
 
 def rules_of(made: ConvertedRules) -> Mapping[str, str]:
-    """Give the rule of each folder of templates."""
+    """Return the rule of each folder of templates."""
     return {Path(each.place).parent.name: each.rule for each in made.outcomes if each.rule}
 
 
@@ -90,7 +90,7 @@ def said_by_opa(name: str) -> Said:
 
 
 def gatekeeper_review(value: dict[str, Any]) -> dict[str, Any]:
-    """Give `input.review` for an object that is created."""
+    """Return `input.review` for an object that is created."""
     group, _, version = value["apiVersion"].rpartition("/")
     metadata = value["metadata"]
     place = {"namespace": metadata["namespace"]} if "namespace" in metadata else {}

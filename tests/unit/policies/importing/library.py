@@ -49,7 +49,7 @@ def judge_library(folder: Path, scratch: Path) -> Iterator[Verdict]:
 
 
 def table(verdicts: list[Verdict]) -> list[str]:
-    """Give the verdicts as rows of Markdown."""
+    """Return the verdicts as rows of Markdown."""
     rows = ["| Template | Carried over | Samples as stated |", "| --- | --- | --- |"]
     for each in verdicts:
         asked = each.right + len(each.wrong)
@@ -92,7 +92,10 @@ def _kind(file: Path) -> str:
 
 
 def _stated(case: dict[str, Any]) -> bool | None:
-    """Say whether a suite states violations; None where it needs other objects, or says nothing."""
+    """Return whether a suite states violations.
+
+    None where it needs other objects, or says nothing.
+    """
     if case.get("inventory") or not case.get("assertions"):
         return None
     stated = case["assertions"][0].get("violations", True)
@@ -100,7 +103,7 @@ def _stated(case: dict[str, Any]) -> bool | None:
 
 
 def _finds(made: ConvertedRules, bundle: Path, file: Path) -> bool | None:
-    """Say whether the template's rule finds something; None where the object is none."""
+    """Return whether the template's rule finds something; None where the object is none."""
     rules = {each.rule for each in made.outcomes}
     terms = make_terms("pss-privileged", None, (), "default")
     report = asyncio.run(review(read_flags(None, bundle=bundle), [str(file)], terms))

@@ -16,7 +16,7 @@ CONTAINERS = f"{SPEC}.containers"
 
 
 def needs(body: str, more: str = "", kinds: Sequence[str] = POD, imports: str = "") -> NeededFields:
-    """Give what a violation with this body needs."""
+    """Return what a violation with this body needs."""
     rule = f'violation[{{"msg": "x"}}] {{\n{body}\n}}\n'
     text = f"package p\n\n{imports}\n\n{rule}\n{textwrap.dedent(more)}"
     tree = parse_rego(provide("opa"), text, legacy=True)

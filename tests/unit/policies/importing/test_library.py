@@ -54,7 +54,7 @@ def _suite(place: Path, cases: list[dict[str, object]]) -> None:
 
 
 def enough(verdicts: list[Verdict]) -> bool:
-    """Say whether nine of ten of those that read no other object are right."""
+    """Return whether nine of ten of those that read no other object are right."""
     asked = [each for each in verdicts if not each.reads_others]
     right = [each for each in asked if not each.why and not each.wrong]
     return len(right) >= 0.9 * len(asked) > 0

@@ -12,7 +12,7 @@ OBJECT = "input.review.object"
 
 
 def refused(folder: Path, *texts: str) -> str:
-    """Give why the first of some objects is refused."""
+    """Return why the first of some objects is refused."""
     made = carried(written(folder, *texts))
     assert made.outcomes[0].refused
     assert (made.files, made.choices) == ({}, {})

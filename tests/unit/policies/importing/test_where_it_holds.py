@@ -24,7 +24,7 @@ ABSENT = [{"key": "app", "operator": "DoesNotExist"}]
 
 
 def denies(made: ConvertedRules, folder: Path, document: dict[str, Any]) -> bool:
-    """Say whether the one rule denies an input of `judge`."""
+    """Return whether the one rule denies an input of `judge`."""
     for name, text in made.files.items():
         path = folder / "rego" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def denies(made: ConvertedRules, folder: Path, document: dict[str, Any]) -> bool
 def an_object(
     kind: str = "Pod", namespace: str = "train", name: str = "x", **labels: str
 ) -> dict[str, Any]:
-    """Give the input of `judge` for an object with these labels in a namespace of tier gold."""
+    """Return the input of `judge` for an object with these labels in a namespace of tier gold."""
     return {
         "kind": kind,
         "context": {

@@ -24,7 +24,7 @@ def _dumped(value: dict[str, Any]) -> str:
 
 
 def template(rego: str, kind: str = "Probe", *, libs: tuple[str, ...] = (), **target: Any) -> str:
-    """Give a ConstraintTemplate in YAML; `target` has more fields of its target."""
+    """Return a ConstraintTemplate in YAML; `target` has more fields of its target."""
     texts = [textwrap.dedent(each) for each in libs]
     given = {"rego": textwrap.dedent(rego)} | ({"libs": texts} if texts else {}) | target
     return _dumped(
@@ -41,13 +41,13 @@ def template(rego: str, kind: str = "Probe", *, libs: tuple[str, ...] = (), **ta
 
 
 def policy(condition: str, package: str = "probe") -> str:
-    """Give Rego that finds something where a condition holds."""
+    """Return Rego that finds something where a condition holds."""
     lines = textwrap.indent(textwrap.dedent(condition).strip(), "  ")
     return f'package {package}\n\nviolation[{{"msg": "found"}}] {{\n{lines}\n}}\n'
 
 
 def constraint(kind: str = "Probe", name: str = "one", **spec: Any) -> str:
-    """Give a Constraint in YAML, about Pods unless `match` says otherwise."""
+    """Return a Constraint in YAML, about Pods unless `match` says otherwise."""
     pods = {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}
     given = spec | {"match": pods | spec.get("match", {})}
     return _dumped(

@@ -33,7 +33,7 @@ OF_ITS_OWN = "default"
 
 
 def folder(rule: str) -> Path:
-    """Give the folder of a rule."""
+    """Return the folder of a rule."""
     return LIBRARY / rule
 
 
@@ -43,13 +43,13 @@ def example(rule: str, file: str) -> Any:
 
 
 def choice(rule: str) -> Choice:
-    """Give what the examples of a rule are judged with: its rules.yaml, else its defaults."""
+    """Return what the examples of a rule are judged with: its rules.yaml, else its defaults."""
     file = folder(rule) / "rules.yaml"
     return read_choices(file).rules[rule] if file.exists() else Choice()
 
 
 def apart(rule: str) -> Choice:
-    """Give the same, in a namespace where no other rule holds."""
+    """Return the same, in a namespace where no other rule holds."""
     there = [slug(rule), *([OF_ITS_OWN] if rule == "namespaces/forbidden" else [])]
     found = choice(rule)
     moved = _moved(found.parameters, slug(rule))
@@ -57,7 +57,7 @@ def apart(rule: str) -> Choice:
 
 
 def slug(rule: str) -> str:
-    """Give the namespace of a rule."""
+    """Return the namespace of a rule."""
     return rule.replace("/", "-").replace("_", "-")
 
 
@@ -75,7 +75,7 @@ def _named(names: Sequence[str], namespace: str) -> list[str]:
 
 
 def moved(rule: str, made: Any) -> Any:
-    """Give an example in the rule's own namespace."""
+    """Return an example in the rule's own namespace."""
     there = copy.deepcopy(made)
     if there["metadata"]["namespace"] != OF_ITS_OWN:
         there["metadata"]["namespace"] = slug(rule)
@@ -97,7 +97,7 @@ class Reviewer:
         self._opened = runner.run(self._judge.__aenter__())
 
     def review(self, *objects: Any) -> list[Reviewed]:
-        """Give what is said of each object."""
+        """Return what is said of each object."""
         manifests = [Manifest("made", f"made#{n}", each) for n, each in enumerate(objects, 1)]
         judging = judge_each(self._opened, manifests, ReviewTerms(PROFILE))
         return [result.element for result in self._runner.run(judging)]
@@ -109,7 +109,7 @@ class Reviewer:
 
 @contextmanager
 def reviewing(bundle: Path) -> Iterator[Reviewer]:
-    """Give a reviewer with a bundle."""
+    """Yield a reviewer with a bundle."""
     with asyncio.Runner() as runner:
         reviewer = Reviewer(runner, Settings(bundle=bundle))
         yield reviewer
@@ -117,7 +117,7 @@ def reviewing(bundle: Path) -> Iterator[Reviewer]:
 
 
 def own(rule: str, reviewed: Reviewed) -> list[str]:
-    """Give what a rule says of an object: a line for each finding, path and message."""
+    """Return what a rule says of an object: a line for each finding, path and message."""
     return [
         f"{found.path}: {found.message}"
         for found in reviewed.findings

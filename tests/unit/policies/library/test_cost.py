@@ -122,7 +122,7 @@ def _record(none: Measured, day_one: Measured, everything: Measured) -> None:
 
 
 async def _costs(bundles: list[Measured], rounds: int) -> list[list[float]]:
-    """Give the microseconds of each round of each bundle; the first rounds warm up."""
+    """Return the microseconds of each round of each bundle; the first rounds warm up."""
     costs: list[list[float]] = [[] for _ in bundles]
     for number in range(rounds + 50):
         for one, times in zip(bundles, costs, strict=True):

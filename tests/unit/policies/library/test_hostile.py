@@ -35,7 +35,7 @@ _JSON = st.recursive(
 
 
 def declared(rule: str) -> dict[str, Any]:
-    """Give what a rule declares in its METADATA."""
+    """Return what a rule declares in its METADATA."""
     source = folder(rule) / f"{rule.rpartition('/')[2]}.rego"
     custom = read_metadata(source)["custom"]
     return {"kinds": custom.get("kinds", ["Pod"]), "fields": custom.get("fields", [])}
@@ -91,7 +91,7 @@ def _at(made: Any, place: Place) -> Any:
 
 
 def with_junk(made: Any, place: Place, junk: Any) -> Any:
-    """Give an object with something else in a place."""
+    """Return an object with something else in a place."""
     changed = copy.deepcopy(made)
     _at(changed, place[:-1])[place[-1]] = junk
     return changed

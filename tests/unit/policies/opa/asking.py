@@ -26,7 +26,7 @@ FOUND = Signal("sandbox/acme/x", "spec", "v")
 def engine_on(
     bundle: Bundle, server: OpaServer, limits: Limits = LIMITS
 ) -> Iterator[OpaServerEngine]:
-    """Give an engine, closed at the end."""
+    """Yield an engine, closed at the end."""
     engine = OpaServerEngine(bundle, server, limits)
     try:
         yield engine
@@ -62,5 +62,5 @@ def send(server: OpaProgram, method: str, path: str, text: str = "") -> bytes:
 
 
 def roots(server: OpaProgram) -> list[str]:
-    """Give the modules that were put there."""
+    """Return the modules that were put there."""
     return [each["id"] for each in json.loads(send(server, "GET", "/v1/policies"))["result"]]

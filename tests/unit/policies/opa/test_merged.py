@@ -86,12 +86,12 @@ SOURCES = {
 
 
 def bundle(sources: dict[str, str]) -> Bundle:
-    """Give a bundle of these files."""
+    """Return a bundle of these files."""
     return Bundle(b"", {}, sources, "0123456789ab")
 
 
 def evaluate(folder: Path, query: str) -> Any:
-    """Give the value of a query over the Rego of a folder, as OPA has it."""
+    """Return the value of a query over the Rego of a folder, as OPA has it."""
     command: list[str | Path] = [
         require("opa"),
         "eval",

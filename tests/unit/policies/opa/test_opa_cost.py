@@ -31,7 +31,7 @@ LIMITS = Limits(seconds=10.0)
 async def _timed(
     engine: Engine, projections: list[bytes], at_once: int
 ) -> tuple[float, list[PolicyAnswer]]:
-    """Give how many are evaluated a second, so many at a time, and what was answered."""
+    """Return how many are evaluated a second, so many at a time, and what was answered."""
     said: dict[bytes, PolicyAnswer] = {}
 
     async def some(own: list[bytes]) -> None:

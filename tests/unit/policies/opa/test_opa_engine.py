@@ -115,7 +115,7 @@ def test_what_takes_too_long_is_an_error_and_ends_on_the_server(
 
 
 def _is_idle(pid: int) -> bool:
-    """Say whether a process uses less than a tenth of a core."""
+    """Return whether a process uses less than a tenth of a core."""
 
     def ticks() -> int:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -24,7 +24,7 @@ _EMPTY = '{"containers":1,"needs":{},"denials":{},"signals":{},"features":[]}'
 def asked(
     bundle: Bundle, folder: Path, answering: Answering, limits: Limits = LIMITS
 ) -> Iterator[tuple[OpaServerEngine, FakeOpa]]:
-    """Give an engine on a server that answers so from the beginning."""
+    """Yield an engine on a server that answers so from the beginning."""
     fake = FakeOpa(folder, answering)
     engine = OpaServerEngine(bundle, OpaServer(fake.url), limits)
     try:
@@ -35,12 +35,12 @@ def asked(
 
 
 def text(body: str, status: int = 200) -> Answering:
-    """Give what always answers so."""
+    """Return what always answers so."""
     return lambda _: web.Response(text=body, status=status)
 
 
 def answers(revision: str, *values: str) -> Answering:
-    """Give what answers as a server with these policies."""
+    """Return what answers as a server with these policies."""
     return text(f'{{"result": {{"revision": "{revision}", "answers": [{",".join(values)}]}}}}')
 
 

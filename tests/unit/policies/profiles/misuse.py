@@ -42,17 +42,17 @@ def _merge(into: dict[str, Any], what: dict[str, Any]) -> None:
 
 
 def host_path(path: str, *, read_only: bool = False) -> dict[str, Any]:
-    """Give the source of a hostPath volume, for `Misuse.volume`."""
+    """Return the source of a hostPath volume, for `Misuse.volume`."""
     return {"hostPath": {"path": path}, **({"readOnly": True} if read_only else {})}
 
 
 def env(name: str, value: str) -> dict[str, Any]:
-    """Give a container one environment variable."""
+    """Return a container one environment variable."""
     return {"env": [{"name": name, "value": value}]}
 
 
 def add(*capabilities: str) -> dict[str, Any]:
-    """Give a container capabilities."""
+    """Return a container capabilities."""
     return {"securityContext": {"capabilities": {"add": list(capabilities)}}}
 
 
@@ -67,5 +67,5 @@ FOREIGN = {
 
 
 def of(profile: str, *found: tuple[str, set[str], dict[str, Any]]) -> list[Misuse]:
-    """Give the misuses of a profile from (what, what it needs, how)."""
+    """Return the misuses of a profile from (what, what it needs, how)."""
     return [Misuse(profile, what, frozenset(needs), **how) for what, needs, how in found]

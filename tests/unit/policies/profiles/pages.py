@@ -57,7 +57,10 @@ def read_page(name: str) -> Page:
 
 
 def codes(text: str) -> list[str]:
-    """Give what stands in code in a text: between backticks, or two where it holds some itself."""
+    """Return what stands in code in a text.
+
+    Between backticks, or two where it holds some itself.
+    """
     return [
         next(group for group in match.groups() if group is not None)
         for match in _CODE.finditer(text)
@@ -70,6 +73,6 @@ def _sections(text: str) -> dict[str, str]:
 
 
 def _rows(section: str) -> list[list[str]]:
-    """Give the cells of a table's rows, without its head."""
+    """Return the cells of a table's rows, without its head."""
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]

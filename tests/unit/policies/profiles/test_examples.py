@@ -33,7 +33,7 @@ NOWHERE = {
 
 
 def changed(pods: list[Pod], names: Iterator[str] | tuple[str, ...]) -> list[Pod]:
-    """Give copies of Pods with changes made."""
+    """Return copies of Pods with changes made."""
     found = copy.deepcopy(pods)
     for name in names:
         for pod in found:

@@ -29,7 +29,7 @@ MODELS = {
 
 
 def model(profile: str) -> Pod:
-    """Give a Pod that a profile covers: an example of its page, changed as the page says."""
+    """Return a Pod that a profile covers: an example of its page, changed as the page says."""
     example = MODELS[profile]
     page = read_page("restricted" if profile == "isolated" else profile)
     pod = copy.deepcopy(next(pod for name, pod in public_pods() if name == example))

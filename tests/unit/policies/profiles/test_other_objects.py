@@ -67,12 +67,12 @@ def lacks(builtin_engine: EmbeddedEngine, shipped: ProfileSet) -> Lacks:
 
 
 def volume(source: dict[str, Any]) -> dict[str, Any]:
-    """Give a PersistentVolume of a source."""
+    """Return a PersistentVolume of a source."""
     return {"metadata": {"name": "v"}, "spec": {"capacity": {"storage": "1Gi"}, **source}}
 
 
 def authored(source: dict[str, Any]) -> Projection:
-    """Give the projection of a PersistentVolume for its author."""
+    """Return the projection of a PersistentVolume for its author."""
     read = parse_persistent_volume(json.dumps(volume(source)).encode())
     return project_persistent(read, "spec")
 

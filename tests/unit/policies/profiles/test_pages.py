@@ -24,7 +24,7 @@ WORKLOADS = {"baseline", "gpu-inference", "gpu-training", "isolated", "notebook"
 
 
 def own(name: str) -> list[str]:
-    """Give the patterns that a profile itself lists, its relaxations' too."""
+    """Return the patterns that a profile itself lists, its relaxations' too."""
     spec = PROFILES[name].spec
     return [*spec.privileges, *(p for each in spec.relaxations for p in each.privileges)]
 

@@ -25,12 +25,12 @@ ALICE: Final = "oid:0d000000-0000-4000-8000-00000000000a"
 
 
 def text(at: float) -> str:
-    """Give a time as documents have it."""
+    """Return a time as documents have it."""
     return f"{second_text(int(at))}.{round(at % 1 * 1000):03d}Z"
 
 
 def life(name: str = "train-0", **fields: Any) -> PodLife:
-    """Give a Pod that runs since eleven, unless `fields` say otherwise."""
+    """Return a Pod that runs since eleven, unless `fields` say otherwise."""
     event = LifeEvent.ENDED if fields.get("ended") else LifeEvent.ADDRESSED
     began, ended = fields.pop("began", NOON - 3600), fields.pop("ended", None)
     given = {
@@ -57,7 +57,7 @@ def life(name: str = "train-0", **fields: Any) -> PodLife:
 def change(
     kind: str, name: str, event: str, at: float = NOON - 7200, **fields: Any
 ) -> ObjectChange:
-    """Give a change of an object."""
+    """Return a change of an object."""
     identity = stable_id(int(at * 1000), "change", kind, name, event)
     given = {"namespace": "team", "uid": f"uid-{name}", **fields}
     return ObjectChange(
@@ -73,7 +73,7 @@ def change(
 
 
 def decision(uid: str, **fields: Any) -> bytes:
-    """Give the document of a decision that admitted a Pod."""
+    """Return the document of a decision that admitted a Pod."""
     given = {
         "format": 1,
         "id": stable_id((NOON - 3600) * 1000, "decision", uid),
@@ -99,7 +99,7 @@ def decision(uid: str, **fields: Any) -> bytes:
 
 
 def gap(log: str, begin: float, end: float) -> LogGap:
-    """Give a gap of a record."""
+    """Return a gap of a record."""
     identity = stable_id(int(end * 1000), "gap", log)
     return LogGap(
         format=1,
@@ -114,7 +114,7 @@ def gap(log: str, begin: float, end: float) -> LogGap:
 
 
 def history(*documents: PodLife | ObjectChange | LogGap | bytes) -> Histories:
-    """Give what these tell; `bytes` are decisions. The record began the day before."""
+    """Return what these tell; `bytes` are decisions. The record began the day before."""
     made = Histories()
     made.gaps.begin(NOON - 30 * 3600)
     for document in documents:
@@ -130,7 +130,7 @@ def history(*documents: PodLife | ObjectChange | LogGap | bytes) -> Histories:
 
 
 def access(at: float = NOON, **fields: Any) -> Access:
-    """Give a read of weights from the Pod's own address, unless `fields` say otherwise."""
+    """Return a read of weights from the Pod's own address, unless `fields` say otherwise."""
     given = {
         "format": 1,
         "id": stable_id(int(at * 1000), "access", "a"),

@@ -29,7 +29,7 @@ HOUR = 3600
 
 
 def account(event: str, at: float, client: str) -> Any:
-    """Give a change of the service account `trainer`."""
+    """Return a change of the service account `trainer`."""
     spec = {"clientId": client} if client else {}
     return change("ServiceAccount", "trainer", event, at, namespace="team", spec=spec)
 

@@ -24,7 +24,7 @@ from tests.unit.audit.weights.attribution.lived import (
 
 
 def one(number: int, *, ended: float = math.inf) -> Life:
-    """Give a numbered Pod's life."""
+    """Return a numbered Pod's life."""
     return life_of(life(f"p-{number}", ended=None if ended == math.inf else ended))
 
 

@@ -35,7 +35,7 @@ ID = "team/eval@uid-eval"
 def given(
     *, at: float = NOON - 7200, approvers: list[str] = BOTH, **spec: Any
 ) -> list[ObjectChange]:
-    """Give the record of a grant that was made and approved."""
+    """Return the record of a grant that was made and approved."""
     whole = {**SPEC, **spec}
     there = change("AccessGrant", "eval", "there", at, spec=whole, digest="sha256:1")
     approved = change(

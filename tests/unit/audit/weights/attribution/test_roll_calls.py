@@ -19,12 +19,12 @@ CALLED = NOON - 600
 
 
 def called(*there: str, at: float = CALLED) -> list[ObjectChange]:
-    """Give the parts of a roll call."""
+    """Return the parts of a roll call."""
     return build_roll_call(CLUSTER, there, int(at * 1000), "control was away")
 
 
 def pods(**fields: Any) -> tuple[PodLife, PodLife]:
-    """Give a Pod that is gone, whose address another has now that answers."""
+    """Return a Pod that is gone, whose address another has now that answers."""
     gone = life("gone", uid=GONE, **fields)
     return gone, life("there", uid=THERE, addresses=["10.244.0.9"])
 

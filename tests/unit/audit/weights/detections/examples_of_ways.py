@@ -154,7 +154,7 @@ quiet(
 
 
 def risky(who: str, standing: str) -> Around:
-    """Give surroundings in which an identity is at risk on the first day."""
+    """Return surroundings in which an identity is at risk on the first day."""
     return Around(risks={who: (at(1), at(2), standing)})
 
 

@@ -34,7 +34,7 @@ SHARD: Final = 10 << 30
 
 
 def at(day: float, hour: float = 0.0) -> float:
-    """Give Unix seconds of a day and an hour since START."""
+    """Return Unix seconds of a day and an hour since START."""
     return START + day * DAY_S + hour * HOUR_S
 
 

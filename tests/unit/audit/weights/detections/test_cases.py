@@ -44,7 +44,7 @@ def finding(day: float, detection: str = "ungranted", **over: Any) -> Finding:
 
 
 def told(*findings: Finding, **over: Any) -> list[FindingCase]:
-    """Give the cases."""
+    """Return the cases."""
     return build_cases(findings, **over).cases
 
 

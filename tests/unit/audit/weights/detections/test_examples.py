@@ -73,7 +73,7 @@ def test_a_story_interrupted_is_found_the_same(example: Example) -> None:
 
 
 def remembered(engine: DetectionEngine) -> object:
-    """Give what an engine remembers, so that 1 and 1.0 are the same."""
+    """Return what an engine remembers, so that 1 and 1.0 are the same."""
     return msgspec.msgpack.decode(engine.snapshot())
 
 

@@ -15,7 +15,7 @@ ASKED = {"properties": {"publicNetworkAccess": "Enabled"}}
 
 
 def records() -> tuple[bytes, bytes]:
-    """Give the beginning and the end of opening an account to the public."""
+    """Return the beginning and the end of opening an account to the public."""
     given: dict[str, Any] = {
         "resourceId": resource_id("weightsprod"),
         "operationName": "Microsoft.Storage/storageAccounts/write",
@@ -29,7 +29,7 @@ def records() -> tuple[bytes, bytes]:
 
 
 async def found(store: Store) -> list[Activity]:
-    """Give the activities of the log."""
+    """Return the activities of the log."""
     return [
         decode_activity(each.payload or b"")
         for each in await entries(store)

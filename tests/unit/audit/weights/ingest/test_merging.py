@@ -19,7 +19,7 @@ class Made:
         self.fails_at = fails_at
 
     async def stretches(self, places: Mapping[str, str]) -> AsyncGenerator[RecordBatch, None]:
-        """Give what comes after a place."""
+        """Yield what comes after a place."""
         for number in range(int(places.get(f"{self.name}:k", "0")), self.count):
             if number == self.fails_at:
                 self.fails_at = -1
@@ -83,5 +83,5 @@ async def test_says_when_nothing_comes() -> None:
 
 
 async def at(places: dict[str, str]) -> dict[str, str]:
-    """Give a copy of the places, as the ledger does."""
+    """Return a copy of the places, as the ledger does."""
     return dict(places)

@@ -10,7 +10,7 @@ from core.weights.events import LogGap
 
 
 def event(number: int) -> LogGap:
-    """Give an event; which one does not matter here."""
+    """Return an event; which one does not matter here."""
     word = str(number)
     identity = stable_id(number, "gap", word)
     return LogGap(
@@ -27,12 +27,12 @@ def out(ordering: EventOrder, times: list[float]) -> list[float]:
 
 
 def named(number: int, at: float) -> LogGap:
-    """Give an event that carries its time."""
+    """Return an event that carries its time."""
     return msgspec.structs.replace(event(number), why=str(at))
 
 
 def rest(ordering: EventOrder) -> list[float]:
-    """Give the times of those that are still held."""
+    """Return the times of those that are still held."""
     return [float(each.why) for each in ordering.flush(1e12)]  # type: ignore[union-attr]
 
 

@@ -23,12 +23,12 @@ OLD = "10.244.250.0"
 
 
 def later(day: int) -> str:
-    """Give a time some days after the logs begin."""
+    """Return a time some days after the logs begin."""
     return f"{second_text(BEGIN_MS // 1000 + day * DAY_S)}Z"
 
 
 def tick(day: int) -> Frame:
-    """Give something that was recorded on a day: the days go on by what is recorded."""
+    """Return something that was recorded on a day: the days go on by what is recorded."""
     at = BEGIN_MS / 1000 + day * DAY_S
     return change("ServiceAccount", f"x{day}", "there", at, namespace="team", spec={})
 

@@ -20,7 +20,7 @@ ASKED = (0.5, 1.9, 2.5, 20, 30)
 
 
 def pod(day: int, *, ended: bool) -> Frame:
-    """Give the record of a day's Pod: of its address, or of its end two days later."""
+    """Return the record of a day's Pod: of its address, or of its end two days later."""
     at = BEGIN_MS // 1000 + day * DAY_S
     end = {"ended": at + 2 * DAY_S} if ended else {}
     document = lived.life(
@@ -36,7 +36,7 @@ def pod(day: int, *, ended: bool) -> Frame:
 
 
 def decision(day: int) -> Frame:
-    """Give the record of the decision that admitted a day's Pod."""
+    """Return the record of the decision that admitted a day's Pod."""
     at = BEGIN_MS // 1000 + day * DAY_S
     identity = stable_id(at * 1000, "decision", str(day))
     document = lived.decision(f"uid-train-{day}", id=identity, time=lived.text(at))
@@ -44,7 +44,10 @@ def decision(day: int) -> Frame:
 
 
 def told() -> list[list[Frame]]:
-    """Give what the ledger was told, by day: every fifth day a Pod, of two days, on one address."""
+    """Return what the ledger was told, by day.
+
+    Every fifth day a Pod, of two days, on one address.
+    """
     days: list[list[Frame]] = [[] for _ in range(DAYS + 2)]
     for day in range(0, DAYS, 5):
         days[day] += [decision(day), pod(day, ended=False)]
@@ -55,7 +58,7 @@ def told() -> list[list[Frame]]:
 
 
 async def attributed(path: Path, deliveries: list[list[Frame]]) -> list[tuple[str, ...]]:
-    """Give how a ledger that was told so attributes, once its memory has moved on."""
+    """Return how a ledger that was told so attributes, once its memory has moved on."""
     async with Store(f"sqlite:///{path}") as store:
         await store.deliver(CLUSTER, cluster(2))
         for frames in deliveries:

@@ -50,7 +50,7 @@ def beside() -> Iterator[ParserProcess]:
 
 
 def mixed() -> list[bytes]:
-    """Give records of storage, and some that are none."""
+    """Return records of storage, and some that are none."""
     odd = [b"no record", encoded(storage_record(time="yesterday")), b"[" * 5000, b'{"time":1}']
     return [*lines(LEAST), *odd]
 

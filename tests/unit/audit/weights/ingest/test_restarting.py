@@ -51,7 +51,7 @@ asyncio.run(main())
 
 
 async def uninterrupted(url: str) -> dict[int, list[bytes]]:
-    """Give what a ledger has that nothing disturbed."""
+    """Return what a ledger has that nothing disturbed."""
     async with Store(url) as store:
         await store.deliver(CLUSTER, cluster())
         ingest = ingest_of(store, checkpoint_every=CHECKPOINT, most_held=1000)

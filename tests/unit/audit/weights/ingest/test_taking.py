@@ -27,7 +27,7 @@ from tests.unit.audit.weights.ingest.world import (
 
 
 async def of_kind(store: Store, kind: FrameKind) -> list[bytes]:
-    """Give the payloads of a kind in the order of the log."""
+    """Return the payloads of a kind in the order of the log."""
     return [each.payload or b"" for each in await entries(store) if each.kind == kind]
 
 

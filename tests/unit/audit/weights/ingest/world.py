@@ -34,7 +34,7 @@ HUMAN: Final = "oid:0d000000-0000-4000-8000-00000000000a"
 
 
 def life(who: int, place: int = 0, **fields: Any) -> Frame:
-    """Give the record of one of a principal's Pods; `lines` read from its node."""
+    """Return the record of one of a principal's Pods; `lines` read from its node."""
     address = node_address((2 * who + place) % 400 + 1)
     event = LifeEvent.ENDED if "ended" in fields else LifeEvent.ADDRESSED
     given = {
@@ -61,7 +61,7 @@ def life(who: int, place: int = 0, **fields: Any) -> Frame:
 
 
 def change(kind: str, name: str, event: str, at: float = BEFORE_S, **fields: Any) -> Frame:
-    """Give the record of a change."""
+    """Return the record of a change."""
     identity = stable_id(int(at * 1000), "change", kind, name, event)
     document = ObjectChange(
         format=1,
@@ -78,7 +78,7 @@ def change(kind: str, name: str, event: str, at: float = BEFORE_S, **fields: Any
 
 
 def grant(store: str) -> Iterator[Frame]:
-    """Give the record of a grant of a store to half of the service accounts."""
+    """Yield the record of a grant of a store to half of the service accounts."""
     spec = {
         "store": store,
         "rights": ["read", "write", "delete"],
@@ -93,7 +93,7 @@ def grant(store: str) -> Iterator[Frame]:
 
 
 def cluster(people: int = PEOPLE) -> list[Frame]:
-    """Give all that `control` recorded before the logs begin."""
+    """Return all that `control` recorded before the logs begin."""
     frames = [life(who, place) for who in range(1, people + 1) for place in (0, 1)]
     for account, name in STORES.items():
         held = {"account": account, "containers": [{"name": "llama"}], "owner": "ml"}
@@ -105,7 +105,7 @@ def cluster(people: int = PEOPLE) -> list[Frame]:
 def stretches(
     count: int, *, seed: int = 1, size: int = 500, begin: int = 0, key: str = "PT1H.json"
 ) -> Iterator[RecordBatch]:
-    """Give records of an ordinary time, from the one where a source goes on."""
+    """Yield records of an ordinary time, from the one where a source goes on."""
     made = itertools.islice(lines(count, seed), begin, None)
     for at in itertools.count(begin, size):
         raws = list(itertools.islice(made, size))
@@ -117,14 +117,14 @@ def stretches(
 def stretch(
     raws: Iterable[bytes], *, begin: str = "", end: str = "1", key: str = "k"
 ) -> RecordBatch:
-    """Give records that stand together."""
+    """Return records that stand together."""
     first = int(begin or 0)
     records = [SourceRecord(raw, f"{key}@{first + n}") for n, raw in enumerate(raws)]
     return RecordBatch(SOURCE, key, begin, end, records)
 
 
 async def given(made: Iterable[RecordBatch]) -> AsyncIterator[RecordBatch]:
-    """Give stretches as a source does."""
+    """Yield stretches as a source does."""
     for each in made:
         yield each
 
@@ -137,7 +137,7 @@ def ingest_of(
     beside: ParserProcess | None = None,
     **options: Any,
 ) -> Ingest:
-    """Give an ingest into a store; without a clock, long after the logs."""
+    """Return an ingest into a store; without a clock, long after the logs."""
     networks = CallerNetworks(nodes=(network_of("10.224.0.0/16"),))
     now = clock or (lambda: BEGIN_MS / 1000 + 30 * 86_400)
     reader = RecordReader(CLUSTER, Callers(networks))
@@ -148,7 +148,7 @@ def ingest_of(
 
 
 async def entries(store: Store) -> list[LogEntry]:
-    """Give the whole log."""
+    """Return the whole log."""
     found: list[LogEntry] = []
     while page := await store.entries(len(found) - 1, None, 10_000):
         found += page
@@ -156,7 +156,7 @@ async def entries(store: Store) -> list[LogEntry]:
 
 
 async def ids(store: Store) -> dict[int, list[bytes]]:
-    """Give the ids of the log's entries by kind, in the order of the log."""
+    """Return the ids of the log's entries by kind, in the order of the log."""
     found: defaultdict[int, list[bytes]] = defaultdict(list)
     for entry in await entries(store):
         found[entry.kind].append(entry.id)

@@ -15,7 +15,7 @@ _NAMES: Final = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/"
 
 
 def claims() -> dict[str, str]:
-    """Give the claims of a person's token; names are among them."""
+    """Return the claims of a person's token; names are among them."""
     return {
         "aud": "https://management.core.windows.net/",
         "appid": TOOL,
@@ -37,7 +37,7 @@ def exported(
     result: str = "Success",
     **fields: Any,
 ) -> dict[str, Any]:
-    """Give a record as a diagnostic setting exports it: to blobs, and to Event Hubs."""
+    """Return a record as a diagnostic setting exports it: to blobs, and to Event Hubs."""
     properties: dict[str, Any] = {"statusCode": "OK", "eventCategory": "Administrative"}
     if body is not None:
         properties["requestbody"] = json.dumps(body)
@@ -67,7 +67,7 @@ def from_rest(
     resource: str = ACCOUNT_ID,
     status: str = "Succeeded",
 ) -> dict[str, Any]:
-    """Give a record as the REST API and the portal show it."""
+    """Return a record as the REST API and the portal show it."""
     return {
         "authorization": {"action": operation, "scope": resource},
         "caller": "grace@example.com",
@@ -96,7 +96,7 @@ def kubernetes(  # noqa: PLR0913  One argument a thing that tests change.
     annotations: dict[str, str] | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
-    """Give an event of the audit log."""
+    """Return an event of the audit log."""
     path = f"/api/v1/namespaces/team/{resource}/train-0"
     return {
         "kind": "Event",

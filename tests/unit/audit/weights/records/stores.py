@@ -22,7 +22,7 @@ CALLERS: Final = Callers(
 
 
 def store(name: str = "llama", account: str = ACCOUNT, *containers: dict[str, Any]) -> WeightStore:
-    """Give a WeightStore of an account; of all of CONTAINER where none is named."""
+    """Return a WeightStore of an account; of all of CONTAINER where none is named."""
     spec = {
         "account": account,
         "containers": list(containers) or [{"name": CONTAINER}],
@@ -37,17 +37,17 @@ STORES: Final = WeightStores([store()])
 
 
 def parsed(**fields: Any) -> Access:
-    """Give the access of a record that has these fields."""
+    """Return the access of a record that has these fields."""
     return read(storage_record(**fields))
 
 
 def read(record: dict[str, Any]) -> Access:
-    """Give the access of a record."""
+    """Return the access of a record."""
     return line_read(encoded(record))
 
 
 def line_read(line: bytes, source: str = "logs") -> Access:
-    """Give the access of a line of a log of storage.
+    """Return the access of a line of a log of storage.
 
     Raises:
         UnreadableRecordError: it is none.

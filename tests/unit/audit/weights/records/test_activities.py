@@ -21,14 +21,14 @@ STORAGE = "Microsoft.Storage/storageAccounts"
 
 
 def read(record: dict[str, Any], begun: BegunOperations | None = None) -> tuple[Activity, ...]:
-    """Give the activities of a record."""
+    """Return the activities of a record."""
     return activities_of(
         json.loads(encoded(record)), "aks-1", "azure", STORES, CALLERS, begun or BegunOperations()
     )
 
 
 def one(record: dict[str, Any]) -> Activity:
-    """Give the only activity of a record."""
+    """Return the only activity of a record."""
     (found,) = read(record)
     return found
 

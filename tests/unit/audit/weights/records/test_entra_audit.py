@@ -17,7 +17,7 @@ THEIRS = {"Name": "aks", "Issuer": "https://evil/", "Subject": "system:serviceac
 
 
 def changed(before: Any, after: Any, **properties: Any) -> dict[str, Any]:
-    """Give a record of a change of an application's credentials."""
+    """Return a record of a change of an application's credentials."""
     return {
         "time": "2026-05-01T09:00:00.1234567Z",
         "operationName": "Update application",
@@ -53,7 +53,7 @@ def changed(before: Any, after: Any, **properties: Any) -> dict[str, Any]:
 
 
 def read(record: Any) -> Any:
-    """Give what a reader makes of it."""
+    """Return what a reader makes of it."""
     return RecordReader("aks-1", CALLERS).read(
         SourceRecord(encoded(record), "a@0"), "entra", STORES, 1
     )

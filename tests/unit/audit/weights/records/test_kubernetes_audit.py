@@ -18,7 +18,7 @@ DECISION = "01900000-0000-7000-8000-000000000001"
 
 
 def read(record: Any) -> Activity | None:
-    """Give the activity of an event."""
+    """Return the activity of an event."""
     return parse_kubernetes(encoded(record), "aks-1", "apiserver", CALLERS)
 
 

@@ -40,7 +40,7 @@ JSON = st.recursive(
 
 
 def read(content: bytes) -> Any:
-    """Give what a reader makes of these bytes; it raises nothing."""
+    """Return what a reader makes of these bytes; it raises nothing."""
     return RecordReader("aks-1", CALLERS).read(SourceRecord(content, "a@0"), "logs", STORES, 1)
 
 

@@ -26,7 +26,7 @@ def hour_name(hours: int, container: str = READS, account: str = ACCOUNT) -> str
 
 
 def record(number: int, hours: int = 0, pad: int = 0) -> bytes:
-    """Give a line that looks like a record of an hour."""
+    """Return a line that looks like a record of an hour."""
     moment = datetime.fromtimestamp(FIRST.timestamp() + 3600 * hours, UTC)
     return b'{"time":"%s.%07dZ","n":%d,"pad":"%s"}\n' % (
         f"{moment:%Y-%m-%dT%H:%M:%S}".encode(),
@@ -64,12 +64,12 @@ class Seen:
         return found
 
     async def read(self) -> tuple[list[bytes], list[str], list[LogGap]]:
-        """Give records, problems and gaps that are new."""
+        """Return records, problems and gaps that are new."""
         return told(await self.stretches())
 
 
 def told(stretches: Iterable[RecordBatch]) -> tuple[list[bytes], list[str], list[LogGap]]:
-    """Give records, problems and gaps of stretches."""
+    """Return records, problems and gaps of stretches."""
     records = [one for stretch in stretches for one in stretch.records]
     gaps = [gap for stretch in stretches for gap in stretch.gaps]
     sound = [one.raw + b"\n" for one in records if not one.problem]

@@ -43,7 +43,7 @@ async def containers(account: FakeBlobs, tmp_path: Path) -> AsyncIterator[Contai
 
 
 def containers_of(account: FakeBlobs, folder: Path, get_token: Any = _token) -> Containers:
-    """Give what reads an account; the first repetition comes soon."""
+    """Return what reads an account; the first repetition comes soon."""
     trust = folder / "ca.crt"
     settings = ContainerSettings(account.site, (READS, WRITES), trust=trust, wait_s=0.01)
     return Containers(settings, get_token)

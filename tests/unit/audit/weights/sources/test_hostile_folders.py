@@ -14,7 +14,7 @@ HOUR = "y=2026/m=05/d=01/h=09/m=00"
 
 @pytest.fixture
 def blob(tmp_path: Path) -> Path:
-    """Give the path of a blob that is not there yet; another lies beside it."""
+    """Return the path of a blob that is not there yet; another lies beside it."""
     here = tmp_path / "logs" / HOUR
     here.mkdir(parents=True)
     (here.parent / "PT1H.json").write_bytes(b"{}\n")
@@ -22,7 +22,7 @@ def blob(tmp_path: Path) -> Path:
 
 
 async def listed(folder: BlobFolder) -> list[str]:
-    """Give the names that a folder shows."""
+    """Return the names that a folder shows."""
     return [name async for name, _ in folder.names("")]
 
 

@@ -18,13 +18,13 @@ RECORDS = [record(number) for number in range(5)]
 
 
 def listed(*lines: bytes, wrap: bool = False, indent: int | None = None) -> bytes:
-    """Give lines as one JSON document."""
+    """Return lines as one JSON document."""
     values = [json.loads(line) for line in lines]
     return json.dumps({"records": values} if wrap else values, indent=indent).encode()
 
 
 def numbers(lines: list[bytes]) -> list[int]:
-    """Give which records they are."""
+    """Return which records they are."""
     return [json.loads(line)["n"] for line in lines]
 
 

@@ -20,12 +20,12 @@ from tests.unit.audit.weights.sources.hourly_blobs import told
 
 
 def message(*numbers: int) -> bytes:
-    """Give a message as diagnostic settings send it."""
+    """Return a message as diagnostic settings send it."""
     return json.dumps({"records": [{"n": number} for number in numbers]}).encode()
 
 
 def numbers(stretches: list[RecordBatch]) -> list[int]:
-    """Give the records of stretches."""
+    """Return the records of stretches."""
     return sorted(json.loads(line)["n"] for line in told(stretches)[0])
 
 

@@ -46,7 +46,7 @@ def _write(folder: Path) -> int:
 
 
 def _parse_us() -> list[float]:
-    """Give the CPU time of one record in each round, in µs, decoding included."""
+    """Return the CPU time of one record in each round, in µs, decoding included."""
     some = list(lines(size(2000, 40_000), seed=3))
     found: list[float] = []
     for _ in range(ROUNDS):

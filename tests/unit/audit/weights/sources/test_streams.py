@@ -16,7 +16,7 @@ LINES = [record(number, pad=9000) for number in range(300)]
 
 
 async def all_of(source: LogSource, places: dict[str, str] | None = None) -> list[RecordBatch]:
-    """Give every stretch of a source that ends, and note the places."""
+    """Return every stretch of a source that ends, and note the places."""
     places = {} if places is None else places
     found: list[RecordBatch] = []
     async for stretch in source.stretches(dict(places)):

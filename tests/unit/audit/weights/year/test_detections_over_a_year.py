@@ -39,7 +39,7 @@ GRAVE_A_WEEK: Final = 1.0
 
 
 def shape(seed: int) -> Shape:
-    """Give the year of a seed: a season of fifty principals, or the whole."""
+    """Return the year of a seed: a season of fifty principals, or the whole."""
     return Shape(seed, principals=size(50, 200), days=size(84, 365))
 
 
