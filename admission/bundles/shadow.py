@@ -24,7 +24,7 @@ from admission.replay.evaluation import (
     read_inputs,
 )
 from admission.replay.outcomes import (
-    BundleEffect,
+    Effect,
     ReplayBase,
     UnknownReason,
     compare_outcomes,
@@ -296,7 +296,7 @@ class Shadow:
         said = await asker.ask(inputs)
         self.counts.unread.update(said.unread)
         if said.error and not decision.error_kind:
-            self._note(decision, request, {BundleEffect.FAILED: frozenset()})
+            self._note(decision, request, {Effect.FAILED: frozenset()})
             return
         reference = recorded_answer(document, now.rules)
         ground = ReplayBase(self._profiles(), "")
@@ -323,7 +323,7 @@ class Shadow:
             self.counts.beside += 1
 
     def _note(
-        self, decision: Decision, request: Request, changes: Mapping[BundleEffect, frozenset[str]]
+        self, decision: Decision, request: Request, changes: Mapping[Effect, frozenset[str]]
     ) -> None:
         self.counts.compared += 1
         for effect, rules in changes.items():

@@ -250,7 +250,7 @@ class _Decided:
         return was.score + said.score - self._reference.score >= was.threshold
 
 
-class BundleEffect(enum.StrEnum):
+class Effect(enum.StrEnum):
     """What putting a bundle in force would change for a request."""
 
     NEWLY_REFUSED = "newlyRefused"
@@ -267,36 +267,30 @@ class BundleEffect(enum.StrEnum):
     """The candidate's policies fail on it, which refuses it as an error; the base's do not."""
 
 
-def compare_outcomes(
-    base: ReplayOutcome, candidate: ReplayOutcome
-) -> dict[BundleEffect, frozenset[str]]:
+def compare_outcomes(base: ReplayOutcome, candidate: ReplayOutcome) -> dict[Effect, frozenset[str]]:
     """Return the effects, each with the rules that make it; of the sandbox no rules are named."""
-    found: dict[BundleEffect, frozenset[str]] = {}
+    found: dict[Effect, frozenset[str]] = {}
     was, becomes = base.end is ReplayEnd.REFUSED, candidate.end is ReplayEnd.REFUSED
     if becomes and not was:
-        found[BundleEffect.NEWLY_REFUSED] = candidate.refusing - base.refusing or candidate.refusing
+        found[Effect.NEWLY_REFUSED] = candidate.refusing - base.refusing or candidate.refusing
     elif was and not becomes:
-        found[BundleEffect.NEWLY_ADMITTED] = base.refusing - candidate.refusing or base.refusing
+        found[Effect.NEWLY_ADMITTED] = base.refusing - candidate.refusing or base.refusing
     elif not was:
         found |= _milder(base, candidate)
     if candidate.sandboxed != base.sandboxed:
-        effect = (
-            BundleEffect.NEWLY_SANDBOXED
-            if candidate.sandboxed
-            else BundleEffect.NO_LONGER_SANDBOXED
-        )
+        effect = Effect.NEWLY_SANDBOXED if candidate.sandboxed else Effect.NO_LONGER_SANDBOXED
         found[effect] = frozenset()
     return found
 
 
-def _milder(base: ReplayOutcome, candidate: ReplayOutcome) -> dict[BundleEffect, frozenset[str]]:
+def _milder(base: ReplayOutcome, candidate: ReplayOutcome) -> dict[Effect, frozenset[str]]:
     """Return the effects on what is refused by neither."""
-    found: dict[BundleEffect, frozenset[str]] = {}
+    found: dict[Effect, frozenset[str]] = {}
     if candidate.refusing and not base.refusing:
-        found[BundleEffect.WOULD_REFUSE] = candidate.refusing
+        found[Effect.WOULD_REFUSE] = candidate.refusing
     before, after = (each.warning | each.refusing for each in (base, candidate))
-    if new := after - before - found.get(BundleEffect.WOULD_REFUSE, frozenset()):
-        found[BundleEffect.NEWLY_WARNED] = new
+    if new := after - before - found.get(Effect.WOULD_REFUSE, frozenset()):
+        found[Effect.NEWLY_WARNED] = new
     if gone := before - after:
-        found[BundleEffect.NO_LONGER_WARNED] = gone
+        found[Effect.NO_LONGER_WARNED] = gone
     return found

@@ -28,7 +28,7 @@ _WHOLE: Final = (
 )
 
 
-class TestOutcome(enum.Enum):
+class Outcome(enum.Enum):
     """How a test ended."""
 
     PASSED = "passed"
@@ -46,7 +46,7 @@ class RegoTest(msgspec.Struct, frozen=True):
     """`site.labels_test.test_refused`."""
     file: str
     line: int
-    outcome: TestOutcome
+    outcome: Outcome
     detail: str = ""
 
 
@@ -125,13 +125,13 @@ def _not_run(workspace: Workspace, ran: ProgramResult) -> BundleRefusedError:
 
 
 def _test(workspace: Workspace, result: _Result) -> RegoTest:
-    outcome = TestOutcome.PASSED
+    outcome = Outcome.PASSED
     if result.skip:
-        outcome = TestOutcome.SKIPPED
+        outcome = Outcome.SKIPPED
     elif result.error:
-        outcome = TestOutcome.ERROR
+        outcome = Outcome.ERROR
     elif result.fail:
-        outcome = TestOutcome.FAILED
+        outcome = Outcome.FAILED
     detail = _worded(result.error) if result.error else _failing(result.sub_results)
     return RegoTest(
         f"{result.package.removeprefix('data.')}.{result.name}",
@@ -153,7 +153,7 @@ def _failing(results: dict[str, Any]) -> str:
 
 def explain_failures(workspace: Workspace, tests: Iterable[RegoTest]) -> str:
     """Return OPA's own report of the tests that failed, with the values of what was compared."""
-    if all(test.outcome in {TestOutcome.PASSED, TestOutcome.SKIPPED} for test in tests):
+    if all(test.outcome in {Outcome.PASSED, Outcome.SKIPPED} for test in tests):
         return ""
     said = run_program(workspace.opa, workspace.folder, "test", "-b", "rego", "--var-values")
     text = said.out.decode(errors="replace").strip()
@@ -221,7 +221,7 @@ class CompiledTest(msgspec.Struct, frozen=True):
 
 def run_compiled(workspace: Workspace, tests: Sequence[RegoTest]) -> list[CompiledTest]:
     """Run those tests that OPA has run; each should end as it does there."""
-    known = [test for test in tests if test.outcome in {TestOutcome.PASSED, TestOutcome.FAILED}]
+    known = [test for test in tests if test.outcome in {Outcome.PASSED, Outcome.FAILED}]
     if not known:
         return []
     try:
@@ -272,5 +272,5 @@ def find_differing(
     tests: Sequence[RegoTest], compiled: Sequence[CompiledTest]
 ) -> list[CompiledTest]:
     """Return those that end otherwise than with OPA."""
-    passed = {test.name: test.outcome is TestOutcome.PASSED for test in tests}
+    passed = {test.name: test.outcome is Outcome.PASSED for test in tests}
     return [each for each in compiled if not each.cannot and each.passed != passed[each.name]]

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from admission.replay.outcomes import BundleEffect, ReplayOutcome, compare_outcomes
+from admission.replay.outcomes import Effect, ReplayOutcome, compare_outcomes
 from core.decision.document import DecisionDocument, uuid7_time
 from core.decision.rollout import document_requester
 
@@ -44,7 +44,7 @@ class Count(_Part, frozen=True):
 class Changed(_Part, frozen=True):
     """What the candidate would change in one way."""
 
-    effect: BundleEffect
+    effect: Effect
     reviews: int
     rules: list[Count]
     namespaces: list[Count]
@@ -96,7 +96,7 @@ class Replayed(_Part, frozen=True):
     not_reproduced_examples: list[str]
     verdict: str
 
-    def of(self, effect: BundleEffect) -> int:
+    def of(self, effect: Effect) -> int:
         """Return how many reviews an effect has."""
         return next((each.reviews for each in self.changes if each.effect is effect), 0)
 
@@ -155,7 +155,7 @@ class Tallies:
         self.reviews = self.compared = self.beside = 0
         self.unlike: list[str] = []
         self.unlike_count = 0
-        self._effects: dict[BundleEffect, _Tally] = defaultdict(_Tally)
+        self._effects: dict[Effect, _Tally] = defaultdict(_Tally)
         self._left: dict[tuple[str, str, bool], _Tally] = defaultdict(_Tally)
 
     def compare(
@@ -164,9 +164,7 @@ class Tallies:
         """Count what changes for one review, of which both bundles say what becomes of it."""
         self.note(document, compare_outcomes(was, becomes))
 
-    def note(
-        self, document: DecisionDocument, changes: Mapping[BundleEffect, frozenset[str]]
-    ) -> None:
+    def note(self, document: DecisionDocument, changes: Mapping[Effect, frozenset[str]]) -> None:
         """Count what changes for one review."""
         self.compared += 1
         for effect, rules in changes.items():
@@ -196,7 +194,7 @@ class Tallies:
                 advice=ADVICE[effect],
                 times=tally.times(),
             )
-            for effect in BundleEffect
+            for effect in Effect
             if (tally := self._effects.get(effect))
         ]
 
@@ -215,17 +213,16 @@ class Tallies:
         ]
 
 
-ADVICE: Final[Mapping[BundleEffect, str]] = {
-    BundleEffect.NEWLY_REFUSED: "Let the rule warn first (action: warn in the file of --rules), "
+ADVICE: Final[Mapping[Effect, str]] = {
+    Effect.NEWLY_REFUSED: "Let the rule warn first (action: warn in the file of --rules), "
     "tell these requesters, or write a PolicyException for what must stay.",
-    BundleEffect.NEWLY_ADMITTED: "See that this is meant: a rule that refused it is gone, weaker, "
+    Effect.NEWLY_ADMITTED: "See that this is meant: a rule that refused it is gone, weaker, "
     "or holds in fewer namespaces.",
-    BundleEffect.WOULD_REFUSE: "Nothing is refused there now; `sallyport rollout status` shows it.",
-    BundleEffect.NEWLY_WARNED: "People see these warnings in kubectl: "
-    "see that they say what to do.",
-    BundleEffect.NO_LONGER_WARNED: "See that this is meant.",
-    BundleEffect.NEWLY_SANDBOXED: "They would run in the sandbox, or be refused where they cannot: "
+    Effect.WOULD_REFUSE: "Nothing is refused there now; `sallyport rollout status` shows it.",
+    Effect.NEWLY_WARNED: "People see these warnings in kubectl: see that they say what to do.",
+    Effect.NO_LONGER_WARNED: "See that this is meant.",
+    Effect.NEWLY_SANDBOXED: "They would run in the sandbox, or be refused where they cannot: "
     "try one of each in it before.",
-    BundleEffect.NO_LONGER_SANDBOXED: "See that this is meant: they would run without the sandbox.",
-    BundleEffect.FAILED: "Mend the candidate: what its policies fail on is refused as an error.",
+    Effect.NO_LONGER_SANDBOXED: "See that this is meant: they would run without the sandbox.",
+    Effect.FAILED: "Mend the candidate: what its policies fail on is refused as an error.",
 }

@@ -7,7 +7,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from admission.replay.outcomes import BundleEffect
+from admission.replay.outcomes import Effect
 from cli.policy.replay.counts import Changed, Count, Left, Replayed
 from cli.text import safe_line
 
@@ -15,15 +15,15 @@ _WIDEST: Final = 110
 _BAR: Final = 24
 _MOST_ROWS: Final = 10
 
-HEADS: Final[Mapping[BundleEffect, tuple[str, str]]] = {
-    BundleEffect.NEWLY_REFUSED: ("would newly be refused", "red"),
-    BundleEffect.NEWLY_ADMITTED: ("would newly be admitted", "green"),
-    BundleEffect.WOULD_REFUSE: ("would newly be refused if their namespaces enforced", "yellow"),
-    BundleEffect.NEWLY_WARNED: ("would newly be warned of", "yellow"),
-    BundleEffect.NO_LONGER_WARNED: ("would no longer be warned of", "green"),
-    BundleEffect.NEWLY_SANDBOXED: ("would newly have to run in the sandbox", "yellow"),
-    BundleEffect.NO_LONGER_SANDBOXED: ("would no longer run in the sandbox", "yellow"),
-    BundleEffect.FAILED: (
+HEADS: Final[Mapping[Effect, tuple[str, str]]] = {
+    Effect.NEWLY_REFUSED: ("would newly be refused", "red"),
+    Effect.NEWLY_ADMITTED: ("would newly be admitted", "green"),
+    Effect.WOULD_REFUSE: ("would newly be refused if their namespaces enforced", "yellow"),
+    Effect.NEWLY_WARNED: ("would newly be warned of", "yellow"),
+    Effect.NO_LONGER_WARNED: ("would no longer be warned of", "green"),
+    Effect.NEWLY_SANDBOXED: ("would newly have to run in the sandbox", "yellow"),
+    Effect.NO_LONGER_SANDBOXED: ("would no longer run in the sandbox", "yellow"),
+    Effect.FAILED: (
         "could not be judged by the candidate alone: its policies fail",
         "magenta",
     ),

@@ -15,13 +15,7 @@ from typing import Final
 import msgspec
 
 from admission.replay.evaluation import BundleAnswer
-from admission.replay.outcomes import (
-    BundleEffect,
-    ReplayBase,
-    ReplayEnd,
-    UnknownReason,
-    replay_decision,
-)
+from admission.replay.outcomes import Effect, ReplayBase, ReplayEnd, UnknownReason, replay_decision
 from app.ledger import open_ledger
 from app.settings.root import Settings
 from app.wiring import CLUSTER_WAIT_S, load_embedded, open_cluster, require_answers
@@ -45,13 +39,13 @@ from policies.site.fields import kind_name
 def verdict_of(found: Replayed) -> str:
     """Return the line."""
     seen = f"{found.compared:,} of {found.reviews:,} reviews compared"
-    refused, failed = found.of(BundleEffect.NEWLY_REFUSED), found.of(BundleEffect.FAILED)
+    refused, failed = found.of(Effect.NEWLY_REFUSED), found.of(Effect.FAILED)
     others = [
         f"{found.of(effect):,} {word}"
         for effect, word in (
-            (BundleEffect.NEWLY_ADMITTED, "newly admitted"),
-            (BundleEffect.NEWLY_WARNED, "newly warned of"),
-            (BundleEffect.NEWLY_SANDBOXED, "newly sandboxed"),
+            (Effect.NEWLY_ADMITTED, "newly admitted"),
+            (Effect.NEWLY_WARNED, "newly warned of"),
+            (Effect.NEWLY_SANDBOXED, "newly sandboxed"),
         )
         if found.of(effect)
     ]
@@ -169,9 +163,9 @@ async def _replayed(
 
 def exit_code(found: Replayed) -> int:
     """Return the exit code: what could not be judged weighs more than what is newly refused."""
-    if not found.whole or found.of(BundleEffect.FAILED):
+    if not found.whole or found.of(Effect.FAILED):
         return exits.NOT_JUDGED
-    return exits.REFUSED if found.of(BundleEffect.NEWLY_REFUSED) else exits.ADMITTED
+    return exits.REFUSED if found.of(Effect.NEWLY_REFUSED) else exits.ADMITTED
 
 
 async def _profiles(settings: Settings) -> ProfileSet:
@@ -308,7 +302,7 @@ class _Run:
         if was is UnknownReason.NOT_JUDGED:
             tallies.leave(document.id, was, failure=False)
         elif candidate.error and not base.error:
-            tallies.note(document, {BundleEffect.FAILED: frozenset()})
+            tallies.note(document, {Effect.FAILED: frozenset()})
         elif isinstance(was, UnknownReason) or isinstance(becomes, UnknownReason):
             unknown = was if isinstance(was, UnknownReason) else becomes
             tallies.leave(document.id, str(unknown))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from admission.replay.outcomes import BundleEffect
+from admission.replay.outcomes import Effect
 from cli import exits
 from cli.policy.shadow.gate_metrics import read_metrics
 from cli.text import safe_line
@@ -43,7 +43,7 @@ class GateStatus(_Part, frozen=True):
 class ShadowChange(_Part, frozen=True):
     """How many reviews the candidate would end otherwise in one way."""
 
-    effect: BundleEffect
+    effect: Effect
     rule: str
     """Empty: by any rule."""
     reviews: int
@@ -67,7 +67,7 @@ class ShadowStatus(_Part, frozen=True):
     cpu_seconds: float
     verdict: str
 
-    def of(self, effect: BundleEffect) -> int:
+    def of(self, effect: Effect) -> int:
         """Return how many reviews an effect has."""
         return sum(e.reviews for e in self.changes if e.effect is effect and not e.rule)
 
@@ -100,7 +100,7 @@ def read_shadow(urls: Sequence[str]) -> ShadowStatus:
         unread=_by(sums, "_unread_total"),
         changes=[
             ShadowChange(effect=effect, rule=key[2], reviews=int(count))
-            for effect in BundleEffect
+            for effect in Effect
             for key, count in sorted(sums.items())
             if key[0] == "_changes_total" and key[1] == effect.value
         ],
@@ -130,7 +130,7 @@ def _gate(url: str, families: Iterable[Metric], problem: str) -> GateStatus:
 
 def _verdict(found: ShadowStatus) -> str:
     seen = f"{found.compared:,} reviews compared, {found.dropped:,} not looked at"
-    refused, failed = found.of(BundleEffect.NEWLY_REFUSED), found.of(BundleEffect.FAILED)
+    refused, failed = found.of(Effect.NEWLY_REFUSED), found.of(Effect.FAILED)
     if failed:
         return f"Do not promote it: its policies fail on {failed:,} ({seen})."
     if refused:
@@ -173,9 +173,9 @@ def _unsaid(found: ShadowStatus) -> str:
 
 def exit_code(found: ShadowStatus) -> int:
     """Return the exit code: what is not known weighs more than what is newly refused."""
-    if _unsaid(found) or found.unknown or found.unread or found.of(BundleEffect.FAILED):
+    if _unsaid(found) or found.unknown or found.unread or found.of(Effect.FAILED):
         return exits.NOT_JUDGED
-    if found.of(BundleEffect.NEWLY_REFUSED):
+    if found.of(Effect.NEWLY_REFUSED):
         return exits.REFUSED
     return exits.NOT_JUDGED if too_little(found) else exits.ADMITTED
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cli.policy.test.run import Tested
 from cli.text import safe_line, safe_text
-from policies.authoring.rego_tests import TestOutcome
+from policies.authoring.rego_tests import Outcome
 
 _COLOURS = {"passed": "green", "skipped": "yellow", "failed": "red", "error": "magenta"}
 
@@ -54,7 +54,7 @@ def _failures(tested: Tested) -> Iterator[str]:
     if tested.report:
         yield f"\n{tested.report}"
     for test in tested.tests:
-        if test.outcome is TestOutcome.ERROR:
+        if test.outcome is Outcome.ERROR:
             yield f"\n{test.file}:{test.line}: {test.name} could not be evaluated: {test.detail}"
     for case in tested.cases:
         if not case.passed:
@@ -84,7 +84,7 @@ def _indented(text: str) -> str:
 
 
 def _sum(tested: Tested) -> str:
-    failed = sum(test.outcome in {TestOutcome.FAILED, TestOutcome.ERROR} for test in tested.tests)
+    failed = sum(test.outcome in {Outcome.FAILED, Outcome.ERROR} for test in tested.tests)
     failed += sum(not case.passed for case in tested.cases)
     compiled = sum(not each.cannot for each in tested.compiled)
     parts = [

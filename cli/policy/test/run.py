@@ -16,8 +16,8 @@ from policies.authoring.parity import Difference, differences
 from policies.authoring.rego_tests import (
     CompiledTest,
     Coverage,
+    Outcome,
     RegoTest,
-    TestOutcome,
     explain_failures,
     files_below,
     find_differing,
@@ -102,10 +102,10 @@ def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: fl
 def exit_code(tested: Tested) -> int:
     """Return the exit code: what could not be judged weighs more than what failed."""
     unjudged = any(case.got == Verdict.ERROR.value for case in tested.cases)
-    broken = any(test.outcome is TestOutcome.ERROR for test in tested.tests)
+    broken = any(test.outcome is Outcome.ERROR for test in tested.tests)
     if unjudged or broken:
         return exits.NOT_JUDGED
-    failed = any(test.outcome is TestOutcome.FAILED for test in tested.tests)
+    failed = any(test.outcome is Outcome.FAILED for test in tested.tests)
     wrong = any(not case.passed for case in tested.cases)
     differing = tested.differences or tested.otherwise or tested.uncovered
     return exits.REFUSED if failed or wrong or differing else exits.ADMITTED

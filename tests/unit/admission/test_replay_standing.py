@@ -7,7 +7,7 @@ import pytest
 
 from admission.replay.evaluation import BundleAnswer
 from admission.replay.outcomes import (
-    BundleEffect,
+    Effect,
     ReplayBase,
     ReplayEnd,
     ReplayOutcome,
@@ -135,9 +135,7 @@ def test_fewer_needs_are_admitted_by_a_profile_of_then() -> None:
     was, becomes = (end(made, each, base=base) for each in (base, candidate))
     assert isinstance(was, ReplayOutcome)
     assert isinstance(becomes, ReplayOutcome)
-    assert compare_outcomes(was, becomes) == {
-        BundleEffect.NEWLY_ADMITTED: frozenset({"privileges/host"})
-    }
+    assert compare_outcomes(was, becomes) == {Effect.NEWLY_ADMITTED: frozenset({"privileges/host"})}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +184,7 @@ def test_a_score_that_reaches_the_threshold_sandboxes() -> None:
     )
     assert isinstance(was, ReplayOutcome)
     assert isinstance(becomes, ReplayOutcome)
-    assert compare_outcomes(was, becomes) == {BundleEffect.NEWLY_SANDBOXED: frozenset()}
+    assert compare_outcomes(was, becomes) == {Effect.NEWLY_SANDBOXED: frozenset()}
 
 
 def test_what_is_not_enforced_is_told_apart() -> None:
@@ -195,7 +193,7 @@ def test_what_is_not_enforced_is_told_apart() -> None:
     was, becomes = end(made, said()), end(made, REFUSED)
     assert isinstance(was, ReplayOutcome)
     assert isinstance(becomes, ReplayOutcome)
-    assert compare_outcomes(was, becomes) == {BundleEffect.WOULD_REFUSE: frozenset({SITE})}
+    assert compare_outcomes(was, becomes) == {Effect.WOULD_REFUSE: frozenset({SITE})}
 
 
 def test_warnings_come_and_go() -> None:
@@ -203,6 +201,6 @@ def test_warnings_come_and_go() -> None:
     was = ReplayOutcome(ReplayEnd.WARNED, warning=frozenset({"rules/a/a"}))
     becomes = ReplayOutcome(ReplayEnd.WARNED, warning=frozenset({"rules/a/b"}))
     assert compare_outcomes(was, becomes) == {
-        BundleEffect.NEWLY_WARNED: frozenset({"rules/a/b"}),
-        BundleEffect.NO_LONGER_WARNED: frozenset({"rules/a/a"}),
+        Effect.NEWLY_WARNED: frozenset({"rules/a/b"}),
+        Effect.NO_LONGER_WARNED: frozenset({"rules/a/a"}),
     }

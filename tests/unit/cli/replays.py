@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from admission.replay.outcomes import BundleEffect
+from admission.replay.outcomes import Effect
 from audit.ledger.records.frames import Frame, FrameKind
 from cli.policy.replay.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
 from core.decision.document import DecisionDocument, decode_document, encode_document
@@ -20,7 +20,7 @@ def counts(names: Iterable[str], first: int) -> list[Count]:
     return [Count(name=name, reviews=max(first - 7 * n, 1)) for n, name in enumerate(names)]
 
 
-def change(effect: BundleEffect, reviews: int, days: int = 7) -> Changed:
+def change(effect: Effect, reviews: int, days: int = 7) -> Changed:
     """Return one effect, by hours that people work in."""
     hours = [
         Count(name=f"2026-11-{16 + day:02d}T{hour:02d}", reviews=(day * 5 + hour * hour) % 23 + 1)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from admission.replay.outcomes import BundleEffect
+from admission.replay.outcomes import Effect
 from cli.policy.replay.counts import Count, Left, Tallies
 from cli.policy.replay.page import bars, columns, page
 from core.base.ids import uuid7
@@ -14,7 +14,7 @@ from tests.unit.cli.replays import HOSTILE, change, made
 
 LEFT = Left(reason=f"because {HOSTILE}", reviews=45, examples=["019a"], rule=f"rules/x/{HOSTILE}")
 SPELT = "<script>alert(1)</script>\\u202e\\x1b[31m\"'&"
-ALL = made(*(change(effect, 90) for effect in BundleEffect), left=(LEFT,))
+ALL = made(*(change(effect, 90) for effect in Effect), left=(LEFT,))
 
 
 def test_words_of_others_are_escaped_and_spelt_out() -> None:
@@ -23,7 +23,7 @@ def test_words_of_others_are_escaped_and_spelt_out() -> None:
     found = parsed(whole)
     assert f"new-{SPELT}.tar.gz" in found.words
     assert f"because {SPELT}" in found.words
-    assert found.words.count(f"rules/x/{SPELT}: 76") == len(BundleEffect)
+    assert found.words.count(f"rules/x/{SPELT}: 76") == len(Effect)
     assert not {char for char in whole if not char.isprintable()} - {"\n", "\u202f"}
 
 
@@ -37,7 +37,7 @@ def test_page_needs_nothing_and_can_be_read_without_eyes(found: object) -> None:
 
 def test_each_effect_has_its_pictures() -> None:
     """Over time, by rule, by namespace and by requester; one of the sandbox has no rules."""
-    found = parsed(page(made(change(BundleEffect.NEWLY_REFUSED, 90))))
+    found = parsed(page(made(change(Effect.NEWLY_REFUSED, 90))))
     labels = [attributes["aria-label"] or "" for tag, attributes in found.elements if tag == "svg"]
     assert [label.split(":")[0].split(",")[0] for label in labels] == [
         "Reviews by hour",
@@ -78,7 +78,7 @@ def test_long_periods_are_counted_by_day() -> None:
     for hour in range(24 * 30):
         decision = uuid7(begin + hour * 3_600_000)
         tallies.leave(decision, "why")
-        tallies._effects[BundleEffect.NEWLY_REFUSED].add(decision, (), "", "")  # noqa: SLF001
+        tallies._effects[Effect.NEWLY_REFUSED].add(decision, (), "", "")  # noqa: SLF001
     (found,) = tallies.changes()
     assert [each.reviews for each in found.times] == [24] * 30
     assert (found.times[0].name, found.times[-1].name) == ("2026-01-01", "2026-01-30")

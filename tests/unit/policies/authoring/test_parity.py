@@ -9,7 +9,7 @@ import pytest
 from core.base.errors import BundleRefusedError, EvaluationError
 from policies.authoring.cases import files_of_rules, rules_beyond
 from policies.authoring.parity import RecordedQuestion, RecordingEngine, differences
-from policies.authoring.rego_tests import TestOutcome, find_differing, run_compiled, run_tests
+from policies.authoring.rego_tests import Outcome, find_differing, run_compiled, run_tests
 from policies.authoring.workspace import Workspace, open_workspace
 from policies.bundle.format import JUDGE, NEEDS
 from policies.engine.embedded_engine import EmbeddedEngine
@@ -110,11 +110,11 @@ def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
     tests = run_tests(workspace)
     outcomes = {test.name.rpartition(".")[2]: test.outcome for test in tests}
     assert outcomes == {
-        "test_passes": TestOutcome.PASSED,
-        "test_fails": TestOutcome.FAILED,
-        "test_mocks": TestOutcome.PASSED,
-        "test_each": TestOutcome.PASSED,
-        "todo_test_later": TestOutcome.SKIPPED,
+        "test_passes": Outcome.PASSED,
+        "test_fails": Outcome.FAILED,
+        "test_mocks": Outcome.PASSED,
+        "test_each": Outcome.PASSED,
+        "todo_test_later": Outcome.SKIPPED,
     }
     compiled = run_compiled(workspace, tests)
     passed = {each.name.rpartition(".")[2]: each.passed for each in compiled}
