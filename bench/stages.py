@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from admission.chain import run
+from admission.chain import run_checks
 from admission.model.candidates import candidates
 from admission.model.facts import Facts
 from admission.model.messages import refusal_message
@@ -98,8 +98,8 @@ class Bench:
             lambda: candidates(profiles or facts.profiles, facts.namespace, since),
         )
         yield "rights", partial(_finish, self._rights, facts, request)
-        yield "chain", partial(run, request, facts)
-        outcomes = run(request, facts)
+        yield "chain", partial(run_checks, request, facts)
+        outcomes = run_checks(request, facts)
         refusing = [outcome for outcome in outcomes if outcome.denies]
         if refusing:
             yield "wording", partial(refusal_message, request.what, refusing, decision.id)

@@ -44,7 +44,7 @@ _REPLACED: Final = (
     (
         chain,
         "CHAIN",
-        tuple(each for each in chain.CHAIN if each not in {check_guards, check_notes}),
+        tuple(each for each in chain.CHAIN if each.check not in {check_guards, check_notes}),
     ),
 )
 

@@ -18,6 +18,6 @@ if __name__ == "__main__":
     patch.object(gather, "may_be_asked", _nobody).start()
     patch.object(Facts, "may_isolate", property(_nobody)).start()
     patch.object(
-        chain, "CHAIN", tuple(each for each in chain.CHAIN if each != check_sandbox)
+        chain, "CHAIN", tuple(each for each in chain.CHAIN if each.check != check_sandbox)
     ).start()
     main()

@@ -18,6 +18,6 @@ async def _nobody(_self: Any, _request: Any, _reading: Any, facts: Facts) -> Fac
 if __name__ == "__main__":
     patch.object(WeightGatherer, "facts_of", _nobody).start()
     patch.object(
-        chain, "CHAIN", tuple(each for each in chain.CHAIN if each != check_weights)
+        chain, "CHAIN", tuple(each for each in chain.CHAIN if each.check != check_weights)
     ).start()
     main()

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from admission.model.messages import printable
+from admission.objects.reader import SNAPSHOT_KIND
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Action, Finding
@@ -19,7 +20,7 @@ from core.weights.access_paths import WeightStoreSet
 
 COPY_RULE: Final = "weights/copy"
 
-SNAPSHOT_KIND: Final = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+
 _CLAIM: Final = ("", "PersistentVolumeClaim")
 
 _MEANT: Final = (
