@@ -22,7 +22,7 @@ from app.wiring import make_engine, make_judge, modes_of
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
-from bench.servers import stage_cluster
+from bench.rig import stage_cluster
 from core.decision.decision import Decision
 from core.decision.document import encode_document
 from core.decision.document_builder import build_document
