@@ -15,7 +15,7 @@ from admission.bundles.shadow import ActiveBundle, Shadow
 from admission.bundles.watch import BundleWatch
 from admission.judge import Judge
 from app.bundles import load_initial_bundle
-from app.egress_intents import default_deny_of
+from app.default_deny import default_deny_of
 from app.processes.gate.huge_pages import use_huge_pages
 from app.recorder import Recording, open_auditor, open_recording
 from app.settings.messages import name_setting
