@@ -10,7 +10,7 @@ from core.base.times import time_text
 from core.policy_bundles import PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import Bundle, parse_bundle, read_bundle, wording_refusals
-from policies.bundle.signature_keys import read_keys
+from policies.bundle.signatures import read_keys
 from policies.engine.cache import RememberingEngine
 from policies.engine.forbidden_calls import refuse_outside
 from policies.trial.evaluation import LocalTrial, Trial, find_foreign

@@ -17,7 +17,7 @@ from kube.client.settings import LiveSettings
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, read_bundle
-from policies.bundle.signature_keys import read_keys
+from policies.bundle.signatures import read_keys
 from policies.engine.cache import RememberingEngine
 from policies.trial.evaluation import LocalTrial, find_foreign
 from policies.trial.process import ProcessTrial

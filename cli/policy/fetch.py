@@ -43,7 +43,7 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.policy.types import made_bundle  # noqa: PLC0415 (keeps --help quick)
     from policies.bundle.archive import write_whole  # noqa: PLC0415
     from policies.bundle.format import parse_bundle  # noqa: PLC0415
-    from policies.bundle.signature_keys import read_keys  # noqa: PLC0415
+    from policies.bundle.signatures import read_keys  # noqa: PLC0415
     from policies.clients.oci_registry import fetch, parse_reference  # noqa: PLC0415
 
     settings = read_flags(config)

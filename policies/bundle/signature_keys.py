@@ -1,6 +1,5 @@
 """The keys by which bundles are signed: P-256, RSA and Ed25519, read from PEM."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from core.base.errors import SettingsError
-from policies.bundle.signatures import Keys
 
 _P256_BYTES: Final = 32
 _LEAST_RSA_BITS: Final = 2048
@@ -24,16 +22,12 @@ PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519Public
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 
 
-def read_keys(files: Mapping[str, Path]) -> Keys:
-    """Read public keys (PEM), by their ids.
+def read_public_key(name: str, path: Path) -> PublicKey:
+    """Read a public key (PEM); `name` is its id.
 
     Raises:
-        SettingsError: one is missing, or of a kind that signs no bundles.
+        SettingsError: it is missing, or of a kind that signs no bundles.
     """
-    return Keys({name: _public(name, path) for name, path in files.items()})
-
-
-def _public(name: str, path: Path) -> PublicKey:
     try:
         key = load_pem_public_key(path.read_bytes())
     except (OSError, ValueError, UnsupportedAlgorithm) as error:

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -46,6 +46,19 @@ class Keys:
 
 
 NO_KEYS: Final = Keys()
+
+
+def read_keys(files: Mapping[str, Path]) -> Keys:
+    """Read public keys (PEM), by their ids.
+
+    Raises:
+        SettingsError: one is missing, or of a kind that signs no bundles.
+    """
+    if not files:
+        return NO_KEYS
+    from policies.bundle.signature_keys import read_public_key  # noqa: PLC0415 (slow)
+
+    return Keys({name: read_public_key(name, path) for name, path in files.items()})
 
 
 def sign(files: Mapping[str, bytes], signing: "SigningKey") -> bytes:

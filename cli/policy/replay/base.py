@@ -16,7 +16,7 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from policies.bundle.format import parse_bundle
-from policies.bundle.signature_keys import read_keys
+from policies.bundle.signatures import read_keys
 
 _NOT_ASKED = "whether a published bundle is in force instead is not known without --kubeconfig"
 _NOT_PUBLISHED = "no published bundle is active in the cluster, and gates may have settings of \

@@ -13,7 +13,7 @@ from cli.policy.built_at import built_at
 from core.base.errors import BundleRefusedError, SettingsError
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import parse_bundle, read_bundle
-from policies.bundle.signature_keys import read_keys
+from policies.bundle.signatures import read_keys
 from tests.harness.bundles import retitled
 from tests.tools.provide import provide
 from tests.unit.cli.authored import FILES

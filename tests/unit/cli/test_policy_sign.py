@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
-from policies.bundle.signature_keys import read_keys
+from policies.bundle.signatures import read_keys
 from tests.unit.cli.conftest import Run
 
 
