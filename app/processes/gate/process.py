@@ -28,13 +28,14 @@ from core.cluster import Cluster
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.interface import Engine
-from webhooks.app import AdmissionApp, AppSettings
+from webhooks.app import AdmissionApp
 from webhooks.bundle_metrics import BundleCollector, ShadowCollector
 from webhooks.health import build_status_app
+from webhooks.limits import AppSettings, ServerSettings
 from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, MetricSources, RiskCollector
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServedApp, ServerSettings, serve
+from webhooks.server import Addresses, ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 
