@@ -9,7 +9,7 @@ import sys
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 
 
 def log_to_stderr() -> None:

@@ -41,9 +41,6 @@ MOST_PARTS: Final = 8
 PART_BYTES: Final = 900 * 1024
 """Of one ConfigMap, which holds at most 1 MiB in all."""
 
-LONGEST_PROBLEM: Final = 1000
-"""Characters of why something is refused or not taken, as it is announced."""
-
 UnixSeconds = Annotated[int, msgspec.Meta(ge=0, le=LATEST_S)]
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import msgspec
 
 from core.base.errors import InvalidReviewError
+from core.base.safe_text import replace_unprintable
 from core.decision.decision import Decision, Finding, Patch, Verdict
 from core.decision.request import DecodedPod, Kind, Operation, Phase, Request
 from core.kubernetes.pod import Pod
@@ -399,7 +400,7 @@ def _wrap(warning: str) -> list[str]:
         return [warning] if warning else []
     # No more than can ever be shown: a warning may quote an object's own long strings.
     shown = warning[: WARNINGS_LENGTH * 2]
-    return _WRAPPER.wrap("".join(c if c.isprintable() else " " for c in shown))
+    return _WRAPPER.wrap(replace_unprintable(shown, " "))
 
 
 class _ObjectMetadata(msgspec.Struct, gc=False):

@@ -15,8 +15,8 @@ import msgspec
 from admission.egress.check import HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
 from admission.model.judged_object import Reading
-from admission.model.messages import printable
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import printable
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding, Patch
 from core.decision.namespaces import Namespace

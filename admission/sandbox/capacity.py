@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from admission.model.facts import Facts, SandboxOutcome
-from admission.model.messages import printable
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.safe_text import printable, shorten
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.quantities import format_amount
@@ -181,7 +181,7 @@ def _line(runtime: str, room: str, capacity: Capacity) -> str:
     nodes = f"{capacity.nodes} node{'' if capacity.nodes == 1 else 's'}"
     at = f"{dt.datetime.fromtimestamp(capacity.as_of, dt.UTC):%H:%M} UTC"
     lines = [f"sandbox {runtime}: {room} ({nodes}{more}, {at})" for more in (out, "")]
-    return next((line for line in lines if len(line) < _LINE), f"{lines[-1][: _LINE - 2]}…")
+    return next((line for line in lines if len(line) < _LINE), shorten(lines[-1], _LINE - 1))
 
 
 def _fit_empty(capacity: Capacity, want: PodBatch) -> int:

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from admission.model.messages import printable
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume

@@ -17,6 +17,7 @@ import msgspec
 
 from audit.access.model.findings import LONGEST_TITLE, size_text
 from core.base.ids import stable_id
+from core.base.safe_text import shorten
 from core.weights.events import Finding, Severity
 
 MOST_SHARED: Final = 5
@@ -307,7 +308,7 @@ def _title(group: Sequence[Finding], stores: Sequence[str], who: Sequence[str]) 
     whom = f"{who[0]}{more}" if who else "nobody known"
     where = f"{', '.join(stores[:2])}" if stores else "the logs"
     title = f"{whom} at {where}: {gravest.detection} and {_some(len(group) - 1, 'more finding')}"
-    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+    return shorten(title, LONGEST_TITLE)
 
 
 def _steps(group: Sequence[Finding]) -> list[CaseStep]:

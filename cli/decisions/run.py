@@ -16,7 +16,7 @@ from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.output import COLOURS, WORDS, Format, name_object, print_json
 from cli.shared.decision_queries import now_ms
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 from core.decision.document import (
     DecisionDocument,
     DecisionSource,

@@ -11,8 +11,8 @@ from cli import exits
 from cli.flags import OutputFlag
 from cli.output import Format, make_console, print_json
 from cli.policy.flags import OpaFlag, find_opa, tell
-from cli.text import safe_line
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from rich.console import Console

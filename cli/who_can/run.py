@@ -11,9 +11,9 @@ from rich.text import Text
 
 from app.settings.root import Settings
 from app.wiring import CLUSTER_WAIT_S, open_cluster, require_answers, require_profile
-from cli.text import safe_line
 from core.base import names
 from core.base.errors import AccessReviewError, SettingsError
+from core.base.safe_text import safe_line
 from core.cluster import Cluster
 from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of

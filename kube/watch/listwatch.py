@@ -21,7 +21,7 @@ import msgspec
 import structlog
 
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.safe_text import traceback_places
+from core.base.safe_text import traceback_places
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.protocol import Event, List, Object, Status, find_rollback

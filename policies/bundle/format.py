@@ -18,9 +18,9 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from core.base.errors import BundleRefusedError
+from core.base.safe_text import safe_excerpt
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
-from core.safe_text import safe_excerpt
 from policies.bundle.archive import pack, read_archive, unpack
 from policies.bundle.signatures import (
     NO_KEYS,

@@ -5,6 +5,7 @@ from typing import Final
 
 from audit.access.model.detection import GIB, Detection, Event, EventContext
 from core.base.ids import stable_id
+from core.base.safe_text import shorten
 from core.base.times import milli_text, second_text
 from core.weights.access import Access
 from core.weights.events import FORMAT, Activity, Finding, Severity
@@ -73,7 +74,7 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
         account=where[1],
         container=where[2],
         who=where[4],
-        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        title=shorten(title, LONGEST_TITLE),
         detail=detail,
         remedy=remedy or detection.remedy,
         techniques=list(detection.techniques),
