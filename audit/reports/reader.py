@@ -29,7 +29,7 @@ from audit.reports.tallies.decisions_and_findings import (
 )
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access, decode_access
 from core.weights.access_grants import MAX_DAYS
 from core.weights.events import Activity, Finding, decode_activity, decode_finding, decode_gap

@@ -10,6 +10,7 @@ import msgspec
 
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
+from core.base.ids import uuid7_time, uuid7_unix_ms
 from core.decision.decision import Verdict
 from core.decision.document import (
     Asked,
@@ -17,8 +18,6 @@ from core.decision.document import (
     SweepDocument,
     TracedRoot,
     decode_document,
-    uuid7_time,
-    uuid7_unix_ms,
 )
 from core.decision.rollout import Outlook, document_workload, enforcement_outlook
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.model.detection import Event
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Activity, LogGap
 

@@ -21,7 +21,7 @@ from audit.reports.sample.cast import (
     made_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, list_jobs
-from core.base.ids import stable_id
+from core.base.ids import stable_id, uuid7_time
 from core.base.times import milli_text
 from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import (
@@ -30,7 +30,6 @@ from core.decision.document import (
     DecisionDocument,
     encode_document,
     projection_digest,
-    uuid7_time,
 )
 from core.weights.pod_lifecycle import FORMAT as LIFE_FORMAT
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
