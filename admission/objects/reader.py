@@ -15,7 +15,7 @@ from admission.model.judged_object import Part, Reading
 from admission.objects.workloads import profile_annotation, read_unlisted, read_workload
 from admission.weights.volumes import SNAPSHOT_KIND
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
 from core.decision.request import DecodedPod, Operation, Request
@@ -172,10 +172,7 @@ class ObjectReader:
         What a workload's controller makes is judged by the namespace's default service account:
         the controller's own rights never count.
         """
-        try:
-            claim = msgspec.json.decode(_json(request), type=_Claim)
-        except DECODE_ERRORS as error:
-            raise decode_error("PersistentVolumeClaim", error) from error
+        claim = decode_json_as(_Claim, _json(request), "PersistentVolumeClaim")
         if not claim.spec.volume_name:
             return "it names no volume"
         subject = request.subject

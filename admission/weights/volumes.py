@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError, NotSyncedError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
@@ -89,10 +89,7 @@ def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
     kind = request.kind.kind
     if request.object is None:
         raise InvalidObjectError(kind, "object", "the review holds none")
-    try:
-        spec = msgspec.json.decode(request.object, type=_Copying).spec
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    spec = decode_json_as(_Copying, request.object, kind).spec
     if (request.kind.group, kind) == SNAPSHOT_KIND:
         name = spec.source.persistent_volume_claim_name if spec.source else None
         if name:

@@ -6,7 +6,7 @@ for kube-apiserver.
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -261,10 +261,7 @@ def decode_pod(raw: bytes | msgspec.Raw, what: str = "Pod") -> Pod:
     Raises:
         InvalidObjectError: it is no JSON, or does not have a Pod's shape.
     """
-    try:
-        return _DECODER.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    return decode_json(_DECODER, raw, what)
 
 
 def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
@@ -273,7 +270,4 @@ def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
     Raises:
         InvalidObjectError: it is no JSON, or its metadata has not the shape that Kubernetes gives.
     """
-    try:
-        return _OBJECT.decode(raw).metadata
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    return decode_json(_OBJECT, raw, what).metadata

@@ -16,7 +16,7 @@ from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
 from core.approvals.approvals import KIND as APPROVAL
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import (
     KIND,
@@ -181,10 +181,7 @@ def destinations_of(raw: bytes | msgspec.Raw) -> EgressDestinations:
 
 
 def _learnt_in(raw: bytes | msgspec.Raw) -> dict[str, bytes]:
-    try:
-        found = _CONFIG_MAP.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error("ConfigMap", error) from error
+    found = decode_json(_CONFIG_MAP, raw, "ConfigMap")
     name = found.metadata.name
     if not name.startswith(NAMES_PREFIX):
         return {}

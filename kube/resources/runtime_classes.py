@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.kubernetes.quantities import parse_amounts
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
@@ -50,10 +50,7 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        read = _DECODER.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    read = decode_json(_DECODER, raw, KIND)
     for field, value in (("metadata.name", read.metadata.name), ("handler", read.handler)):
         if not value:
             raise InvalidObjectError(KIND, field, "is missing")
