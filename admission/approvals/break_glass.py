@@ -5,7 +5,6 @@ who opened it, when, is recorded by the gate and never read from the object. A n
 activated BreakGlass names costs a review one look into a dictionary.
 """
 
-import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +20,7 @@ from admission.objects.rbac_changes import changes_rights
 from core.approvals.break_glass import ROOT, BreakGlass, parse_break_glass
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
+from core.base.times import time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
@@ -103,7 +103,7 @@ class BreakGlassGuard:
     def _opened(self, request: Request, new: BreakGlass, who: Person) -> dict[str, str]:
         """Return when and by whom: by the clock of the mutating pass, which this one must share."""
         now = self.clock()
-        text = f"{dt.datetime.fromtimestamp(int(now), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+        text = time_text(now)
         there = new.meta.annotation(names.ACTIVATED_AT_ANNOTATION)
         if request.phase is not Phase.MUTATING and _is_near(there, now):
             text = there
@@ -140,9 +140,8 @@ def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
     """Demand a time that is to come, and not too far ahead."""
     if now < expires <= now + days * _DAY_S:
         return ()
-    latest = dt.datetime.fromtimestamp(now + days * _DAY_S, dt.UTC)
     message = f"must be a time to come, at most {days} days ahead"
-    remedy = f"Set it to {latest:%Y-%m-%dT%H:%M:%SZ} or before."
+    remedy = f"Set it to {time_text(now + days * _DAY_S)} or before."
     return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)
 
 
