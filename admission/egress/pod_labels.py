@@ -22,7 +22,8 @@ from core.decision.decision import Action, Finding, Patch
 from core.decision.namespaces import Namespace
 from core.decision.request import DecodedPod, Operation, Phase, Request
 from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
-from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod, decode_metadata
 from egress.limits.settings import IntentSettings
 
 LABELS_RULE: Final = "egress/labels"

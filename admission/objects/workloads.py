@@ -18,7 +18,8 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error, decode_json_as
 from core.decision.request import Operation, Request
-from core.kubernetes.pod import ObjectMeta, Pod, decode_pod
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.pod_templates import PodTemplate, values_at
 from core.kubernetes.workload_kinds import WorkloadKind
 from core.kubernetes.workload_pods import templates_of

@@ -7,6 +7,7 @@ for kube-apiserver.
 import msgspec
 
 from core.base.json_errors import decode_json
+from core.kubernetes.object_meta import ObjectMeta
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -216,28 +217,6 @@ class PodSpec(_Struct, frozen=True):
     runtime_class_name: str | None = None
     service_account_name: str | None = None
     service_account: str | None = None
-
-
-class OwnerReference(_Struct, frozen=True):
-    """One of `metadata.ownerReferences`."""
-
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-
-
-class ObjectMeta(_Struct, frozen=True):
-    """`metadata`."""
-
-    name: str | None = None
-    generate_name: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    owner_references: list[OwnerReference] | None = None
 
 
 class Pod(_Struct, frozen=True):

@@ -27,6 +27,7 @@ from core.egress.allowlists import (
     parse_destinations,
 )
 from core.egress.destinations import Destination
+from core.kubernetes.object_meta import NameMeta
 from kube.approvals.watch import APPROVALS_PATH, CLUSTER_APPROVALS_PATH
 from kube.client.objects import Objects, list_objects
 from kube.egress.allowlists import SETS_PATH
@@ -67,12 +68,8 @@ class Snapshot:
     """What could not be read, and is left out; for people."""
 
 
-class _Meta(msgspec.Struct, frozen=True):
-    name: str
-
-
 class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: _Meta
+    metadata: NameMeta
     data: dict[str, str] | None = None
     binary_data: dict[str, bytes] | None = None
 

@@ -9,6 +9,7 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
+from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.quantities import parse_amounts
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
@@ -21,10 +22,6 @@ KIND: Final = "RuntimeClass"
 RUNTIME_CLASSES_PATH: Final = f"/apis/{GROUP}/v1/runtimeclasses"
 
 
-class _Meta(msgspec.Struct):
-    name: str
-
-
 class _Scheduling(msgspec.Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
     tolerations: list[Toleration] | None = None
@@ -35,7 +32,7 @@ class _Overhead(msgspec.Struct, rename="camel"):
 
 
 class _Envelope(msgspec.Struct):
-    metadata: _Meta
+    metadata: NameMeta
     handler: str
     scheduling: _Scheduling | None = None
     overhead: _Overhead | None = None
