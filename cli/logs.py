@@ -7,7 +7,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger

@@ -11,8 +11,8 @@ from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
-from cli.text import safe_text
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import safe_text
 from core.risk.model import Role
 
 RISK = """**Examples**
