@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.break_glass import annotations_of, check_expiry, guard_finding, writers_of
+from admission.approvals.approvals import annotations_of, check_expiry, guard_finding, writers_of
 from admission.model.facts import GuardFacts
 from admission.model.messages import join_words
 from core.base import names

@@ -127,10 +127,7 @@ def _ran(spec: object, runtime: str) -> bool:
 
 
 def _is_long(capacity: Capacity, wanted: Sequence[_Wanted]) -> bool:
-    """Return whether it would take too long to find out.
-
-    Whoever wrote the object or the summary.
-    """
+    """Return whether finding out would take too long, whoever wrote object or summary."""
     if len(wanted) > _MOST_TEMPLATES or not all(map(_is_short, wanted)):
         return True
     of_pods = sum(1 + len(each.whole.demand) + len(each.whole.tolerations) for each in wanted)

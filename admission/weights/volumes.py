@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from admission.objects.reader import SNAPSHOT_KIND
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.json_errors import decode_json_as
 from core.base.safe_text import printable
@@ -19,7 +20,7 @@ from core.weights.access_paths import WeightStoreSet
 
 COPY_RULE: Final = "weights/copy"
 
-SNAPSHOT_KIND: Final = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+
 _CLAIM: Final = ("", "PersistentVolumeClaim")
 
 _MEANT: Final = (

@@ -1,11 +1,11 @@
 """`sallyport policy fetch`: a bundle out of an OCI registry."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, read_flags
 from cli.output import Format, print_json
 from cli.policy.flags import FormFlag
@@ -49,7 +49,7 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     settings = read_flags(config)
     named = parse_reference(reference, "IMAGE", pinned=True)
     registry = read_registry(ca_file, username, password_file, FLAGS)
-    packed = asyncio.run(fetch(named, registry))
+    packed = run_async(fetch(named, registry))
     bundle = parse_bundle(packed, str(named), read_keys(settings.bundles.keys))
     write_whole(output, packed, make_folder=True)
     if form is Format.JSON:

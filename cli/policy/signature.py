@@ -9,7 +9,7 @@ from core.base.errors import SettingsError
 from core.base.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from policies.bundle.signatures import SigningKey
+    from policies.bundle.signature_keys import SigningKey
 
 
 SigningKeyFlag = Annotated[
@@ -30,7 +30,7 @@ def read_signing(key: Path | None, key_id: str) -> "SigningKey | None":
     """
     if key is None and key_id:
         raise SettingsError("--signing-key-id: says nothing without --signing-key FILE")
-    from policies.bundle.signatures import read_signing_key  # noqa: PLC0415 (keeps --help quick)
+    from policies.bundle.signature_keys import read_signing_key  # noqa: PLC0415 (keeps --help quick)
 
     return None if key is None else read_signing_key(key, key_id)
 

@@ -10,7 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from app.settings.root import Settings
-from app.wiring import CLUSTER_WAIT_S, open_cluster, require_answers, require_profile
+from app.wiring import open_cluster
+from cli.shared.cluster_answers import require_answers
+from cli.shared.judge import CLUSTER_WAIT_S, require_profile
 from core.base import names
 from core.base.errors import AccessReviewError, SettingsError
 from core.base.safe_text import safe_line

@@ -12,13 +12,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from core.base.errors import ClusterError
 from core.kubernetes.object_meta import ContinueMeta
-from kube.client.connection import Connection
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 FIELD_MANAGER: Final = "sallyport-control"
 
@@ -47,7 +49,7 @@ class Page:
 class Objects:
     """Single objects of one cluster."""
 
-    def __init__(self, connection: Connection, timeout_s: float = 5.0) -> None:
+    def __init__(self, connection: "Connection", timeout_s: float = 5.0) -> None:
         self._connection = connection
         self._timeout_s = timeout_s
 
@@ -210,6 +212,8 @@ async def open_objects(kubeconfig: Path | None) -> AsyncIterator[Objects]:
     Raises:
         SettingsError: the credentials are missing or broken.
     """
+    from kube.client.connection import Connection  # noqa: PLC0415 (slow)
+
     connection = Connection(kubeconfig)
     await connection.open()
     try:

@@ -15,15 +15,17 @@ from outside; the Service of its controller does, and no field leads there.
 import ipaddress
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import OptionalWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 KIND: Final = "Service"
 SERVICES_PATH: Final = "/api/v1/services"
@@ -174,7 +176,7 @@ class Services:
 class WatchedServices(OptionalWatch[Exposing]):
     """Those of a real cluster."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._known = Services()
         resource = Resource("Services", SERVICES_PATH, parse_exposing)
         super().__init__(

@@ -6,7 +6,7 @@ ended is tried a second time.
 
 import asyncio
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,8 +14,10 @@ from core.base.errors import ClusterError, PodUnknownError, RoleUnknownError
 from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.roles import RoleRule
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 
@@ -23,7 +25,7 @@ _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 class Gets:
     """Gets what lies at paths of kube-apiserver."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._connection = connection
         self._timeout_s = settings.review_timeout_s
         self._turns = asyncio.Semaphore(settings.reviews_in_flight)
@@ -65,7 +67,7 @@ def may_exist(name: str) -> bool:
 class PodGets:
     """Gets Pods, so many at a time and no longer."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._gets = Gets(connection, settings)
 
     async def get(self, namespace: str, name: str) -> Pod | None:
@@ -96,7 +98,7 @@ class _Role(msgspec.Struct):
 class RoleGets:
     """Gets roles, so many at a time and no longer."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._gets = Gets(connection, settings)
 
     async def get(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:

@@ -3,7 +3,7 @@
 A cluster has a dozen at most.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -13,9 +13,11 @@ from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.quantities import parse_amounts
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import OptionalWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 GROUP: Final = "node.k8s.io"
 KIND: Final = "RuntimeClass"
@@ -69,7 +71,7 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
 class WatchedRuntimeClasses(OptionalWatch[RuntimeClass]):
     """Those of a real cluster."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         resource = Resource("RuntimeClasses", RUNTIME_CLASSES_PATH, parse_runtime_class)
         super().__init__(connection, settings, resource)
 

@@ -6,7 +6,7 @@ two summaries, of about 40 KB together.
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
@@ -14,9 +14,11 @@ import structlog
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
 from core.sandbox.capacity import Capacity, decode_capacity
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 NAME: Final = "sallyport-sandbox-capacity"
 KIND: Final = "ConfigMap"
@@ -59,7 +61,7 @@ class WatchedCapacities:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: "Connection",
         settings: LiveSettings,
         clock: Callable[[], float] = time.time,
     ) -> None:

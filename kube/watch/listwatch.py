@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 import structlog
@@ -23,9 +23,11 @@ import structlog
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.base.safe_text import traceback_places
 from core.base.times import time_text
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.protocol import Event, List, Object, Status, find_rollback
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 _log = structlog.get_logger(__name__)
 
@@ -69,7 +71,7 @@ class ListWatch(Generic[T]):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: "Connection",
         resource: Resource[T],
         on_change: Callable[[Mapping[str, T]], None],
         settings: LiveSettings,
@@ -306,7 +308,7 @@ class DeltaWatch(Generic[T]):
     """
 
     def __init__(
-        self, connection: Connection, settings: LiveSettings, resource: Resource[T]
+        self, connection: "Connection", settings: LiveSettings, resource: Resource[T]
     ) -> None:
         self._watch = ListWatch(connection, resource, self._take, settings)
         self._optional = resource.optional
@@ -358,7 +360,7 @@ class OptionalWatch(Generic[T]):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: "Connection",
         settings: LiveSettings,
         resource: Resource[T],
         on_change: Callable[[Mapping[str, T]], None] = lambda _: None,

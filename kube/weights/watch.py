@@ -8,7 +8,7 @@ weights; they stand in one ConfigMap. Approvals of grants and of changes of stor
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
@@ -21,10 +21,12 @@ from core.weights.access_grants import AccessGrant, parse_grant
 from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings
 from core.weights.stores import WeightStore, parse_store
-from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource, skip_broken
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 OPENINGS_NAME: Final = "sallyport-weight-openings"
 OPENINGS_KIND: Final = "ConfigMap"
@@ -58,7 +60,7 @@ def parse_weight_openings(raw: bytes | msgspec.Raw) -> _Openings:
 class WatchedWeightOpenings:
     """Those of a real cluster, kept by a watch of the one object that holds them."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._known: _Openings = {}
         path = f"/api/v1/namespaces/{settings.namespace}/configmaps"
         self._watch: ListWatch[_Openings] = ListWatch(
@@ -204,7 +206,7 @@ class WatchedWeights:
     every review that could be of a Pod that reaches one fails; without grants, nothing is granted.
     """
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
         self._known = WeightGrants()
         self._openings = WatchedWeightOpenings(connection, settings)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
@@ -23,15 +23,10 @@ from core.base.safe_text import safe_excerpt
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
 from policies.bundle.archive import pack, read_archive, unpack
-from policies.bundle.signatures import (
-    NO_KEYS,
-    SIGNATURES,
-    Keys,
-    SigningKey,
-    refuse_large,
-    sign,
-    verify,
-)
+from policies.bundle.signatures import NO_KEYS, SIGNATURES, Keys, refuse_large, sign, verify
+
+if TYPE_CHECKING:  # As signatures.py: its libraries are not for what is not signed.
+    from policies.bundle.signature_keys import SigningKey
 
 FORMAT: Final = 3
 """Version of what is under `metadata.sallyport`, and of what the entry points answer.
@@ -241,7 +236,7 @@ def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
     )
 
 
-def add_signature(packed: bytes, signing: SigningKey, path: str) -> bytes:
+def add_signature(packed: bytes, signing: "SigningKey", path: str) -> bytes:
     """Return a packed bundle with a signature; one that it has already is replaced.
 
     Raises:

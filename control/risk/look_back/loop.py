@@ -122,7 +122,7 @@ class LookBacks:
     """Whether all that was recorded survives this process."""
     metrics: LookBackMetrics
     now: Callable[[], float]
-    days: int = 14
+    days: int
     _seen: int | None = field(default=None, init=False)
     _next: float = field(default=0.0, init=False)
 

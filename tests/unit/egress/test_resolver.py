@@ -11,7 +11,8 @@ import uvloop
 
 from core.base.errors import SettingsError
 from egress.dns.learnt_names import Reply
-from egress.dns.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
+from egress.dns.resolver import Resolver, Server, server_of, servers_of_system
+from egress.dns.resolver_settings import ResolverSettings
 from tests.harness.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
 
 NAME = "weights.example.org"

@@ -32,10 +32,7 @@ async def lives_of(tmp_path: Path, *encoded: Encoded) -> PodConfirmations:
 
 
 def numbers(lives: PodConfirmations) -> tuple[int, ...]:
-    """Return confirmed by Pod and by audit log.
-
-    Without Pod, without decision, not in the ledger.
-    """
+    """Return four: confirmed by Pod and audit log, no Pod, no decision, not in the ledger."""
     without = (lives.without_pod, lives.without_decision, lives.unrecorded)
     return (lives.by_pod, lives.by_audit, *without)
 

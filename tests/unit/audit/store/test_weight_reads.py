@@ -178,7 +178,7 @@ async def test_more_than_can_be_read_is_said(
 ) -> None:
     """Whoever reads it knows that the latest are missing."""
     monkeypatch.setattr(module, "ROWS", 2)
-    monkeypatch.setattr(search, "MOST_PAGES", 2)
+    monkeypatch.setattr(search, "MOST_ACCESS_PAGES", 2)
     await keep(store, *[read(NOW_MS - number, ALICE) for number in range(5)])
     async with asking(tmp_path, store) as source:
         found, gaps = await weight_reads(source, [risen(ALICE)], UNTIL_MS, lambda _: None)

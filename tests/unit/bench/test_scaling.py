@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.bundles import build_bundle, rules
 from bench.reviews import USUAL
+from bench.scaling import build_bundle, rules_about_pods
 from core.kubernetes.pod import decode_pod
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
@@ -42,7 +42,9 @@ def test_the_built_in_rules_are_read_from_the_entry_point() -> None:
     """All that Pods are asked about, or a bundle of 60 rules would have another number."""
     text = Path("policies/rego/needs.rego").read_text()
     of_pods, of_objects = text.split("\nof_pods := ")[1].split("\nof_objects := ", 1)
-    assert len(rules()) == of_pods.count(".needs,")
-    assert not [rule for rule in rules() if f'"{rule}"' in of_objects]
+    assert len(rules_about_pods()) == of_pods.count(".needs,")
+    assert not [rule for rule in rules_about_pods() if f'"{rule}"' in of_objects]
     folders = Path("policies/rego/privileges").resolve().glob("*/*/*_test.rego")
-    assert set(rules()) < {f"{file.parent.parent.name}/{file.parent.name}" for file in folders}
+    assert set(rules_about_pods()) < {
+        f"{file.parent.parent.name}/{file.parent.name}" for file in folders
+    }

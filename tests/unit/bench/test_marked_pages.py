@@ -2,16 +2,17 @@
 
 import pytest
 
-from bench.pages import PERFORMANCE, replaced
+from bench.scaling import PERFORMANCE
+from tests.harness.evidence import replace_between_marks
 
 PAGE = "head\n<!-- a begins -->\nold\n<!-- a ends -->\ntail\n"
 
 
 def test_only_what_is_between_the_marks_changes() -> None:
     """Doing it again with the same changes nothing."""
-    once = replaced(PAGE, "a", ["new", "lines"])
+    once = replace_between_marks(PAGE, "a", ["new", "lines"])
     assert once == "head\n<!-- a begins -->\nnew\nlines\n<!-- a ends -->\ntail\n"
-    assert replaced(once, "a", ["new", "lines"]) == once
+    assert replace_between_marks(once, "a", ["new", "lines"]) == once
 
 
 @pytest.mark.parametrize(
@@ -22,10 +23,10 @@ def test_only_what_is_between_the_marks_changes() -> None:
 def test_a_page_without_its_marks_is_left_alone(page: str) -> None:
     """An error says what to put into the page."""
     with pytest.raises(ValueError, match="a begins"):
-        replaced(page, "a", ["new"])
+        replace_between_marks(page, "a", ["new"])
 
 
 @pytest.mark.parametrize("name", ["stages", "rules", "sizes", "profiles", "connections"])
 def test_the_performance_page_has_all_marks(name: str) -> None:
     """So a bench that ran for minutes can write what it measured."""
-    assert "measured" in replaced(PERFORMANCE.read_text(), name, ["measured"])
+    assert "measured" in replace_between_marks(PERFORMANCE.read_text(), name, ["measured"])

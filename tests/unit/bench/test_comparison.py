@@ -2,8 +2,8 @@
 
 import pytest
 
+from bench.comparison import Floor, floors, report
 from bench.contenders import GANG_GATE, GO_CHECK, UNCACHED_GATE
-from bench.floors import Floor, floors, report
 
 GOOD = {
     UNCACHED_GATE: {"reviews_per_second": 1600.0, "p99_ms": 20.0, "cpu_ms": 0.6},

@@ -1,23 +1,15 @@
 """`sallyport policy import`: rules that were written for another gate."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from cli import exits
 from cli.flags import OutputFlag
 from cli.output import Format, make_console, print_json
 from cli.policy.flags import OpaFlag, find_opa, tell
 from core.base.errors import SettingsError
-from core.base.safe_text import safe_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from policies.gatekeeper_import.importer import ImportOutcome, ImportReport
 
 IMPORT = """**Examples**
 
@@ -79,7 +71,8 @@ def gatekeeper(  # noqa: PLR0913, PLR0917 (each argument is a flag)
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Carry Gatekeeper's ConstraintTemplates and Constraints over."""
-    from policies.gatekeeper_import.documents import read_documents  # noqa: PLC0415 (quick --help)
+    from cli.policy.gatekeeper_import.render import print_imported  # noqa: PLC0415 (quick --help)
+    from policies.gatekeeper_import.documents import read_documents  # noqa: PLC0415
     from policies.gatekeeper_import.importer import (  # noqa: PLC0415
         ImportReport,
         convert_all,
@@ -109,36 +102,3 @@ def gatekeeper(  # noqa: PLR0913, PLR0917 (each argument is a flag)
     else:
         print_imported(report, make_console())
     raise typer.Exit(exits.ADMITTED if report.complete else exits.REFUSED)
-
-
-def print_imported(report: "ImportReport", console: "Console") -> None:
-    """Print what became of each, then what differs, and what to do next."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("OUTCOME", "OBJECT", "RULE", "PLACE"):
-        table.add_column(column, overflow="fold")
-    for each in report.outcomes:
-        cells = (_WORDS[each.refused], f"{each.kind}/{each.name}", each.rule or "–", each.place)
-        table.add_row(*(Text(safe_line(cell)) for cell in cells))
-    console.print(table)
-    for each in report.outcomes:
-        for line in _said(each):
-            console.print(Text(safe_line(line)))
-    console.print()
-    done = sum(not each.refused for each in report.outcomes)
-    console.print(Text(f"{done} of {len(report.outcomes)} carried over."))
-    if report.passed_over:
-        told = f"{report.passed_over} objects are neither templates nor Constraints."
-        console.print(Text(told))
-    if done:
-        built = f"--site {report.into} --rules {report.rules_file} --output FILE"
-        console.print(Text(safe_line(f"Next: sallyport policy build {built}")))
-
-
-_WORDS = {False: "carried over", True: "refused"}
-
-
-def _said(outcome: "ImportOutcome") -> list[str]:
-    named = f"{outcome.kind}/{outcome.name}"
-    if outcome.refused:
-        return ["", f"{named} is refused: {outcome.why}"]
-    return ["", f"{named}:", *(f"  {each}." for each in outcome.differs)] if outcome.differs else []
