@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
 from control.weights.access.live_grants import LiveGrants
-from control.weights.access.reader import AccessReader, ResourceManager
+from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError, SallyportError
 from core.base.ids import stable_id
 from core.base.times import milli_text
@@ -34,6 +34,7 @@ from identity.azure_roles.grant_assignments import (
     plan_assignments,
     wanted_assignments,
 )
+from identity.clients.resource_manager import ResourceManager
 from kube.leader.lease import Leadership
 
 
@@ -110,23 +111,11 @@ class AccessDisplay(Protocol):
         """Begin anew."""
 
 
-class RoleWriter(ResourceManager, Protocol):
-    """Azure Resource Manager, where roles are tied to grants."""
-
-    async def put(
-        self, path: str, version: str, body: Any, require: Callable[[], None]
-    ) -> HTTPStatus:
-        """Write a resource."""
-
-    async def delete(self, path: str, version: str, require: Callable[[], None]) -> None:
-        """Remove a resource."""
-
-
 @dataclass
 class StoreAccesses:
     """Each run reads every store that names its resource."""
 
-    manager: RoleWriter
+    manager: ResourceManager
     reader: AccessReader
     granted: LiveGrants
     stores: Callable[[], WeightStoreSet]

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
 from control.weights.changes.comparison import ObjectComparison, ObjectRecord, Stage
 from control.weights.changes.store import ChangeStore
@@ -21,7 +22,6 @@ from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
-from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange
 from kube.approvals.recorded_objects import RecordedObject, RecordedObjects
 from kube.leader.lease import Leadership
@@ -83,16 +83,6 @@ class ObjectSource(Protocol):
         """Return those of a kind; None where nobody serves it."""
 
 
-class Records(Protocol):
-    """Takes the documents (`audit.ledger.records.recorder`); raises NotRecordedError."""
-
-    def record_change(self, document: ObjectChange) -> None:
-        """Keep a change of an object."""
-
-    def record_gap(self, document: LogGap) -> None:
-        """Keep that something may lack."""
-
-
 Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
 """Says whether an object is approved under a tier: `admission.approvals.approvals.ask_approved`."""
 
@@ -105,7 +95,7 @@ class ChangeParts:
     objects: ObjectSource
     known: ChangeStore
     reached: CheckpointStore
-    records: Records
+    records: LedgerRecorder
     approve: Approve
     kept_until: Callable[[], float]
     """Gives the Unix seconds up to which all that was recorded is kept for good."""
