@@ -11,7 +11,7 @@ from core.kubernetes.workload_kinds import service_account_user
 from egress.limits.settings import IntentSettings
 from egress.model.facts import NO_TAGS, TagSource
 from egress.model.openings import CompiledAllowlists
-from egress.render import render
+from egress.render.dispatch import render
 from egress.render.generated_objects import DEFAULT_DENY
 from egress.service_tags import parse_service_tags
 from kube.client.settings import DefaultDeny

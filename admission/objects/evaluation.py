@@ -30,7 +30,7 @@ from policies.projection.context import (
     Context,
     encode_context,
 )
-from policies.projection.pods import encode
+from policies.projection.model import encode
 
 _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""

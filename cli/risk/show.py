@@ -178,7 +178,7 @@ def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
         standings=list(known.standings),
         age_seconds=known.age_s,
         said=list(_said(snapshot, key)),
-        behaviour=list(snapshot.acting(principal.key, now).words),
+        behaviour=list(snapshot.behaviour(principal.key, now).words),
         answers=list(_answers(principal, asked, snapshot, table, freshness, now)),
         snapshot=snapshot.head.version,
         table_digest=table.digest,

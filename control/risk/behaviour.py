@@ -168,11 +168,11 @@ def acting_of(until: Mapping[Behaviour, int]) -> BehaviourEntry:
 
 def put(draft: SnapshotDraft, wanted: Mapping[bytes, BehaviourEntry], now: float) -> None:
     """Put into a draft what is wanted, and take out what is over and not wanted."""
-    for who, before in draft.before.actings():
+    for who, before in draft.before.behaviours():
         if before.until <= now and who not in wanted:
-            draft.put_acting(who, None)
+            draft.put_behaviour(who, None)
     for who, acting in wanted.items():
-        draft.put_acting(who, acting)
+        draft.put_behaviour(who, acting)
 
 
 def put_coverage(draft: SnapshotDraft, problem: str, now: float) -> None:

@@ -21,7 +21,7 @@ from egress.dns.usable_addresses import LearntNames
 from egress.limits.breadth import Limits, breadth_reasons, combined_breadth_reasons
 from egress.model.facts import NO_TAGS, EgressFacts, KnownService, TagSource
 from egress.model.openings import CompiledAllowlists, Opening, Problem
-from egress.render import render
+from egress.render.dispatch import render
 from egress.render.target import RenderedNamespace, RenderTarget
 from kube.egress.pods import SeenPod
 from kube.egress.snapshot import Snapshot

@@ -1,12 +1,1 @@
 """From openings to the objects of each policy engine: pure functions."""
-
-from egress.model.openings import CompiledAllowlists
-from egress.render import cilium, networkpolicy
-from egress.render.target import RenderedNamespace, RenderTarget
-
-
-def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
-    """Return the policies of an enrolled namespace, in the words of the target's engine."""
-    if target.engine.kind == "networkpolicy":
-        return networkpolicy.render(meaning, target)
-    return cilium.render(meaning, target)

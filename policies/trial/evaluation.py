@@ -21,7 +21,7 @@ from policies.bundle.format import Bundle, BundleCase, Rule, wording_refusals
 from policies.engine.cache import CachedSample, RememberingEngine
 from policies.engine.canary import CANARY, CANARY_CONTEXT
 from policies.engine.interface import Judgement, PolicyAnswer, ShownFields
-from policies.projection.pods import NO_POD
+from policies.projection.model import NO_POD
 
 MOST_SAMPLES: Final = 200
 """Inputs that a bundle is compared on: about 0.1 s of evaluation."""

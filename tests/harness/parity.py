@@ -24,7 +24,8 @@ from policies.build.builder import build
 from policies.build.site_rego import in_library
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import NO_POD, encode, project
+from policies.projection.model import NO_POD, encode
+from policies.projection.pods import project
 from policies.site.choices import Choice, Choices
 from policies.site.fields import DeclaredFields
 from tests.harness.evidence import ROOT

@@ -32,7 +32,8 @@ from core.kubernetes.label_selectors import Requirement, Requirements, sort_requ
 from egress.dns.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
 from egress.model.facts import EgressFacts
 from egress.model.openings import CompiledAllowlists
-from egress.render import clusternetworkpolicy, render
+from egress.render import clusternetworkpolicy
+from egress.render.dispatch import render
 from egress.render.target import RenderTarget
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import Ask

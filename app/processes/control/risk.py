@@ -14,10 +14,9 @@ from app.entra_clients import event_hub_of, federated_token, poll_settings_of, s
 from app.recorder import Recording
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from audit.clients.acts import AuditorActs
 from audit.clients.auditor import AuditorChannel
 from audit.clients.behaviour import BehaviourClient
-from audit.clients.weight_reads import AuditorReads
+from audit.clients.look_back import AuditorActs, AuditorReads
 from control.loop import Loop
 from control.risk.applications import ApplicationsInUse, NotingJudge
 from control.risk.behaviour import Behaviours

@@ -11,8 +11,8 @@ from core.base.networks import Network
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening, Peer, Pods
 from egress.model.reserved_ranges import ALWAYS_RESERVED
-from egress.render import render
 from egress.render.clusternetworkpolicy import floor, passes
+from egress.render.dispatch import render
 from egress.render.partition import MAX_BYTES
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from tests.harness.client import Client, Json

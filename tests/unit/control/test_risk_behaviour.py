@@ -95,7 +95,7 @@ class Scene:
 
     def acting(self, who: bytes = KEY) -> Behaviour:
         """Return what gates see."""
-        return self.store.snapshot.acting(who, self.now)
+        return self.store.snapshot.behaviour(who, self.now)
 
     def counted(self, word: str) -> float:
         """Return the gauge of a behaviour."""
@@ -110,14 +110,14 @@ async def test_what_is_unusual_is_in_the_snapshot_and_each_ends_by_itself() -> N
     await scene.run(answered((KEY, told)))
     both = Behaviour.EXEC_BURST | Behaviour.UNUSUAL_HOUR
     assert scene.acting() == both
-    assert dict(scene.store.snapshot.actings()) == {KEY: BehaviourEntry(both, int(NOW + 100))}
+    assert dict(scene.store.snapshot.behaviours()) == {KEY: BehaviourEntry(both, int(NOW + 100))}
     assert (scene.counted("exec-burst"), scene.counted("denials")) == (1.0, 0.0)
     scene.now = NOW + 60
     await scene.run()
     assert scene.acting() == Behaviour.EXEC_BURST
     scene.now = NOW + 101
     await scene.run()
-    assert dict(scene.store.snapshot.actings()) == {}
+    assert dict(scene.store.snapshot.behaviours()) == {}
 
 
 async def test_nothing_is_written_where_nothing_changes() -> None:
@@ -147,7 +147,7 @@ async def test_an_auditor_that_is_away_ends_nothing_early() -> None:
     scene.now = NOW + 51
     with pytest.raises(LedgerError):
         await scene.run(LedgerError("the auditor a: no answer"))
-    assert dict(scene.store.snapshot.actings()) == {}
+    assert dict(scene.store.snapshot.behaviours()) == {}
     await scene.run()
     assert scene.store.snapshot.head.behaviour.problem == ""
 
@@ -185,7 +185,7 @@ async def test_a_new_leader_asks_from_the_start_and_ends_what_the_last_one_left(
     second.store.snapshot, second.now = first.store.snapshot, NOW + 60
     await second.run(answered((KEY, {"denials": int(NOW + 5000)})))
     assert second.auditor.asked == [""]
-    assert dict(second.store.snapshot.actings()) == {
+    assert dict(second.store.snapshot.behaviours()) == {
         KEY: BehaviourEntry(Behaviour.DENIALS, int(NOW + 5000))
     }
 

@@ -14,7 +14,8 @@ from core.base.errors import EvaluationError
 from core.kubernetes.pod import decode_pod
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.pods import pods
 
 SMALL = b'{"containers":[],"hostPID":true,"automount":false,"hostUsers":false}'

@@ -9,7 +9,7 @@ import msgspec
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
 from policies.projection.containers import Container
-from policies.projection.pods import Projection, encode
+from policies.projection.model import Projection, encode
 from policies.projection.volumes import HostPath, Volume
 
 # Each part of the path needs a call of the host, which costs much and shows in no size.

@@ -17,7 +17,7 @@ from policies.engine.interface import PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer
 from policies.projection.containers import Container
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import Projection, encode
+from policies.projection.model import Projection, encode
 from policies.trial.evaluation import TrialResult, try_out
 from tests.unit.policies.bundles import make_bundle, rule
 

@@ -12,7 +12,7 @@ from audit.access import reads as module
 from audit.access.reads import make_reads_answerer
 from audit.access.reads_protocol import FORMAT, PATH, ReadsPage, ReadsSubject
 from audit.clients.auditor import AuditorChannel
-from audit.clients.weight_reads import AuditorReads
+from audit.clients.look_back import AuditorReads
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.store import Store
@@ -178,7 +178,7 @@ async def test_more_than_can_be_read_is_said(
 ) -> None:
     """Whoever reads it knows that the latest are missing."""
     monkeypatch.setattr(module, "ROWS", 2)
-    monkeypatch.setattr(search, "MOST_PAGES", 2)
+    monkeypatch.setattr(search, "MOST_ACCESS_PAGES", 2)
     await keep(store, *[read(NOW_MS - number, ALICE) for number in range(5)])
     async with asking(tmp_path, store) as source:
         found, gaps = await weight_reads(source, [risen(ALICE)], UNTIL_MS, lambda _: None)

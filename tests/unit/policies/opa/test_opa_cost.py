@@ -16,7 +16,8 @@ from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
 from policies.engine.interface import Engine, PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.evidence import record
 from tests.harness.opa_server import OpaProgram
 from tests.harness.pods import pods
