@@ -1,8 +1,8 @@
 """Asks the policy engine what an object's parts need, in the context of the request.
 
-The answers are given as one, with paths from the object's root. The context (`policies.context`) is
-read from memory: the Services that let traffic in from outside, and when service accounts were
-made.
+The answers are given as one, with paths from the object's root. The context
+(`policies.projection.context`) is read from memory: the Services that let traffic in from outside,
+and when service accounts were made.
 """
 
 import asyncio

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from core.decision.decision import WhenUnrecorded
 from kube.client.settings import LiveSettings
 from policies.engine.cache import MOST_ENTRIES
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from sandbox.compatibility import Kind
 from sandbox.runtime_choice import HANDLERS, THRESHOLD
 
@@ -69,7 +69,7 @@ _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 _LOOPBACK: Final = "127.0.0.1"
 LIVE: Final = LiveSettings()
-_LIMITS: Final = Limits()
+_LIMITS: Final = EvaluationLimits()
 MIB: Final = 1024 * 1024
 
 

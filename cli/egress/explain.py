@@ -8,7 +8,7 @@ from egress.analysis.cluster_egress import ClusterEgress, EgressSettings
 from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
 from egress.analysis.overlay import Intents
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 
 async def explain_connection(
@@ -54,7 +54,7 @@ def split_pod_name(namespace: str | None, name: str) -> tuple[str, str]:
     return (first or namespace or "default"), second
 
 
-def pod_of(world: ClusterEgress, namespace: str, name: str) -> SeenPod:
+def pod_of(world: ClusterEgress, namespace: str, name: str) -> EgressPod:
     """Return a Pod.
 
     Raises:

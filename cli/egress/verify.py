@@ -30,7 +30,7 @@ from egress.analysis.verification import (
     untried_openings,
 )
 from kube.client.pod_exec import PodExec
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 FORMAT: Final = 1
 
@@ -88,7 +88,7 @@ async def verify(
     )
 
 
-def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[SeenPod]:
+def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[EgressPod]:
     if not world.enrolled(namespace):
         raise SettingsError(f"namespace {namespace} is not enrolled: its Pods connect everywhere")
     if name is not None:
@@ -104,7 +104,7 @@ def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[Seen
 
 
 async def _verify(  # noqa: PLR0913, PLR0917 (what a try is made of)
-    pod: SeenPod,
+    pod: EgressPod,
     world: ClusterEgress,
     exec_: PodExec,
     others: Sequence[str],

@@ -13,11 +13,11 @@ import msgspec
 from app.ledger import ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
-from audit.ledger.log.keys import Keys, public_key
+from audit.ledger.log.keys import LogKeys, public_key
 from audit.ledger.log.problems import ms_text
 from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Terms, Trust, Verifier, verify_export
+from audit.ledger.log.verifier import Trust, VerificationTerms, Verifier, verify_export
 from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
@@ -52,10 +52,10 @@ class VerifyOptions:
         since = None if self.since is None else read_since(self.since, now_ms)
         return since, None if self.until is None else read_since(self.until, now_ms, "--until")
 
-    def terms(self, now_ms: int) -> Terms:
+    def terms(self, now_ms: int) -> VerificationTerms:
         """Return what the verifier goes by."""
         since, until = ("" if each is None else ms_text(each) for each in self.times(now_ms))
-        return Terms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
+        return VerificationTerms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
 
 
 class CheckedProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -100,7 +100,7 @@ def check_proof(path: Path, wish: VerifyOptions) -> CheckedProof:
         try:
             with path.open("rb") as file:
                 proof = decode_proof(file.read(_MOST_PROOF))
-            keys = Keys(trust.keys, map(public_key, proof.keys))
+            keys = LogKeys(trust.keys, map(public_key, proof.keys))
             size = heads_of(proof)[-1].size
             anchored = [
                 line.head

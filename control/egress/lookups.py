@@ -20,7 +20,7 @@ from kube.client.objects import Objects
 from kube.cluster.access_reviews import AccessQuestion, Ask
 from kube.egress.service_endpoints import endpoints_of
 from kube.egress.watch import EgressWatch
-from kube.resources.live_pods import live_pods
+from kube.resources.live_pods import list_live_pods
 
 SERVICE_AGE_S: Final = 50.0
 """The Pods behind a Service are looked at again after so long, though no slice has changed."""
@@ -167,7 +167,7 @@ class EgressLookups:
         if shape is None or shape.external_name:
             return known_service(shape, (), ()) if shape else None
         endpoints = await endpoints_of(self.objects, *key)
-        pods = await live_pods(self.objects, key[0], dict(shape.selector)) if endpoints else []
+        pods = await list_live_pods(self.objects, key[0], dict(shape.selector)) if endpoints else []
         return known_service(shape, endpoints, pods)
 
     async def _ask_right(self, right: Right) -> bool:

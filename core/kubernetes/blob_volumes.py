@@ -1,7 +1,7 @@
 """Volumes that show blobs of Azure Storage: which account, which container, by which way. Pure.
 
-Sources: kubernetes-sigs/blob-csi-driver (pkg/blob/blob.go, pkg/blob/nodeserver.go and
-docs/driver-parameters.md): names of attributes in any case, the account of a volume written into a
+Sources: kubernetes-sigs/blob-csi-driver (pkg/blob/blob.go, pkg/blob/nodeserver.go and its page
+driver-parameters.md): names of attributes in any case, the account of a volume written into a
 Pod taken from its Secret; NFS 3.0 on blobs: the exported path is `/ACCOUNT/CONTAINER`.
 """
 

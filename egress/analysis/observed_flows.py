@@ -23,7 +23,7 @@ from egress.analysis.connection import (
 )
 from egress.flows.records import DnsAnswer, Flow, FlowRecord, SkippedRecord, UnreadableRecord
 from egress.service_tags import ServiceTags
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 _MOST_TAGS = 3
 
@@ -69,7 +69,7 @@ class ObservedFlows:
         """Return the `pods` that a flow to a Pod needs."""
         pod = self.world.pod(flow.to_namespace, flow.to_pod)
         if pod is None:
-            pod = SeenPod(flow.to_namespace, flow.to_pod, {}, flow.to_account or "default")
+            pod = EgressPod(flow.to_namespace, flow.to_pod, {}, flow.to_account or "default")
         return pods_entry(pod, self.world)
 
     def _closed(self, flow: Flow, name: str) -> str:

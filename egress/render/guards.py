@@ -22,7 +22,7 @@ class Guard(msgspec.Struct, frozen=True):
     """Values of the gate's label; sorted."""
 
 
-def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
+def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
     """Return what of the reserved ranges an opening names, collapsed."""
     match opening.peer:
         case Addresses(found):
@@ -39,7 +39,7 @@ def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Netwo
     )
 
 
-def guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Guard, ...]:
+def build_guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Guard, ...]:
     """Return what is denied, so that no guard denies a Pod what an opening of its own names.
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
@@ -69,7 +69,7 @@ def _accounts_by_network(
 ) -> Mapping[Network, frozenset[str]]:
     found: dict[Network, frozenset[str]] = {}
     for opening in openings:
-        for network in named_reserved(opening, reserved):
+        for network in reserved_in_opening(opening, reserved):
             found[network] = found.get(network, frozenset()) | frozenset(_accounts(opening))
     return found
 

@@ -172,7 +172,7 @@ class _Detected(msgspec.Struct, rename="camel"):
     detected: str | None = msgspec.field(name="detectedDateTime", default=None)
 
 
-class _Known(msgspec.Struct, rename="camel"):
+class _ServicePrincipal(msgspec.Struct, rename="camel"):
     id: str
     app_id: str
     service_principal_type: str | None = None
@@ -246,7 +246,7 @@ def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> RiskDetection | Non
 
 
 def _read_known(raw: msgspec.Raw, tenant: str) -> ServicePrincipal | None:
-    found = msgspec.json.decode(raw, type=_Known)
+    found = msgspec.json.decode(raw, type=_ServicePrincipal)
     object_id, client_id = object_id_of(found.id), object_id_of(found.app_id)
     kind = _kind_of(found, tenant)
     if object_id is None or client_id is None or kind is None:
@@ -254,7 +254,7 @@ def _read_known(raw: msgspec.Raw, tenant: str) -> ServicePrincipal | None:
     return ServicePrincipal(client_id, Application(kind, object_id))
 
 
-def _kind_of(found: _Known, tenant: str) -> ApplicationKind | None:
+def _kind_of(found: _ServicePrincipal, tenant: str) -> ApplicationKind | None:
     """Tell an app registration from what only looks like one.
 
     None for a type that this release does not know and that no tenant owns: it stays unidentified.

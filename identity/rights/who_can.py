@@ -18,7 +18,7 @@ from identity.rights.escalation import ways_to_become
 from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, bound_grants, needs_another
 from identity.rights.holders import Holder, groups_of
 from identity.rights.self_grants import SelfGrants
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import Binding, Role
 
 EVERYWHERE: Final = ""
@@ -67,7 +67,7 @@ def who_can_use(
     grants = Grants(bound_grants(rbac))
     known = {(place, name): rules for place, name, rules in rbac.roles()}
     SelfGrants(grants, known, aggregated | made).run()
-    question = Question(names.USE_VERB, names.GROUP, names.PROFILES_RESOURCE, profile)
+    question = RbacQuestion(names.USE_VERB, names.GROUP, names.PROFILES_RESOURCE, profile)
     reached = _Reached()
     permitting = list(grants.permitting(question, namespace))
     for joint in (False, True):  # A chain that can be followed step by step explains more.

@@ -60,7 +60,7 @@ class Intents:
         return self._sets.get(name)
 
 
-class IntentGets:
+class IntentLookup:
     """Those of a real cluster: one LIST of a namespace, one GET of one."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:

@@ -19,7 +19,7 @@ from kube.client.settings import LiveSettings
 _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 
 
-class Gets:
+class ObjectLookup:
     """Gets what lies at paths of kube-apiserver."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
@@ -61,11 +61,11 @@ def may_exist(name: str) -> bool:
     return bool(name.strip(".")) and not set(name) & _NO_SEGMENT
 
 
-class PodGets:
+class PodLookup:
     """Gets Pods, so many at a time and no longer."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        self._gets = Gets(connection, settings)
+        self._gets = ObjectLookup(connection, settings)
 
     async def get(self, namespace: str, name: str) -> Pod | None:
         """Get a Pod as etcd has it now; None where there is none.
@@ -96,11 +96,11 @@ class _Role(msgspec.Struct):
     rules: list[RoleRule] | None = None
 
 
-class RoleGets:
+class RoleLookup:
     """Gets roles, so many at a time and no longer."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        self._gets = Gets(connection, settings)
+        self._gets = ObjectLookup(connection, settings)
 
     async def get(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Get the rules of a Role or ClusterRole; None where there is none.

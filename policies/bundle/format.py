@@ -25,7 +25,7 @@ from policies.bundle.archive import pack, read_archive, unpack
 from policies.bundle.signatures import (
     NO_KEYS,
     SIGNATURES,
-    Keys,
+    BundleKeys,
     SigningKey,
     refuse_large,
     sign,
@@ -151,7 +151,7 @@ class Bundle:
     signed_by: str = field(default="", compare=False)
     """Id of the key by which it is signed; empty where none is demanded."""
     machine: bytes = field(default=b"", compare=False, repr=False)
-    """What `wasm` was compiled to here (`policies.confining`); never of a file."""
+    """What `wasm` was compiled to here (`policies.trial.process`); never of a file."""
 
     @property
     def has_site_rules(self) -> bool:
@@ -167,7 +167,7 @@ class _OpaManifest(msgspec.Struct):
     metadata: _Metadata
 
 
-def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
+def read_bundle(path: Path, keys: BundleKeys = NO_KEYS) -> Bundle:
     """Read a bundle from a `.tar.gz`, which one of `keys` must have signed where there are any.
 
     Raises:
@@ -177,7 +177,7 @@ def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
     return parse_bundle(read_archive(path), str(path), keys)
 
 
-def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
+def parse_bundle(packed: bytes, path: str, keys: BundleKeys = NO_KEYS) -> Bundle:
     """Read a bundle from the bytes of a `.tar.gz`; `path` is what messages call it.
 
     Raises:
@@ -200,7 +200,7 @@ def wording_refusals() -> Iterator[None]:
         raise BundleRefusedError(safe_excerpt(str(error))) from error
 
 
-def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
+def _parsed(packed: bytes, path: str, keys: BundleKeys) -> Bundle:
     files = unpack(packed, path)
     refuse_large(files, path)
     signed_by = verify(files, keys, path) if keys else ""

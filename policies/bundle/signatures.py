@@ -45,7 +45,7 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519Pri
 
 
 @dataclass(frozen=True)
-class Keys:
+class BundleKeys:
     """Public keys, one of which must have signed a bundle; without any, none need be signed."""
 
     by_id: Mapping[str, PublicKey] = field(default_factory=dict)
@@ -55,16 +55,16 @@ class Keys:
         return bool(self.by_id)
 
 
-NO_KEYS: Final = Keys()
+NO_KEYS: Final = BundleKeys()
 
 
-def read_keys(files: Mapping[str, Path]) -> Keys:
+def read_keys(files: Mapping[str, Path]) -> BundleKeys:
     """Read public keys (PEM), by their ids.
 
     Raises:
         SettingsError: one is missing, or of a kind that signs no bundles.
     """
-    return Keys({name: _public(name, path) for name, path in files.items()})
+    return BundleKeys({name: _public(name, path) for name, path in files.items()})
 
 
 def _public(name: str, path: Path) -> PublicKey:
@@ -138,7 +138,7 @@ def refuse_large(files: Mapping[str, bytes], where: str) -> None:
             raise BundleRefusedError(f"{where}: {name}: larger than {MOST_JSON >> 20} MiB")
 
 
-def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
+def verify(files: Mapping[str, bytes], keys: BundleKeys, where: str) -> str:
     """Demand that one of the keys has signed exactly these files; give the id of the key.
 
     Raises:
@@ -168,7 +168,7 @@ def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
     return key_id
 
 
-def _verified(content: bytes, keys: Keys, where: str) -> tuple[dict[str, Any], str]:
+def _verified(content: bytes, keys: BundleKeys, where: str) -> tuple[dict[str, Any], str]:
     """Return the payload of the one signature, and whose it is."""
     try:
         tokens = msgspec.json.decode(content, type=dict[str, Any])["signatures"]

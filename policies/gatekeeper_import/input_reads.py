@@ -39,7 +39,7 @@ class _Module:
         self.imports: dict[str, list[Term]] = {}
 
 
-class Names:
+class RuleNames:
     """Resolves names, from the trees of all files."""
 
     def __init__(self, trees: Sequence[Tree]) -> None:
@@ -118,7 +118,7 @@ class Follower:
         """What has been read so far."""
         self._known: dict[tuple[Any, ...], tuple[Value, InputReads]] = {}
         self._depth = 0
-        self.names = Names(trees)
+        self.names = RuleNames(trees)
 
     def read(self, value: Value) -> None:
         """Note that all in a value is read."""

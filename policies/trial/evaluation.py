@@ -56,7 +56,7 @@ class Trial(Protocol):
 
 
 class LocalTrial:
-    """In this process: for an engine that evaluates elsewhere (`policies.confining` else)."""
+    """In this process: for an engine that evaluates elsewhere (`policies.trial.process` else)."""
 
     def try_out(
         self, bundle: Bundle, make: MakeEngine, samples: Sequence[CachedSample], built_in: Bundle

@@ -19,7 +19,7 @@ FORMAT: Final = 1
 
 @dataclass
 class MemorySurroundings:
-    """What detections may know besides events (`Surroundings`)."""
+    """What detections may know besides events (`DetectionSurroundings`)."""
 
     cluster: str
     memory: IngestMemory

@@ -2,8 +2,8 @@
 
 It is started for a batch that is worth it, is given the records and gives accesses back, all over
 its standard input and output as MessagePack with a length before it; it ends when its input does,
-so also when its parent was killed. What it cannot read, `audit.access.parsers.reader.Reader` reads,
-and says why: so both together read what the reader alone does.
+so also when its parent was killed. What it cannot read, `RecordReader` reads, and says why: so both
+together read what the reader alone does.
 """
 
 import pickle

@@ -20,7 +20,7 @@ import msgspec
 from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.server.requests import ClientGoneError, Message, Receive, Send, read_body
-from control.risk.push.metrics import Outcome, PushMetrics, Result, Source
+from control.risk.push.metrics import PushMetrics, PushOutcome, PushSource, Result
 from core.base.errors import SallyportError
 from core.risk.model import RiskSource
 from core.risk.snapshot import SnapshotDraft
@@ -67,8 +67,8 @@ _JSON: Final = (b"content-type", b"application/json")
 _CLOSE: Final = (b"connection", b"close")
 
 _ERRORS: Final[Mapping[Result, str]] = {
-    Outcome.SENDER: "authentication_failed",
-    Outcome.KEY: "invalid_key",
+    PushOutcome.SENDER: "authentication_failed",
+    PushOutcome.KEY: "invalid_key",
     Reason.ISSUER: "invalid_issuer",
     Reason.AUDIENCE: "invalid_audience",
 }
@@ -132,7 +132,7 @@ class SecurityEventReceiver:
             answer = await self._answer(scope, receive)
         except ClientGoneError:
             return
-        self._metrics.count(Source.SECURITY_EVENTS, answer.result, self._clock())
+        self._metrics.count(PushSource.SECURITY_EVENTS, answer.result, self._clock())
         self._note(answer)
         headers = [*answer.headers, (b"content-length", b"%d" % len(answer.body))]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -146,17 +146,17 @@ class SecurityEventReceiver:
         if refused := self._stranger(headers.get(b"authorization", "")):
             return refused
         if self._held >= MOST_AT_ONCE:
-            return _later(Outcome.BUSY, "too many requests are being read; try again")
+            return _later(PushOutcome.BUSY, "too many requests are being read; try again")
         self._held += 1
         try:
             try:
                 body = await read_body(receive, length, BODY_S)
             except TimeoutError:
-                return _refused(Outcome.REQUEST, "the body did not arrive in time", 408)
+                return _refused(PushOutcome.REQUEST, "the body did not arrive in time", 408)
             async with asyncio.timeout(STORE_S):
                 return await self._take(body.strip())
         except TimeoutError:
-            return _later(Outcome.NOT_STORED, "it takes too long now; try again")
+            return _later(PushOutcome.NOT_STORED, "it takes too long now; try again")
         finally:
             self._held -= 1
 
@@ -169,22 +169,22 @@ class SecurityEventReceiver:
                 wanted = file.read(_MOST_SECRET).strip()
         except OSError:
             text = "identity.security_events.token_file cannot be read here: nobody is let in"
-            return _later(Outcome.SENDER, text)
+            return _later(PushOutcome.SENDER, text)
         scheme, _, token = shown.partition(" ")
         given = token.strip().encode("latin-1")
         if wanted and hmac.compare_digest(given, wanted) and scheme.lower() == "bearer":
             return None
-        return _refused(Outcome.SENDER, "the bearer token is missing or wrong")
+        return _refused(PushOutcome.SENDER, "the bearer token is missing or wrong")
 
     async def _take(self, body: bytes) -> _Answer:
         """Verify a token, and store what it says."""
         verified = await self._keys.verify(body)
         if isinstance(verified, KeysUnavailable):
             return _later(
-                Outcome.NO_KEYS, verified.text, verified.retry_s, cause=self._keys.problem
+                PushOutcome.NO_KEYS, verified.text, verified.retry_s, cause=self._keys.problem
             )
         if isinstance(verified, UnverifiedToken):
-            return _refused(Outcome.KEY if verified.of_key else Reason.MALFORMED, verified.text)
+            return _refused(PushOutcome.KEY if verified.of_key else Reason.MALFORMED, verified.text)
         return await self._take_verified(verified, sha256(body).digest())
 
     async def _take_verified(self, verified: VerifiedToken, digest: bytes) -> _Answer:
@@ -193,16 +193,16 @@ class SecurityEventReceiver:
             return _refused(read.reason, read.text)
         if (known := self._seen.get(read.jti)) is not None:
             if known == digest:
-                return _Answer(_ACCEPTED, Outcome.REPLAYED)
-            return _refused(Outcome.REPLAYED, "another token with this jti was taken before")
-        result: Result = Outcome.ACKNOWLEDGED
+                return _Answer(_ACCEPTED, PushOutcome.REPLAYED)
+            return _refused(PushOutcome.REPLAYED, "another token with this jti was taken before")
+        result: Result = PushOutcome.ACKNOWLEDGED
         if read.events:
             try:
                 result = await self._merge(read)
             except SallyportError as error:
                 text = "it cannot be stored now; try again"
-                return _later(Outcome.NOT_STORED, text, cause=str(error))
-            if result is Outcome.FULL:
+                return _later(PushOutcome.NOT_STORED, text, cause=str(error))
+            if result is PushOutcome.FULL:
                 return _later(result, f"more than {MOST_TOLD:,} people were told of", _FULL_S)
         self._remember(read.jti, digest)
         return _Answer(_ACCEPTED, result)
@@ -217,7 +217,7 @@ class SecurityEventReceiver:
             results[:] = [event.merge_into(draft, now) for event in read.events if fits]
 
         await self._store.update(change)
-        return min(results, key=list(MergeResult).index, default=Outcome.FULL)
+        return min(results, key=list(MergeResult).index, default=PushOutcome.FULL)
 
     def _has_room(self, draft: SnapshotDraft, key: bytes, now: float) -> bool:
         """Return whether something may be said of an identity.
@@ -265,4 +265,4 @@ def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _An
         status, text = 413, f"the token is larger than {MOST_BYTES:,} bytes"
     else:
         return int(length)
-    return _refused(Outcome.REQUEST, text, status)
+    return _refused(PushOutcome.REQUEST, text, status)

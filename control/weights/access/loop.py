@@ -27,7 +27,7 @@ from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION, Assignment, read_shape
-from identity.azure_roles.differences import by_difference
+from identity.azure_roles.differences import count_differences
 from identity.azure_roles.grant_assignments import (
     ImpossibleAssignment,
     WantedAssignment,
@@ -80,7 +80,7 @@ class AccessMetrics:
         for name, access in known.items():
             self._principals.labels(name).set(len({one.principal for one in access.holders}))
             self._gaps.labels(name).set(len(access.gaps))
-            for difference, count in by_difference(access.differing).items():
+            for difference, count in count_differences(access.differing).items():
                 self._differences.labels(name, difference.value).set(count)
 
     def failed(self, store: str) -> None:

@@ -21,7 +21,7 @@ from identity.azure_roles.arm_responses import (
     Diagnostic,
     read_shape,
 )
-from identity.azure_roles.differences import AccountDetails, GrantHolders, differences
+from identity.azure_roles.differences import AccountDetails, GrantHolders, find_differences
 from identity.azure_roles.effective_access import AccountRules, holders_of
 from identity.clients.resource_manager import ResourceManager
 
@@ -71,7 +71,7 @@ class AccessReader:
             holders=holders,
             differing=[
                 one
-                for one in differences(store, holders, granted, around)
+                for one in find_differences(store, holders, granted, around)
                 if assignments is not None or not one.principal
             ],
             gaps=gaps,

@@ -15,9 +15,9 @@ import structlog
 
 from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
-from control.weights.changes.comparison import ObjectComparison, ObjectRecord, Stage
+from control.weights.changes.comparison import ApprovalStage, ObjectComparison, ObjectRecord
 from control.weights.changes.store import ChangeStore
-from control.weights.checkpoint import EVER, CheckpointStore, gap
+from control.weights.checkpoint import EVER, CheckpointStore, build_gap
 from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.base.times import milli_text
@@ -183,7 +183,7 @@ class Changes:
     def _note_first(self, kind: str, now: float) -> None:
         log = "identities" if kind == ACCOUNT else "changes"
         why = "nobody recorded changes before"
-        self._parts.records.record_gap(gap(self._parts.cluster, log, kind, EVER, now, why))
+        self._parts.records.record_gap(build_gap(self._parts.cluster, log, kind, EVER, now, why))
 
     async def _stand(self, term: _Term) -> None:
         """Record of all that need approval which count now, and which no longer do."""
@@ -205,10 +205,13 @@ class Changes:
     ) -> tuple[ObjectRecord, ObjectChange] | None:
         """Return what is known of an object from now on, where that has changed."""
         now = self._parts.clock()
-        stage, noticing = Stage(known.stage), ObjectComparison(self._parts.cluster, now, term.since)
+        stage, noticing = (
+            ApprovalStage(known.stage),
+            ObjectComparison(self._parts.cluster, now, term.since),
+        )
         if found.expires and now >= found.expires:
-            return None if stage is Stage.ENDED else noticing.ended(found, known, None)
-        counts = stage is Stage.APPROVED
+            return None if stage is ApprovalStage.ENDED else noticing.ended(found, known, None)
+        counts = stage is ApprovalStage.APPROVED
         if not counts and len(consents) < PEOPLE_NEEDED:
             return None
         answer = await self._answer(found, consents, now)

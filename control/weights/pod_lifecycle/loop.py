@@ -29,7 +29,7 @@ from control.weights.checkpoint import (
     Checkpoint,
     CheckpointProgress,
     CheckpointStore,
-    gap,
+    build_gap,
 )
 from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
 from control.weights.pod_lifecycle.live_pods import ENDED_POD, LivePods, key_of, uid_of
@@ -305,7 +305,7 @@ class PodLives:
         return PodDocumentBuilder(self._parts.cluster, term.living)
 
     async def _note_gap(self, begin: float, end: float, why: str) -> None:
-        found = gap(self._parts.cluster, "pods", "Pod", begin, end, why)
+        found = build_gap(self._parts.cluster, "pods", "Pod", begin, end, why)
         await self._record(self._parts.records.record_gap, found)
         _log.warning("a gap in the record of Pods", begin=found.begin, end=found.end, why=why)
         self._parts.metrics.count_gap()

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from policies.authoring.cases import ExpectedFinding, PolicyCase, rules_beyond
+from policies.authoring.cases import ExpectedFinding, PolicyCase, find_unrelated_rules
 from policies.authoring.examples import find_all, read_case_file
 from policies.authoring.lint.problems import Level, Problem, problem_of
 from policies.authoring.lint.syntax import Source, refs
@@ -48,7 +48,7 @@ class CaseCoverage:
                 except BundleRefusedError as error:
                     self.problems.append(problem_of(str(error), "case", str(path)))
                 else:
-                    self._cases.append((case, rules_beyond(case.folder, sites, files)))
+                    self._cases.append((case, find_unrelated_rules(case.folder, sites, files)))
 
     def lacking(self, rule: str, owner: Source) -> Iterator[Problem]:
         """Return whether a rule has no case in which it finds something.

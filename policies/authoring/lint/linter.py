@@ -25,7 +25,7 @@ from policies.authoring.lint.metadata import find_metadata_problems
 from policies.authoring.lint.problems import Problem, problem_of
 from policies.authoring.lint.syntax import Source, parse_source
 from policies.authoring.lint.undefined_fields import find_undefined
-from policies.authoring.workspace import SITE_FILES, Places, copy_tests
+from policies.authoring.workspace import SITE_FILES, WorkspacePaths, copy_tests
 from policies.build.builder import stage_built_in, stage_own
 from policies.site.choices import Choices
 
@@ -38,7 +38,7 @@ def lint(opa: Path, sites: Sequence[Path], choices: Choices, regal: Path | None)
     Raises:
         BundleRefusedError: a program says what cannot be read.
     """
-    places = Places(tuple(sites))
+    places = WorkspacePaths(tuple(sites))
     with tempfile.TemporaryDirectory(prefix="sallyport-lint-") as scratch:
         staged = Path(scratch)
         stage_built_in(BUILT_IN_REGO, staged / "rego")

@@ -64,13 +64,13 @@ class ServerPolicies(Protocol):
         """Return the place in the bundle of a place that the server named."""
 
 
-class _Asked(msgspec.Struct):
+class _PolicyQuery(msgspec.Struct):
     revision: str
     answers: list[msgspec.Raw]
 
 
 class _PushedAnswer(msgspec.Struct):
-    result: _Asked | None = None
+    result: _PolicyQuery | None = None
 
 
 class _Served(msgspec.Struct):

@@ -12,7 +12,7 @@ from app.settings.sections import MIB
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from kube.client.settings import LiveSettings
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from webhooks.app import AppSettings
 from webhooks.server import ServerSettings
 
@@ -285,6 +285,6 @@ def test_defaults_are_those_of_the_rooms() -> None:
     assert listen.max_held_bytes == app.max_held_bytes
     assert listen.max_body_bytes == app.max_body_bytes
     assert listen.drain_seconds == server.drain_seconds
-    assert settings.evaluation.memory_mib * MIB == Limits().memory_bytes
+    assert settings.evaluation.memory_mib * MIB == EvaluationLimits().memory_bytes
     assert settings.access.timeout == LiveSettings().review_timeout_s
     assert settings.access.deny_age == LiveSettings().deny_age_s == 2.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from audit.behaviour.protocol import BehaviourAnswer, UnusualIdentity
-from control.risk.behaviour import MOST, Behaviours, acting_of, take
+from control.risk.behaviour import MOST, Behaviours, acting_of, take_answer
 from core.base.errors import LedgerError, NotLeaderError
 from core.risk.model import Behaviour, BehaviourEntry
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
@@ -205,8 +205,8 @@ async def test_a_term_that_ends_forgets_and_writes_nothing() -> None:
 def test_what_two_auditors_say_is_added() -> None:
     """The later end counts; neither takes away what the other one said."""
     known: dict[bytes, dict[Behaviour, int]] = {}
-    take(known, answered((KEY, {"denials": int(NOW + 9), "exec-burst": int(NOW + 1)})), NOW)
-    take(known, answered((KEY, {"denials": int(NOW + 5), "exec-burst": int(NOW + 7)})), NOW)
+    take_answer(known, answered((KEY, {"denials": int(NOW + 9), "exec-burst": int(NOW + 1)})), NOW)
+    take_answer(known, answered((KEY, {"denials": int(NOW + 5), "exec-burst": int(NOW + 7)})), NOW)
     assert known == {KEY: {Behaviour.DENIALS: int(NOW + 9), Behaviour.EXEC_BURST: int(NOW + 7)}}
 
 
@@ -218,12 +218,12 @@ def test_what_is_not_understood_is_left_out() -> None:
     answer = BehaviourAnswer(
         format=2, cursor="", learning="", more=False, unusual=[*strange, later]
     )
-    take(known, answer, NOW)
+    take_answer(known, answer, NOW)
     assert known == {}
-    take(known, answered((KEY, {"denials": int(NOW + 1e9)})), NOW)
+    take_answer(known, answered((KEY, {"denials": int(NOW + 1e9)})), NOW)
     assert known[KEY][Behaviour.DENIALS] == int(NOW + 2 * 86_400)
     many = [(number.to_bytes(16), {"denials": int(NOW + 9)}) for number in range(MOST + 50)]
-    take(known, answered(*many), NOW)
+    take_answer(known, answered(*many), NOW)
     assert len(known) == MOST
 
 

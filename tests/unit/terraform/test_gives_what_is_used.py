@@ -73,7 +73,7 @@ def test_control_may_read_of_a_store_what_it_reads(files: dict[str, File], tmp_p
 
 
 def test_control_may_give_the_roles_that_it_gives(files: dict[str, File]) -> None:
-    """Role assignments alone, and under the condition only the two of `just_in_time`."""
+    """Role assignments alone, and under the condition only the two of `grant_assignments`."""
     wanted = {
         f"Microsoft.Authorization/roleAssignments/{verb}" for verb in ("read", "write", "delete")
     }
