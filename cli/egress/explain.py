@@ -7,7 +7,7 @@ from core.base.errors import SettingsError
 from egress.analysis.cluster_egress import ClusterEgress, EgressSettings
 from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 from kube.egress.pods import EgressPod
 
 
@@ -26,7 +26,7 @@ async def explain_connection(
     site = site_of(settings)
     within = {namespace, *_aimed_at(to), *dns_namespaces(site)}
     async with open_source(settings) as source:
-        seen = await look(settings, source, within, Intents())
+        seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site, source.ask)
     return explain(pod_of(world, namespace, name), parse_target(to, world), world)
 

@@ -20,7 +20,7 @@ from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 from egress.compiler.allowlists import references_of
 from egress.compiler.service_backends import known_service
 from egress.model.facts import NO_TAGS, KnownService, TagSource
@@ -85,7 +85,7 @@ Ask = Callable[[Subject, str, str, str, str], Awaitable[bool]]
 _TIMEOUT_S: Final = 10.0
 
 
-def read_intents(paths: Sequence[str]) -> Intents:
+def read_intents(paths: Sequence[str]) -> FileIntents:
     """Read the allowlists, sets and Namespaces of files, folders and `-`.
 
     Raises:
@@ -104,7 +104,7 @@ def read_intents(paths: Sequence[str]) -> Intents:
     if paths and not (allowlists or sets or namespaces):
         message = "no EgressAllowlist, EgressDestinations or Namespace is in it"
         raise SettingsError(f"{', '.join(paths)}: {message}")
-    return Intents(tuple(allowlists), tuple(sets), tuple(namespaces))
+    return FileIntents(tuple(allowlists), tuple(sets), tuple(namespaces))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ async def open_source(settings: Settings) -> AsyncIterator[Source]:
 
 
 async def look(
-    settings: Settings, source: Source, within: Collection[str] | None, intents: Intents
+    settings: Settings, source: Source, within: Collection[str] | None, intents: FileIntents
 ) -> EgressSnapshot:
     """Look at a cluster once; say what of it is broken.
 

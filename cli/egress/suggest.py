@@ -20,7 +20,7 @@ from core.base.errors import SettingsError
 from core.base.times import time_text
 from core.egress.allowlists import KIND
 from egress.analysis.observed_flows import ObservedFlows, observe
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 from egress.analysis.suggestion import (
     FlowEvidence,
     LeftOutFlow,
@@ -71,7 +71,7 @@ async def read_flows(
     """
     records = [(file, each) for file in files for each in _read(file, form)]
     async with open_source(settings) as source:
-        seen = await look(settings, source, None, Intents())
+        seen = await look(settings, source, None, FileIntents())
         world = await make_world(seen, site_of(settings), source.ask)
     observed = observe(records, world)
     if namespace is None:

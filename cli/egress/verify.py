@@ -17,7 +17,7 @@ from cli.egress.inputs import look, make_world, open_source, site_of
 from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 from egress.analysis.verification import (
     NO_TOOL,
     ProbeResult,
@@ -72,7 +72,7 @@ async def verify(
     site = site_of(settings)
     within = {where, _APISERVER, *dns_namespaces(site)}
     async with open_source(settings) as source:
-        seen = await look(settings, source, within, Intents())
+        seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site, source.ask)
     chosen = _chosen(world, where, split_pod_name(namespace, pod)[1] if pod is not None else None)
     turns = asyncio.Semaphore(_AT_ONCE)

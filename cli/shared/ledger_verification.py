@@ -17,7 +17,7 @@ from audit.ledger.log.keys import LogKeys, public_key
 from audit.ledger.log.problems import ms_text
 from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Trust, VerificationTerms, Verifier, verify_export
+from audit.ledger.log.verifier import VerificationTerms, Verifier, VerifierTrust, verify_export
 from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
@@ -121,7 +121,7 @@ def exit_code(*, sound: bool) -> int:
 
 
 async def _verify_ledger(
-    settings: Settings, wish: VerifyOptions, trust: Trust, progress: Progress
+    settings: Settings, wish: VerifyOptions, trust: VerifierTrust, progress: Progress
 ) -> Verifier:
     now_ms = int(time.time() * 1000)
     ledger = VerifiableLedger(ledger_url(settings))
@@ -134,7 +134,7 @@ async def _verify_ledger(
         await ledger.close()
 
 
-def _trust(wish: VerifyOptions, stack: ExitStack) -> Trust:
+def _trust(wish: VerifyOptions, stack: ExitStack) -> VerifierTrust:
     """Open anchors, and read keys.
 
     Raises:
@@ -148,7 +148,7 @@ def _trust(wish: VerifyOptions, stack: ExitStack) -> Trust:
     readings = [AnchorReading(str(path), _lines(path, stack)) for path in wish.anchors]
     noted = [NotedHeads(list(map(_noted, wish.heads)))] if wish.heads else []
     now_ms = int(time.time() * 1000)
-    return Trust([*readings, *noted], read_trusted_keys(wish.keys), wish.terms(now_ms))
+    return VerifierTrust([*readings, *noted], read_trusted_keys(wish.keys), wish.terms(now_ms))
 
 
 def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:

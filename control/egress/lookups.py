@@ -37,7 +37,7 @@ V = TypeVar("V")
 
 
 @dataclass
-class _Answer(Generic[V]):
+class _CachedAnswer(Generic[V]):
     value: V
     asked: float
     problem: str = ""
@@ -52,7 +52,7 @@ class CachedAnswers(Generic[K, V]):
         self._ask = ask
         self._age_s = age_s
         self._clock = clock
-        self._answers: dict[K, _Answer[V]] = {}
+        self._answers: dict[K, _CachedAnswer[V]] = {}
         self._stale: set[K] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -112,9 +112,9 @@ class CachedAnswers(Generic[K, V]):
             except _ERRORS as error:
                 if before is None:
                     return False, str(error)
-                self._answers[key] = _Answer(before.value, asked, str(error))
+                self._answers[key] = _CachedAnswer(before.value, asked, str(error))
                 return before.problem != str(error), str(error)
-        self._answers[key] = _Answer(value, asked)
+        self._answers[key] = _CachedAnswer(value, asked)
         return before is None or (before.value, before.problem) != (value, ""), ""
 
 

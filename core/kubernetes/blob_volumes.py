@@ -73,7 +73,7 @@ class _Reference(msgspec.Struct):
     name: str = ""
 
 
-class _Driven(msgspec.Struct, rename="camel"):
+class _DriverSource(msgspec.Struct, rename="camel"):
     """A CSI source of a Pod or a PersistentVolume, or a FlexVolume one."""
 
     driver: str = ""
@@ -107,7 +107,7 @@ def find_blob_mounts(
     for kind in ("csi", "flexVolume"):
         raw = sources.get(kind)
         if raw is not None and bytes(raw) != _NULL:
-            source = _decode(raw, _Driven, f"{path}.{kind}")
+            source = _decode(raw, _DriverSource, f"{path}.{kind}")
             found += _of_driver(source, f"{path}.{kind}", inline, options)
     raw = sources.get("nfs")
     if raw is not None and bytes(raw) != _NULL:
@@ -135,7 +135,7 @@ def host_of(text: str) -> str:
 
 
 def _of_driver(
-    source: _Driven,
+    source: _DriverSource,
     path: str,
     inline: bool,  # noqa: FBT001
     options: str,
@@ -155,7 +155,7 @@ def _of_driver(
 
 
 def _of_blobs(
-    source: _Driven,
+    source: _DriverSource,
     attributes: Mapping[str, list[str]],
     path: str,
     inline: bool,  # noqa: FBT001

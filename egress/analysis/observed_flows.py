@@ -126,7 +126,7 @@ def observe(records: Iterable[tuple[str, FlowRecord]], world: ClusterEgress) -> 
                 unread.append((file, record))
             case SkippedRecord(why):
                 passed[why] += 1
-    ends = _Ends(world)
+    ends = _FlowEnds(world)
     whole = [ends.fill(_named(flow, answers)) for flow in flows]
     known = tuple(flow for flow in whole if flow.namespace and flow.account)
     return ObservedFlows(known, world, tuple(unread), dict(passed), len(whole) - len(known))
@@ -144,7 +144,7 @@ def _named(flow: Flow, answers: Mapping[tuple[str, str, Address], set[str]]) -> 
     return msgspec.structs.replace(flow, names=tuple(sorted(found))) if found else flow
 
 
-class _Ends:
+class _FlowEnds:
     """The Pods of a cluster, by name and by address, and the Services that send to them."""
 
     def __init__(self, world: ClusterEgress) -> None:

@@ -9,7 +9,7 @@ from kube.egress.snapshot import EgressSnapshot
 
 
 @dataclass(frozen=True)
-class Intents:
+class FileIntents:
     """What files hold that says something of egress."""
 
     allowlists: tuple[EgressAllowlist, ...] = ()
@@ -24,7 +24,7 @@ class Intents:
         return frozenset(each.meta.namespace for each in self.allowlists)
 
 
-def overlay_intents(snapshot: EgressSnapshot, intents: Intents) -> EgressSnapshot:
+def overlay_intents(snapshot: EgressSnapshot, intents: FileIntents) -> EgressSnapshot:
     """Return a cluster as it is once files are applied; what they do not change stays as stored."""
     allowlists = dict(snapshot.allowlists)
     for each in intents.allowlists:
@@ -40,7 +40,7 @@ def overlay_intents(snapshot: EgressSnapshot, intents: Intents) -> EgressSnapsho
     return replace(snapshot, allowlists=allowlists, sets=sets, namespaces=namespaces)
 
 
-def remove_intents(snapshot: EgressSnapshot, intents: Intents) -> EgressSnapshot:
+def remove_intents(snapshot: EgressSnapshot, intents: FileIntents) -> EgressSnapshot:
     """Return a cluster as it is once the objects of files are deleted.
 
     Raises:

@@ -35,9 +35,9 @@ from egress.render.generated_objects import (
     allow_name,
     generated_object,
 )
-from egress.render.guards import Guard, build_guards
+from egress.render.guards import RangeGuard, build_guards
 from egress.render.partition import (
-    Item,
+    PolicyItem,
     Ports,
     block_items,
     by_allowlist,
@@ -148,7 +148,7 @@ class RenderedOpening(msgspec.Struct, frozen=True):
     """What policies have of an opening."""
 
     blocks: tuple[tuple[Ports, Block], ...] = ()
-    items: tuple[Item, ...] = ()
+    items: tuple[PolicyItem, ...] = ()
     """Peers that are no networks."""
     names: tuple[str, ...] = ()
     """What Pods may ask the cluster's DNS for."""
@@ -333,7 +333,7 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     ]
 
 
-def _guard(namespace: str, index: int, guard: Guard) -> Json:
+def _guard(namespace: str, index: int, guard: RangeGuard) -> Json:
     but_for: Requirements = ()
     if guard.but_for:
         but_for = (Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for),)
@@ -369,7 +369,7 @@ def _allowlist(
     ], problems
 
 
-def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[Item]:
+def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[PolicyItem]:
     yield from block_items("toCIDRSet", (block for each in said for block in each.blocks))
     for each in said:
         yield from each.items
@@ -378,7 +378,7 @@ def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[Item]:
                 yield item_of(_DNS_FIELD, (), pattern)
 
 
-def _rules(items: list[Item], dns: Dns) -> Iterator[Json]:
+def _rules(items: list[PolicyItem], dns: Dns) -> Iterator[Json]:
     for field, ports, peers in rules(items):
         if field == _DNS_FIELD:
             yield _dns_rule(dns, peers)

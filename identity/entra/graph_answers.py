@@ -153,7 +153,7 @@ class _Page(msgspec.Struct):
     next_link: str | None = msgspec.field(name="@odata.nextLink", default=None)
 
 
-class _Risky(msgspec.Struct, rename="camel"):
+class _RiskyPrincipal(msgspec.Struct, rename="camel"):
     id: str
     risk_level: str | None = None
     risk_state: str | None = None
@@ -162,7 +162,7 @@ class _Risky(msgspec.Struct, rename="camel"):
     app_id: str | None = None
 
 
-class _Detected(msgspec.Struct, rename="camel"):
+class _RiskDetection(msgspec.Struct, rename="camel"):
     id: str
     user_id: str | None = None
     service_principal_id: str | None = None
@@ -213,7 +213,7 @@ def _read(raw: msgspec.Raw, resource: Resource, tenant: str) -> GraphItem | None
 
 
 def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> RiskyPrincipal | None:
-    found = msgspec.json.decode(raw, type=_Risky)
+    found = msgspec.json.decode(raw, type=_RiskyPrincipal)
     object_id = object_id_of(found.id)
     if object_id is None:
         return None
@@ -229,7 +229,7 @@ def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> RiskyPrincipal | None:
 
 
 def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> RiskDetection | None:
-    found = msgspec.json.decode(raw, type=_Detected)
+    found = msgspec.json.decode(raw, type=_RiskDetection)
     whose = found.user_id if kind is PrincipalKind.USER else found.service_principal_id
     object_id, active = object_id_of(whose), seconds_of(found.activity)
     active = active or seconds_of(found.detected)

@@ -15,8 +15,8 @@ import msgspec
 from identity.rights.grants import (
     CLUSTER,
     EVERY,
+    ClusterGrants,
     Grant,
-    Grants,
     Held,
     holders_of_both,
     place_phrase,
@@ -58,7 +58,7 @@ class EscalationWay:
     """What gives the right: `ClusterRoleBinding operators`."""
 
 
-def ways_to_become(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
+def ways_to_become(target: Holder, grants: ClusterGrants) -> Iterator[EscalationWay]:
     """Yield who becomes `target` in one step, and how. Everyone is in some groups anyway."""
     if target in {AUTHENTICATED, UNAUTHENTICATED}:
         return
@@ -73,7 +73,7 @@ def ways_to_become(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
         yield from _group(target, grants)
 
 
-def _user(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
+def _user(target: Holder, grants: ClusterGrants) -> Iterator[EscalationWay]:
     for asked in (
         RbacQuestion("impersonate", "", "users", target.name),
         RbacQuestion(_USER_INFO, _AUTHENTICATION, "users", target.name),
@@ -81,7 +81,7 @@ def _user(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
         yield from _ways(grants.who(asked), f"impersonates {target}")
 
 
-def _group(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
+def _group(target: Holder, grants: ClusterGrants) -> Iterator[EscalationWay]:
     """Yield who impersonates a group, for which it must impersonate some user too."""
     means = f"impersonates {target}"
     if legacy := grants.who(RbacQuestion("impersonate", "", "groups", target.name)):
@@ -99,7 +99,9 @@ def _group(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
             yield from _account(place, None, "a service account", grants)
 
 
-def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iterator[EscalationWay]:
+def _account(
+    namespace: str, name: str | None, who: str, grants: ClusterGrants
+) -> Iterator[EscalationWay]:
     """Yield who becomes a service account, or with None any one of the namespace."""
     some, known = name is None, name or ""
     for verb, group, subresource, means in (
@@ -115,7 +117,7 @@ def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iter
     yield from _ways(_by_workloads(namespace, grants), f"creates workloads that run as {who}")
 
 
-def _by_secrets(namespace: str, grants: Grants) -> Held:
+def _by_secrets(namespace: str, grants: ClusterGrants) -> Held:
     """Return who may make a Secret that the token controller fills, and read it."""
     makes = grants.who(RbacQuestion("create", "", "secrets", "", namespace))
     reads: Held = {}
@@ -124,7 +126,7 @@ def _by_secrets(namespace: str, grants: Grants) -> Held:
     return holders_of_both(makes, reads)
 
 
-def _by_workloads(namespace: str, grants: Grants) -> Held:
+def _by_workloads(namespace: str, grants: ClusterGrants) -> Held:
     found: Held = {}
     for group, resource in _WORKLOADS:
         for verb in ("create", "update", "patch"):
@@ -144,7 +146,7 @@ class Escalations:
     It stands as the grants were when it was last cleared: they only grow, so it lacks at most.
     """
 
-    def __init__(self, grants: Grants) -> None:
+    def __init__(self, grants: ClusterGrants) -> None:
         self.grants = grants
         self._above: dict[Holder, list[Holder]] = {}
         self._ways: dict[Holder, list[Holder]] = {}

@@ -98,7 +98,7 @@ _PARTS: Final[tuple[_Asked, ...]] = (
 """The rights of which one holder needs two for something: to one alone another may be lent."""
 
 
-class Grants:
+class ClusterGrants:
     """All grants of a cluster, ready to be asked who may do what.
 
     What was found in a place is kept until something is added there: in a cluster of 2,000

@@ -16,8 +16,8 @@ from identity.rights.grants import (
     CLUSTER,
     EVERY,
     EVERYTHING,
+    ClusterGrants,
     Grant,
-    Grants,
     Held,
     holders_of_both,
     needs_another,
@@ -39,7 +39,7 @@ Roles = dict[tuple[str, str], tuple[PolicyRule, ...]]
 class SelfGrants:
     """Adds to grants what their holders may give themselves, until nothing is new."""
 
-    grants: Grants
+    grants: ClusterGrants
     roles: Roles
     aggregated: frozenset[str]
     """The ClusterRoles that are made of others."""

@@ -49,7 +49,7 @@ from core.weights import access_grants, stores
 from core.weights.access_grants import parse_grant
 from core.weights.stores import parse_store
 from kube.approvals.watch import BreakGlasses, Exceptions
-from kube.egress.allowlists import Intents
+from kube.egress.allowlists import FolderIntents
 from kube.manifests.reader import Manifest, read_paths
 from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import API_VERSION as RBAC_API_VERSION
@@ -279,7 +279,7 @@ class FolderCluster:
         guarded = reading.guarded
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
-        self.intents = Intents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
+        self.intents = FolderIntents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
         self.weights = WeightGrants(guarded[stores.KIND], guarded[access_grants.KIND])
         self.roles = tuple(reading.roles)
         """The roles of the folder, without those that every cluster has."""

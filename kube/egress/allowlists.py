@@ -35,7 +35,7 @@ def allowlists_path(namespace: str) -> str:
     return f"/apis/{names.API_VERSION}/namespaces/{namespace}/{names.ALLOWLISTS_RESOURCE}"
 
 
-class Intents:
+class FolderIntents:
     """Those of a folder of YAML, as a cluster wrote them."""
 
     def __init__(

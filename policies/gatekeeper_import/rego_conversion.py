@@ -25,7 +25,7 @@ from policies.gatekeeper_import.syntax import (
     references,
     require_parsed,
 )
-from policies.gatekeeper_import.templates import Source, Template
+from policies.gatekeeper_import.templates import Template, TemplateSource
 
 _ROUNDS: Final = 40
 _MOVED: Final = {"re_match": "regex.match", "net.cidr_overlap": "net.cidr_contains"}
@@ -105,7 +105,7 @@ def _packages(template: Template, trees: Mapping[str, Tree], name: str) -> dict[
     return names
 
 
-def _renamed(source: Source, tree: Tree, names: Mapping[str, str]) -> str:
+def _renamed(source: TemplateSource, tree: Tree, names: Mapping[str, str]) -> str:
     """Return the text with the new names of packages and of functions that are gone."""
     lines = source.text.splitlines()
     edits: list[tuple[int, int, str, str]] = []
@@ -151,7 +151,7 @@ def _moved(called: str, names: Mapping[str, str], place: str) -> tuple[str, str]
     raise BundleRefusedError(f"{place}: {problem}")
 
 
-def _formatted(opa: Path, source: Source, text: str) -> str:
+def _formatted(opa: Path, source: TemplateSource, text: str) -> str:
     """Return the text as Rego v1."""
     flags = ["--v0-v1"] if source.version == "v0" else []
     done = subprocess.run(

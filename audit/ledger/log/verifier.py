@@ -62,7 +62,7 @@ class VerificationTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class VerifierTrust:
     """By what a log is judged: what the reader has from elsewhere."""
 
     anchors: Sequence[AnchorReading] = ()
@@ -85,7 +85,7 @@ class PassingLeaf:
 class Verifier:
     """Takes the parts of a log in their order; `finish` says what is wrong with it."""
 
-    def __init__(self, opening: ExportLine, trust: Trust) -> None:
+    def __init__(self, opening: ExportLine, trust: VerifierTrust) -> None:
         """Begin with the first line of the export, or what would be it.
 
         Raises:
@@ -319,7 +319,7 @@ class DamagedExportError(ValueError):
         super().__init__(f"line {line}: {problem}")
 
 
-def verify_export(path: Path, trust: Trust, progress: Progress) -> Verifier:
+def verify_export(path: Path, trust: VerifierTrust, progress: Progress) -> Verifier:
     """Verify the export in a file.
 
     Raises:

@@ -76,7 +76,7 @@ _ERRORS: Final[Mapping[Result, str]] = {
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _HttpAnswer:
     """What one request is answered with; the text quotes nothing of it."""
 
     status: int
@@ -94,13 +94,13 @@ class _Answer:
         return msgspec.json.encode({"err": error, "description": self.text})
 
 
-def _refused(result: Result, text: str, status: int = 400) -> _Answer:
-    return _Answer(status, result, text, (_JSON, _CLOSE))
+def _refused(result: Result, text: str, status: int = 400) -> _HttpAnswer:
+    return _HttpAnswer(status, result, text, (_JSON, _CLOSE))
 
 
-def _later(result: Result, text: str, seconds: float = 1.0, cause: str = "") -> _Answer:
+def _later(result: Result, text: str, seconds: float = 1.0, cause: str = "") -> _HttpAnswer:
     retry = (b"retry-after", b"%d" % max(1, round(seconds)))
-    return _Answer(503, result, text, (_JSON, _CLOSE, retry), cause)
+    return _HttpAnswer(503, result, text, (_JSON, _CLOSE, retry), cause)
 
 
 class SecurityEventReceiver:
@@ -138,10 +138,10 @@ class SecurityEventReceiver:
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, scope: Mapping[str, Any], receive: Receive) -> _Answer:
+    async def _answer(self, scope: Mapping[str, Any], receive: Receive) -> _HttpAnswer:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         length = _length(scope, headers)
-        if isinstance(length, _Answer):
+        if isinstance(length, _HttpAnswer):
             return length
         if refused := self._stranger(headers.get(b"authorization", "")):
             return refused
@@ -160,7 +160,7 @@ class SecurityEventReceiver:
         finally:
             self._held -= 1
 
-    def _stranger(self, shown: str) -> _Answer | None:
+    def _stranger(self, shown: str) -> _HttpAnswer | None:
         """Say why whoever asks is not the transmitter; the file is read each time."""
         if self._settings.token_file is None:
             return None
@@ -176,7 +176,7 @@ class SecurityEventReceiver:
             return None
         return _refused(PushOutcome.SENDER, "the bearer token is missing or wrong")
 
-    async def _take(self, body: bytes) -> _Answer:
+    async def _take(self, body: bytes) -> _HttpAnswer:
         """Verify a token, and store what it says."""
         verified = await self._keys.verify(body)
         if isinstance(verified, KeysUnavailable):
@@ -187,13 +187,13 @@ class SecurityEventReceiver:
             return _refused(PushOutcome.KEY if verified.of_key else Reason.MALFORMED, verified.text)
         return await self._take_verified(verified, sha256(body).digest())
 
-    async def _take_verified(self, verified: VerifiedToken, digest: bytes) -> _Answer:
+    async def _take_verified(self, verified: VerifiedToken, digest: bytes) -> _HttpAnswer:
         read = read_claims(verified.claims, self._settings, self._clock())
         if isinstance(read, RefusedEvent):
             return _refused(read.reason, read.text)
         if (known := self._seen.get(read.jti)) is not None:
             if known == digest:
-                return _Answer(_ACCEPTED, PushOutcome.REPLAYED)
+                return _HttpAnswer(_ACCEPTED, PushOutcome.REPLAYED)
             return _refused(PushOutcome.REPLAYED, "another token with this jti was taken before")
         result: Result = PushOutcome.ACKNOWLEDGED
         if read.events:
@@ -205,7 +205,7 @@ class SecurityEventReceiver:
             if result is PushOutcome.FULL:
                 return _later(result, f"more than {MOST_TOLD:,} people were told of", _FULL_S)
         self._remember(read.jti, digest)
-        return _Answer(_ACCEPTED, result)
+        return _HttpAnswer(_ACCEPTED, result)
 
     async def _merge(self, read: ReadToken) -> Result:
         """Store all events of a token in one write; give what became of the foremost."""
@@ -236,7 +236,7 @@ class SecurityEventReceiver:
         if len(self._seen) > MOST_SEEN:
             self._seen.popitem(last=False)
 
-    def _note(self, answer: _Answer) -> None:
+    def _note(self, answer: _HttpAnswer) -> None:
         now = time.monotonic()
         if answer.status != _ACCEPTED and now >= self._log_at:
             self._log_at = now + _LOG_EVERY_S
@@ -248,7 +248,7 @@ class SecurityEventReceiver:
             )
 
 
-def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _Answer:
+def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _HttpAnswer:
     """Return the length of a request's body, or why it is not one to take."""
     kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
     length = headers.get(b"content-length", "")

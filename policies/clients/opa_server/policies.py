@@ -73,12 +73,12 @@ class _PushedAnswer(msgspec.Struct):
     result: _PolicyQuery | None = None
 
 
-class _Served(msgspec.Struct):
+class _ServedBundle(msgspec.Struct):
     revision: str = ""
 
 
 class _Provenance(msgspec.Struct):
-    bundles: dict[str, _Served] = {}
+    bundles: dict[str, _ServedBundle] = {}
 
 
 class _ServedAnswer(msgspec.Struct):

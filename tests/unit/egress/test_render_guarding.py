@@ -10,7 +10,7 @@ from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, Name, Opening, Peer
-from egress.render.guards import Guard, build_guards
+from egress.render.guards import RangeGuard, build_guards
 
 LINK_LOCAL = ip_network("169.254.0.0/16")
 ACCOUNTS = ("s1", "s2", "s3")
@@ -25,7 +25,7 @@ def _opening(account: str, network: Network, *, pinned: bool = False) -> Opening
     return Opening("a", "spec.to[0]", selects, peer, HTTPS)
 
 
-def _is_denied(found: tuple[Guard, ...], account: str, address: Address) -> bool:
+def _is_denied(found: tuple[RangeGuard, ...], account: str, address: Address) -> bool:
     return any(
         address in block.network and not any(address in hole for hole in block.excepts)
         for guard in found

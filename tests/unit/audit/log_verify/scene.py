@@ -33,7 +33,7 @@ from audit.ledger.log.merkle import Frontier, grow
 from audit.ledger.log.problems import RecordPlace
 from audit.ledger.log.retention import Prefix, Retention, encode_retention, first_kept
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Trust, VerificationTerms, verify_export
+from audit.ledger.log.verifier import VerificationTerms, VerifierTrust, verify_export
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.decision.document import encode_document
@@ -198,4 +198,6 @@ def verify(
         readings = [
             AnchorReading(path.name, file) for path, file in zip(anchors, files, strict=True)
         ]
-        return verdict_of(verify_export(export, Trust(readings, keys, terms), lambda _, __: None))
+        return verdict_of(
+            verify_export(export, VerifierTrust(readings, keys, terms), lambda _, __: None)
+        )
