@@ -13,7 +13,7 @@ REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 # Tests start hundreds of processes: let the first of them keep what it compiles for the others.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-weights bench-everything bench-ledger bench-one-client proof docs docs-site image image-lock lock tools clean
+.PHONY: help setup run test check bench proof docs docs-site image image-lock lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,41 +41,8 @@ check: setup ## Lint, types, import contracts, licences, documentation, Rego
 test: check ## Everything that CI runs
 	@$(BIN)/python -m tests.run
 
-bench: setup ## What a review costs, against Kubernetes' own check, OPA's server and a null handler
-	@$(BIN)/python -m bench $(BENCH)
-
-bench-recording: setup ## The CPU that recording adds to a review, in interleaved pairs
-	@$(BIN)/python -m bench.recording $(BENCH)
-
-bench-scaling: setup ## How the cost grows with rules, Pods, profiles, connections; plots
-	@$(BIN)/python -m bench.scaling $(BENCH)
-
-bench-profiles: setup ## 300 profiles and 10,000 subjects against 3, with a real kube-apiserver
-	@$(BIN)/python -m bench.many_profiles $(BENCH)
-
-bench-people: setup ## The CPU that People and rights adds to a review, in interleaved pairs
-	@$(BIN)/python -m bench.people $(BENCH)
-
-bench-sandbox: setup ## The CPU that the sandbox adds to a review, in interleaved pairs
-	@$(BIN)/python -m bench.sandbox $(BENCH)
-
-bench-risk: setup ## What 100,000 identities take in a gate; lookups, swaps
-	@$(BIN)/python -m bench.risk $(BENCH)
-
-bench-identity: setup ## The CPU that risk adds to a review, in interleaved pairs
-	@$(BIN)/python -m bench.identity $(BENCH)
-
-bench-weights: setup ## The CPU that guarding model weights adds to a review, in interleaved pairs
-	@$(BIN)/python -m bench.weights $(BENCH)
-
-bench-everything: setup ## What a review costs with everything of the product switched on
-	@$(BIN)/python -m bench.everything $(BENCH)
-
-bench-ledger: setup ## Accesses a second that the ledger keeps, with their leaves
-	@$(BIN)/python -m bench.ledger_log
-
-bench-one-client: setup ## What a webhook adds to a Pod's creation, through a real kube-apiserver
-	@$(BIN)/python -m bench.one_client $(BENCH)
+bench: setup ## What a review costs, against Kubernetes' own check, OPA's server and a null handler; WHAT=help lists more
+	@$(BIN)/python -m bench $(WHAT) $(BENCH)
 
 proof: setup ## The tests at full size; writes dated results to docs/evidence
 	@SALLYPORT_PROOF=1 $(BIN)/python -m pytest tests/proof

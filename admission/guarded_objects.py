@@ -13,13 +13,8 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.break_glass import (
-    BreakGlassGuard,
-    annotations_of,
-    check_expiry,
-    guard_finding,
-    writers_of,
-)
+from admission.approvals.approvals import annotations_of, check_expiry, guard_finding, writers_of
+from admission.approvals.break_glass import BreakGlassGuard
 from admission.approvals.profile_widening import WideningGuard
 from admission.approvals.store_narrowing import NarrowingGuard, is_store_write
 from admission.egress.allowlists import AllowlistGuard

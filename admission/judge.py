@@ -14,7 +14,7 @@ import msgspec
 
 from admission.approvals.break_glass import relax_outcomes, relaxation_warning, soften_outcome
 from admission.approvals.check import without_unrecorded
-from admission.chain import run
+from admission.chain import run_checks
 from admission.egress.pod_labels import label_patches
 from admission.evidence import evidence_of, request_from_record
 from admission.gather import Gatherer
@@ -177,7 +177,7 @@ class Judge:
         return await self.gatherer.gather(request, namespace, place.mode)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
-        outcomes = run(request, facts)
+        outcomes = run_checks(request, facts)
         if facts.relaxed_by:
             outcomes = relax_outcomes(outcomes, facts.relaxed_by)
         held = facts.egress is not None and any(each.held and each.denies for each in outcomes)
@@ -196,7 +196,8 @@ class Judge:
         if facts.relaxed_by:
             profile = None
         later = _later(speaking, profile, facts, decision_id) if not denied else []
-        later += capacity_warnings(request, facts, decision_id) if not denied else []
+        if not denied and facts.pod and facts.pod.sandbox:
+            later += capacity_warnings(request, facts, decision_id)
         admitted = None if denied else profile
         filled = fill_defaults(request, facts, admitted)
         isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)
@@ -272,6 +273,8 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
     """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
     if facts.relaxed_by:
         return [*finding_lines(speaking), *relaxation_warning(facts.relaxed_by, decision)]
+    if not speaking:
+        return []
     if facts.guard is not None:
         return finding_lines(speaking)
     told = remedy_lines([outcome for outcome in speaking if outcome.told])

@@ -1,21 +1,16 @@
-"""The settings of egress by which a gate judges intents, and the policy that closes a namespace."""
+"""The settings of egress by which a gate judges intents."""
 
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from app.settings.egress import Egress, enrolment_of, limits_of, ranges_of, target_of
+from app.settings.egress import Egress, enrolment_of, limits_of, ranges_of
 from core.base.errors import InvalidObjectError
 from core.kubernetes.workload_kinds import service_account_user
 from egress.limits.settings import IntentSettings
 from egress.model.facts import NO_TAGS, TagSource
-from egress.model.openings import CompiledAllowlists
-from egress.render.dispatch import render
-from egress.render.generated_objects import DEFAULT_DENY
 from egress.service_tags import parse_service_tags
-from kube.client.settings import DefaultDeny
-from kube.egress.network_policies import digest_of
 
 _WITHOUT_NAMES: Final = "networkpolicy"
 _CONTROL: Final = "sallyport-control"
@@ -39,17 +34,6 @@ def intent_settings_of(section: Egress, own: str) -> IntentSettings:
         compares=section.engine == _WITHOUT_NAMES,
         control=service_account_user(_CONTROL, own),
     )
-
-
-def default_deny_of(section: Egress) -> DefaultDeny:
-    """Return the policy that closes a namespace, as it is rendered for every one.
-
-    Raises:
-        SettingsError: a network of the cluster is none.
-    """
-    objects = render(CompiledAllowlists("any"), target_of(section)).objects
-    made = next(each for each in objects if each["metadata"]["name"] == DEFAULT_DENY)
-    return DefaultDeny(made["kind"], DEFAULT_DENY, digest_of(made))
 
 
 def _tags(path: Path | None) -> TagSource:

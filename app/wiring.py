@@ -2,27 +2,23 @@
 
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from admission.gather import Gatherer
 from admission.judge import Judge
 from app.egress_intents import intent_settings_of
-from app.settings.identity import Identity, require_tenant
+from app.settings.identity import Identity
 from app.settings.root import Settings
 from app.settings.sections import MIB, Evaluation, Opa, Sandbox
-from core.base.errors import BundleRefusedError, ClusterError, NotSyncedError, SettingsError
+from core.base.errors import BundleRefusedError, SettingsError
 from core.cluster import Cluster
 from core.decision.rollout import Modes
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from identity.profile_subjects import parse_controllers
 from identity.risk.standings import Freshness, PeopleAtRisk
-from kube.client.connection import Connection
-from kube.client.settings import DefaultDeny, LiveSettings
+from kube.client.settings import DefaultDeny
 from kube.cluster.folder import FolderCluster, read_profiles
-from kube.cluster.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
-from kube.resources.persistent_volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle.format import Bundle, read_bundle, wording_refusals
 from policies.engine.cache import RememberingEngine
@@ -30,12 +26,6 @@ from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Engine
 from policies.engine.opa_endpoint import OpaServer
 from sandbox.runtime_choice import SandboxSettings
-
-CLUSTER_WAIT_S: Final = 10.0
-"""Seconds that a person waits until what is watched of a cluster has been loaded."""
-
-_ANSWER_S: Final = 5.0
-"""Seconds that a person waits for the first answer of a cluster."""
 
 
 def make_engine(
@@ -82,17 +72,6 @@ def server_of(section: Opa) -> OpaServer:
         SettingsError: they name none.
     """
     return OpaServer(section.url, section.push, section.token_file, section.ca_file)
-
-
-def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
-    """Demand that a profile exists; `flag`, with a space, is what named it.
-
-    Raises:
-        SettingsError: there is none of this name.
-    """
-    known = cluster.profiles().by_name
-    if name not in known:
-        raise SettingsError(f"{flag}{name}: no such profile; there are: {', '.join(known)}")
 
 
 def terms_of(settings: Settings, cluster: Cluster) -> ApprovalTerms:
@@ -159,24 +138,6 @@ def _site(sandbox: Sandbox, rules: Collection[str]) -> SandboxSettings:
     )
 
 
-async def require_answers(kubeconfig: Path) -> None:
-    """Ask once for all that is watched: a command that a person waits for does not try again.
-
-    Raises:
-        NotSyncedError: the cluster does not answer, or refuses.
-        SettingsError: the credentials are missing or broken.
-    """
-    connection = Connection(kubeconfig)
-    await connection.open()
-    try:
-        for path in ("/version", PROFILES_PATH, NAMESPACES_PATH, VOLUMES_PATH):
-            await connection.get(path, _ANSWER_S, {"limit": "1"})
-    except ClusterError as error:
-        raise NotSyncedError(f"--kubeconfig {kubeconfig}: {error}") from error
-    finally:
-        await connection.close()
-
-
 @asynccontextmanager
 async def open_cluster(
     settings: Settings, wait_s: float | None = None, default_deny: DefaultDeny | None = None
@@ -192,41 +153,12 @@ async def open_cluster(
     if settings.cluster is not None:
         yield FolderCluster(settings.cluster, shipped=read_profiles([SHIPPED_PROFILES]))
         return
+    from app.live_cluster import open_live  # noqa: PLC0415 (a folder needs no Kubernetes client)
+
     async with open_live(settings, default_deny) as cluster:
         if wait_s is not None:
             await cluster.wait(wait_s)
         yield cluster
-
-
-@asynccontextmanager
-async def open_live(
-    settings: Settings, default_deny: DefaultDeny | None = None
-) -> AsyncIterator[LiveCluster]:
-    """Yield the real cluster that the settings name, started; stop it at the end.
-
-    Raises:
-        SettingsError: the credentials are missing or broken, or risk decides and no tenant is
-            named.
-    """
-    live = replace(_live_settings(settings), default_deny=default_deny)
-    cluster = LiveCluster(settings.kubeconfig, live)
-    await cluster.start()
-    try:
-        yield cluster
-    finally:
-        await cluster.stop()
-
-
-def _live_settings(settings: Settings) -> LiveSettings:
-    require_tenant(settings.identity)
-    return LiveSettings(
-        namespace=settings.namespace,
-        risk=settings.identity.enabled,
-        max_staleness_s=settings.max_staleness,
-        allow_age_s=settings.access.allow_age,
-        deny_age_s=settings.access.deny_age,
-        review_timeout_s=settings.access.timeout,
-    )
 
 
 ONLY_EMBEDDED: Final = (

@@ -1,1 +1,1 @@
-"""`make bench`: what a review costs, against OPA's server and a null handler in one run."""
+"""`make bench WHAT=…`: what Sallyport costs, and how that grows."""

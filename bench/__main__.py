@@ -1,121 +1,115 @@
-"""`make bench`: contenders in turn, in rounds; medians, ratios, and whether the floors hold."""
+"""`make bench WHAT=… BENCH="OPTION…"`: one measurement, by default that of a review.
+
+    python -m bench [WHAT] [OPTION…]
+
+`help` lists the measurements, `WHAT --help` the options of one.
+"""
 
 import argparse
-import json
-import os
-from typing import Any, Final
+import sys
+from collections.abc import Sequence
+from pkgutil import resolve_name
+from typing import Final, NamedTuple
 
-from bench.contender import Contender
-from bench.contenders import contenders, validate_order
-from bench.floors import floors, report
-from bench.reviews import Pods
-from bench.rig import Rig, rig, say
-from bench.stages import time_stages
-from tests.harness.evidence import record
-
-_HOW: Final = (
-    "one core for the server, one for the client, TLS, HTTP/1.1 keep-alive, 16 connections; a "
-    "five-container Pod of 11 KB in a review of 20 KB, 256 different ones, half of them refused; "
-    "access reviews answered from the folder's RBAC, logs on, decisions recorded and shipped to an "
-    "auditor that runs on the client's core"
-)
-_WHO: Final = (
-    "`Sallyport` evaluates every review (`evaluation.remembered` 0); `Sallyport, gang` has the "
-    "default memory and gets the Pods of one Indexed Job; `Go check` is the webhook of "
-    "k8s.io/pod-security-admission at the level restricted; `OPA, review` has the same rules, "
-    "`OPA, projection` gets the small input that Sallyport makes. `a core/s` is what the CPU of a "
-    "review leaves room for, where the load's own core is the limit"
-)
-_CHURN: Final = Pods(distinct=6000)
-"""More different projections than are remembered: the memory is full, and every answer new."""
+DEFAULT: Final = "review"
+_HELP: Final = "help"
 
 
-def _memory(rig: Rig, reviews: int) -> dict[str, float]:
-    """Return a gate's resident memory at rest, and after half and all of so many reviews."""
-    server = rig.gate("memory")
-    gate = Contender("memory", server, validate_order(rig, server, pods=_CHURN))
-    at_rest, half, sent = server.rss_mib(), 0.0, 0.0
-    while sent < reviews:
-        sent += gate.measure(15)["requests"]
-        half = half or (server.rss_mib() if sent >= reviews / 2 else 0.0)
-        say(f"memory: {sent:.0f} of {reviews} reviews, {server.rss_mib():.0f} MiB")
-    return {"rest_mib": at_rest, "half_mib": half, "after_mib": server.rss_mib(), "reviews": sent}
+class Measurement(NamedTuple):
+    """Something that can be measured."""
+
+    what: str
+    """One line."""
+    program: str
+    """`module:function`; the function takes a parser, to which it adds its options, and arguments.
+
+    Only the module that is asked for is imported: some measurements are of this process's memory.
+    """
 
 
-def _table(measured: list[Contender]) -> list[str]:
-    heads = f"{'reviews/s':>10}{'CPU ms':>9}{'p50 ms':>9}{'p99 ms':>9}{'a core/s':>10}"
-    lines = [f"{'':18}{heads}{'CPU / ours':>12}"]
-    ours = measured[0].median("cpu_ms")
-    for each in measured:
-        rate, cpu, p50, p99 = (
-            each.median(name) for name in ("reviews_per_second", "cpu_ms", "p50_ms", "p99_ms")
-        )
-        lines.append(f"{each.name:18}{rate:10.0f}{cpu:9.3f}{p50:9.1f}{p99:9.1f}{cpu / ours:15.2f}x")
-    return lines
+MEASUREMENTS: Final = {
+    "review": Measurement(
+        "a review, beside Kubernetes' own check, OPA's server and a null handler",
+        "bench.comparison:compare_contenders",
+    ),
+    "everything": Measurement(
+        "a review with everything of the product switched on", "bench.comparison:with_everything"
+    ),
+    "recording": Measurement(
+        "the CPU that recording adds to a review", "bench.pairs:measure_recording"
+    ),
+    "people": Measurement(
+        "the CPU that notes, tracing, exceptions and break glass add to a review",
+        "bench.pairs:PEOPLE.main",
+    ),
+    "sandbox": Measurement(
+        "the CPU that weighing the risk and choosing a sandbox add to a review",
+        "bench.pairs:SANDBOX.main",
+    ),
+    "identity": Measurement(
+        "the CPU that people at risk add to a review", "bench.pairs:IDENTITY.main"
+    ),
+    "weights": Measurement(
+        "the CPU that guarding model weights adds to a review", "bench.pairs:WEIGHTS.main"
+    ),
+    "scaling": Measurement(
+        "the budget of each stage; growth with rules, Pods, profiles, connections; plots",
+        "bench.scaling:main",
+    ),
+    "profiles": Measurement(
+        "300 profiles and 10,000 subjects against 3, with a real kube-apiserver",
+        "bench.profiles:main",
+    ),
+    "one-client": Measurement(
+        "what one webhook adds to a Pod's creation through a real kube-apiserver",
+        "bench.latency:measure_one_client",
+    ),
+    "latency": Measurement(
+        "what the whole suite adds to a Pod's creation, also while two gates are killed",
+        "bench.latency:measure_cluster",
+    ),
+    "risk": Measurement(
+        "what a snapshot of 100,000 identities takes in a gate; lookups, swaps", "bench.risk:main"
+    ),
+    "ledger": Measurement(
+        "accesses a second that the ledger keeps with their leaves, on SQLite and PostgreSQL",
+        "bench.ledger:measure_log",
+    ),
+    "ingest": Measurement(
+        "records of storage a second that become evidence, on SQLite and PostgreSQL",
+        "bench.ledger:measure_ingest",
+    ),
+}
 
 
-def _measure(options: argparse.Namespace, running: Rig) -> dict[str, Any]:
-    before = os.getloadavg()[0]
-    measured = contenders(running)
-    for contender in measured:
-        contender.measure(2)
-    for number in range(options.rounds):
-        for contender in measured:
-            contender.rounds.append(contender.measure(options.seconds))
-        say(f"round {number + 1} of {options.rounds}")
-    measures = {c.name: {k: c.median(k) for k in c.rounds[0]} for c in measured}
-    rss = {c.name: c.server.rss_mib() for c in measured}
-    memory = _memory(running, options.reviews)
-    return {
-        "contenders": measures,
-        "rss_mib": rss,
-        "stages_us": time_stages(),
-        "memory": memory,
-        "floors": report(floors(measures, memory)),
-        "table": _table(measured),
-        "load_before": before,
-    }
+def main(arguments: Sequence[str]) -> int:
+    """Run the measurement that the first argument names; return the exit code."""
+    name, options = DEFAULT, arguments
+    if arguments and not arguments[0].startswith("-"):
+        name, options = arguments[0], arguments[1:]
+    if name == _HELP:
+        print("\n".join(describe_measurements()))
+        return 0
+    measurement = MEASUREMENTS.get(name)
+    if measurement is None:
+        unknown = f"WHAT={name}: there is no such measurement"
+        print("\n".join([unknown, *describe_measurements()]), file=sys.stderr)
+        return 2
+    parser = argparse.ArgumentParser(
+        prog=f"python -m bench {name}",
+        description=f"Measure {measurement.what}.",
+        epilog="`make bench WHAT=help` lists the other measurements.",
+    )
+    resolve_name(measurement.program)(parser, options)
+    return 0
 
 
-def _text(result: dict[str, Any]) -> list[str]:
-    memory = result["memory"]
-    return [
-        "",
-        "```text",
-        *result["table"],
-        "",
-        *result["floors"],
-        "",
-        "Stages of one review, µs (median):",
-        *(f"  {name:28}{value:8.1f}" for name, value in result["stages_us"].items()),
-        "",
-        "Resident after the rounds, MiB: "
-        + ", ".join(f"{name} {value:.0f}" for name, value in result["rss_mib"].items()),
-        f"Resident with the memory of evaluations full: {memory['rest_mib']:.0f} MiB at rest, "
-        f"{memory['half_mib']:.0f} after half, {memory['after_mib']:.0f} after "
-        f"{memory['reviews']:.0f} reviews",
-        f"Load of the machine before: {result['load_before']:.2f}",
-        "```",
-    ]
-
-
-def main() -> None:
-    """Measure, and print a table or JSON."""
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4.0)
-    parser.add_argument("--reviews", type=int, default=200_000, help="for the memory's flatness")
-    parser.add_argument("--record", action="store_true", help="write docs/evidence/bench.md")
-    options = parser.parse_args()
-    with rig() as running:
-        result = _measure(options, running)
-    text = _text(result)
-    if options.record:
-        how = f"- {options.rounds} rounds of {options.seconds:g} s each; {_HOW}"
-        record("bench", [how, f"- {_WHO}", *text])
-    print(json.dumps(result, indent=2) if options.output == "json" else "\n".join(text))
+def describe_measurements() -> list[str]:
+    """Return a line for each measurement, under one that says how to ask for it."""
+    wide = max(map(len, MEASUREMENTS))
+    lines = [f"  {name:{wide}}  {each.what}" for name, each in MEASUREMENTS.items()]
+    return [f'make bench WHAT=… BENCH="--help"; WHAT is {DEFAULT} if it is left out:', *lines]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

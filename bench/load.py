@@ -1,4 +1,6 @@
-"""The load: a closed loop over TLS connections, in a process of its own, on a core of its own.
+"""Clients of a gate: the load, and one connection that sends one review after another.
+
+The load is a closed loop over TLS connections, in a process of its own, on a core of its own.
 
     python -m bench.load '{"url": …, "ca": …, "seconds": …, "connections": 16, "expect": …}'
 
@@ -11,7 +13,10 @@ import json
 import ssl
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -107,6 +112,39 @@ async def _read_body(reader: asyncio.StreamReader, head: bytes) -> bytes:
 
 def _project(review: bytes) -> bytes:
     return encode(project(decode_pod(json.dumps(json.loads(review)["request"]["object"]).encode())))
+
+
+@dataclass(frozen=True)
+class ReviewClient:
+    """One connection to a gate's `/validate`."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    port: int
+
+    async def ask(self, review: bytes) -> tuple[float, bytes]:
+        """Send a review; give the seconds that the answer took, and its head and body."""
+        head = (
+            f"POST /validate?timeout=10s HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(review)}\r\n\r\n"
+        )
+        start = time.perf_counter()
+        self.writer.write(head.encode() + review)
+        answer = await self.reader.readuntil(b"\r\n\r\n")
+        length = int(answer.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        answer += await self.reader.readexactly(length)
+        return time.perf_counter() - start, answer
+
+
+@asynccontextmanager
+async def review_client(port: int, ca: Path) -> AsyncIterator[ReviewClient]:
+    """Connect to a gate."""
+    context = ssl.create_default_context(cafile=str(ca))
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    try:
+        yield ReviewClient(reader, writer, port)
+    finally:
+        writer.close()
 
 
 def main() -> None:

@@ -12,10 +12,11 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Request
 from webhooks.app import AdmissionApp
 from webhooks.health import build_status_app
+from webhooks.limits import ServerSettings
 from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.server import ServedApp, ServerSettings, serve
+from webhooks.server import ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 _ALLOW = Decision(id="null", verdict=Verdict.ALLOW, allowed=True)

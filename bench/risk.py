@@ -1,4 +1,4 @@
-"""`python -m bench.risk`: what the risk snapshot takes, and what a lookup and a swap cost.
+"""What the risk snapshot takes in a gate, and what a lookup and a swap cost.
 
 Everything in one process of its own, by the code that a gate runs; only kube-apiserver's answers
 come from memory. With `--record` the result is written to docs/evidence/risk-snapshot.md.
@@ -12,18 +12,31 @@ import statistics
 import time
 import tracemalloc
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from bench.risk_gate import Gate, Stored
+from core.base.errors import ClusterError
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from core.risk.snapshot_storage import encode_base
+from core.risk.snapshot_storage import (
+    HEAD_NAME,
+    SHARD_KEY,
+    build_head,
+    encode_base,
+    encode_head,
+    shard_name,
+)
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.risk.store import RiskSecrets
+from kube.risk.watch import WatchedRisk
 from tests.harness.evidence import record
 from tests.unit.core.risk_samples import filled, rebased
 
@@ -39,8 +52,65 @@ _PAGE: Final = 4096
 _SWAPS: Final = 9
 
 
+class StoredSecrets(Connection):
+    """Answers GETs from memory, as kube-apiserver would."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.bodies: dict[str, bytes] = {}
+
+    def put(self, snapshot: RiskSnapshot, generation: str) -> None:
+        """Store a snapshot."""
+        written = encode_base(snapshot.base.items())
+        self._put(HEAD_NAME, encode_head(build_head(snapshot, generation, written.digests)))
+        for number, content in enumerate(written.shards):
+            self._put(shard_name(generation, number), {SHARD_KEY: content})
+
+    def put_head(self, snapshot: RiskSnapshot, generation: str, digests: tuple[str, ...]) -> None:
+        """Store a head over shards that are stored."""
+        self._put(HEAD_NAME, encode_head(build_head(snapshot, generation, digests)))
+
+    def _put(self, name: str, data: Mapping[str, bytes]) -> None:
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "resourceVersion": "1"},
+            "data": data,
+        }
+        self.bodies[name] = msgspec.json.encode(body)
+
+    async def get(self, path: str, *_: Any, **__: Any) -> bytes:
+        """Return one, a moment later."""
+        await asyncio.sleep(0.001)
+        body = self.bodies.get(path.rpartition("/")[2])
+        if body is None:
+            raise ClusterError("there is none", HTTPStatus.NOT_FOUND)
+        return body
+
+    @property
+    def sizes(self) -> list[int]:
+        """Return the sizes of the Secrets as JSON."""
+        return [len(each) for each in self.bodies.values()]
+
+
+class GateRisk:
+    """The part of a gate that holds the snapshot; `head` puts a head before it as a watch does."""
+
+    def __init__(self, connection: StoredSecrets) -> None:
+        settings = LiveSettings(namespace="s", risk=True)
+        self.watched = WatchedRisk(connection, settings)
+        self._secrets = RiskSecrets(Objects(connection), "s")
+        self._stored = connection
+
+    async def head(self) -> RiskSnapshot:
+        """Take what is stored; it is in force when this returns."""
+        secret = await self._secrets.read(HEAD_NAME)
+        await self.watched.take(secret.content if secret else None)
+        return self.watched.current() or RiskSnapshot()
+
+
 @dataclass(frozen=True)
-class Measured:
+class CallTimes:
     """Microseconds of one call."""
 
     median: float
@@ -66,7 +136,7 @@ def _forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def timed(call: Callable[[Any], object], arguments: Iterable[Any]) -> Measured:
+def timed(call: Callable[[Any], object], arguments: Iterable[Any]) -> CallTimes:
     """Time one call after the other; the clock's own cost is taken off."""
     clock = time.perf_counter_ns
 
@@ -81,7 +151,7 @@ def timed(call: Callable[[Any], object], arguments: Iterable[Any]) -> Measured:
     arguments = list(arguments)
     empty = statistics.median(times(_nothing))
     found = times(call)
-    return Measured(
+    return CallTimes(
         (statistics.median(found) - empty) / 1000, (found[len(found) * 99 // 100] - empty) / 1000
     )
 
@@ -116,10 +186,10 @@ async def _longest_stall_ms(work: Callable[[], Any]) -> float:
 
 async def measure(people: int) -> dict[str, Any]:
     """Measure with so many identities; see `lines` for what comes of it."""
-    stored = Stored()
+    stored = StoredSecrets()
     keys = _fill(stored, people, "a", seed=1, version=1)
     sizes = [stored.sizes]
-    gate = Gate(stored)
+    gate = GateRisk(stored)
     gc.collect()
     before = resident_mib()
     tracemalloc.start()
@@ -161,14 +231,16 @@ async def measure(people: int) -> dict[str, Any]:
     return found
 
 
-def _fill(stored: Stored, people: int, generation: str, seed: int, version: int) -> list[bytes]:
+def _fill(
+    stored: StoredSecrets, people: int, generation: str, seed: int, version: int
+) -> list[bytes]:
     snapshot, keys = filled(people, seed=seed)
     head = msgspec.structs.replace(snapshot.head, version=version)
     stored.put(replace(rebased(snapshot), head=head), generation)
     return keys
 
 
-async def _one_change(gate: Gate, stored: Stored, people: int) -> float:
+async def _one_change(gate: GateRisk, stored: StoredSecrets, people: int) -> float:
     """Change one record beside as many others as a head ever holds; give the longest stall."""
     snapshot = await gate.head()
     digests = encode_base(snapshot.base.items()).digests
@@ -186,7 +258,7 @@ async def _one_change(gate: Gate, stored: Stored, people: int) -> float:
     return statistics.median(stalls)
 
 
-def lookups(snapshot: RiskSnapshot, keys: list[bytes]) -> dict[str, Measured]:
+def lookups(snapshot: RiskSnapshot, keys: list[bytes]) -> dict[str, CallTimes]:
     """Time lookups of people whom the snapshot has, and of strangers."""
     chance = random.Random(5)  # noqa: S311  A sample.
     some = [chance.choice(keys) for _ in range(_TIMES)]
@@ -204,7 +276,7 @@ def lookups(snapshot: RiskSnapshot, keys: list[bytes]) -> dict[str, Measured]:
 
 def lines(people: int, found: Mapping[str, Any]) -> list[str]:
     """Return the result for a person."""
-    lookup: Mapping[str, Measured] = found["lookups"]
+    lookup: Mapping[str, CallTimes] = found["lookups"]
     worst = max(each.median for each in lookup.values())
     swap = max(found["swap_mib"], found["swap_traced_mib"])
     stall = max(found["stall_one_ms"], found["stall_swap_ms"])
@@ -235,17 +307,12 @@ def _holds(held: bool) -> str:  # noqa: FBT001
     return "holds" if held else "**DOES NOT HOLD**"
 
 
-def main() -> None:
+def main(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """Measure, print, and record where that is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m bench.risk", description=__doc__)
     parser.add_argument("--people", type=int, default=PEOPLE)
-    parser.add_argument("--record", action="store_true")
-    options = parser.parse_args()
+    parser.add_argument("--record", action="store_true", help="write its page of docs/evidence")
+    options = parser.parse_args(arguments)
     text = lines(options.people, asyncio.run(measure(options.people)))
     print("\n".join(text))
     if options.record:
         record("risk-snapshot", text)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`make bench-scaling`: how a review's cost grows with rules, Pods, profiles, connections.
+"""How a review's cost grows with rules, Pods, profiles, connections.
 
 Writes the plots to docs/performance, and the tables into docs/performance.md.
 """
@@ -6,20 +6,26 @@ Writes the plots to docs/performance, and the tables into docs/performance.md.
 import argparse
 import datetime as dt
 import os
+import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from bench.bundles import build_bundle
-from bench.contender import Contender
-from bench.contenders import null, validate_order
-from bench.pages import PERFORMANCE, PLOTS, put
+from bench.contenders import Contender, start_null, validate_order
 from bench.plot import Chart, Series
 from bench.profiles import write_cluster
 from bench.reviews import GANG, USUAL, Pods
-from bench.rig import UNCACHED, Rig, rig, say
-from bench.servers import Server
+from bench.rig import UNCACHED, Rig, Server, print_progress, rig
 from bench.stages import stage_columns
+from policies import BUILT_IN_REGO
+from policies.build.builder import build
+from tests.harness.evidence import ROOT, put_between_marks
+from tests.tools.provide import provide
+
+PERFORMANCE: Final = ROOT / "docs" / "performance.md"
+PLOTS: Final = ROOT / "docs" / "performance"
 
 RULES: Final = (15, 60, 200)
 PROFILES: Final = (3, 30, 300)
@@ -64,7 +70,9 @@ class Scaling:
         loaded.rounds += [loaded.measure(self.seconds) for _ in range(self.rounds)]
         names = ("reviews_per_second", "cpu_ms", "p50_ms", "p99_ms")
         row = Row(series, x, *(loaded.median(name) for name in names))
-        say(f"{series}, {x:g}: {row.reviews_per_second:.0f} reviews/s, {row.cpu_ms:.3f} ms")
+        print_progress(
+            f"{series}, {x:g}: {row.reviews_per_second:.0f} reviews/s, {row.cpu_ms:.3f} ms"
+        )
         return row
 
     def rules(self) -> Iterator[Row]:
@@ -103,7 +111,7 @@ def _both() -> tuple[tuple[str, Pods, Mapping[str, str]], ...]:
     return ((_EVERY, USUAL, UNCACHED), (_GANG, GANG, {}))
 
 
-def _plot(name: str, title: str, x: str, rows: Sequence[Row], y: str = "cpu_ms") -> None:
+def _write_plot(name: str, title: str, x: str, rows: Sequence[Row], y: str = "cpu_ms") -> None:
     label = _CPU if y == "cpu_ms" else "reviews/s"
     series = [
         Series(each, [(row.x, getattr(row, y)) for row in rows if row.series == each])
@@ -147,33 +155,13 @@ def _stages(running: Rig) -> list[str]:
     The null handler's CPU.
     """
     columns = {name: dict(column) for name, column in stage_columns().items()}
-    contender = null(running)
+    contender = start_null(running)
     contender.measure(1)
     whole = 1000 * contender.measure(4)["cpu_ms"]
     for column in columns.values():
         does_too = ("decode AdmissionReview", "log", "encode answer")
         column["HTTP, TLS, event loop"] = max(0.0, whole - sum(column[name] for name in does_too))
     return stage_table(columns)
-
-
-def main() -> None:
-    """Measure, draw, write."""
-    parser = argparse.ArgumentParser(prog="make bench-scaling", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument(
-        "--only", choices=("stages", "rules", "sizes", "profiles", "connections"), action="append"
-    )
-    options = parser.parse_args()
-    wanted = options.only or ["stages", "rules", "sizes", "profiles", "connections"]
-    with rig() as running:
-        scaling = Scaling(running, options.seconds, options.rounds)
-        for name in wanted:
-            when = f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC"
-            load = (
-                f"Measured {when}; load of the machine before: {os.getloadavg()[0]:.1f} of 2 cores."
-            )
-            put(PERFORMANCE, name, ["", *_section(name, scaling), "", load, ""])
 
 
 _SECTIONS: Final = {
@@ -193,9 +181,99 @@ def _section(name: str, scaling: Scaling) -> list[str]:
         return _stages(scaling.rig)
     x, title, y = _SECTIONS[name]
     rows = list(getattr(scaling, name)())
-    _plot(name, title, x, rows, y)
+    _write_plot(name, title, x, rows, y)
     return _table(x, rows)
 
 
-if __name__ == "__main__":
-    main()
+def main(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """Measure, draw, write."""
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument(
+        "--only", choices=("stages", "rules", "sizes", "profiles", "connections"), action="append"
+    )
+    options = parser.parse_args(arguments)
+    wanted = options.only or ["stages", "rules", "sizes", "profiles", "connections"]
+    with rig() as running:
+        scaling = Scaling(running, options.seconds, options.rounds)
+        for name in wanted:
+            when = f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC"
+            load = (
+                f"Measured {when}; load of the machine before: {os.getloadavg()[0]:.1f} of 2 cores."
+            )
+            put_between_marks(PERFORMANCE, name, ["", *_section(name, scaling), "", load, ""])
+
+
+_LISTED_RULE: Final = re.compile(
+    r'^\t\t"([a-z_]+)/([a-z_]+)": privileges\.\1\.\2\.needs,$', re.MULTILINE
+)
+
+_COPIED_RULES: Final = (
+    "capability/add",
+    "container/privileged",
+    "host/port",
+    "proc_mount/unmasked",
+    "seccomp/unconfined",
+    "selinux/options",
+    "sysctl/set",
+    "volume/host_path",
+)
+"""Rules that look at containers, volumes or the Pod, and find nothing in one that complies."""
+
+_END_OF_LIST: Final = "\n\t}\n"
+"""Of a list; the first one holds the rules that Pods are asked about."""
+
+
+def rules_about_pods() -> list[str]:
+    """Return the built-in privilege rules about Pods, `family/rule`, as the entry point lists them.
+
+    Those about other objects are not evaluated for a Pod, and stay as they are.
+    """
+    text = (BUILT_IN_REGO / "needs.rego").read_text().partition(_END_OF_LIST)[0]
+    return [f"{family}/{rule}" for family, rule in _LISTED_RULE.findall(text)]
+
+
+def build_bundle(count: int, folder: Path) -> Path:
+    """Build a bundle with so many privilege rules in `folder`, which must not exist; give its path.
+
+    Below the number of built-in ones the first are left out of the entry point, but those that
+    the bench's verdicts and the engine's own check stand on.
+    """
+    built_in = rules_about_pods()
+    needed = {"capability/add", "capability/defaults", "container/privileged"}
+    others = [rule for rule in built_in if rule not in needed]
+    kept = sorted([*needed, *others[: max(0, count - len(needed))]])
+    shutil.copytree(BUILT_IN_REGO, folder / "rego")
+    copies = list(_rule_copies(count - len(kept)))
+    for name, source in copies:
+        _copy_rule(folder / "rego", name, source)
+    entry = folder / "rego" / "needs.rego"
+    entry.write_text(_with_rules(entry.read_text(), [*kept, *(name for name, _ in copies)]))
+    bundle = folder / f"rules-{count}.tar.gz"
+    build(provide("opa"), folder / "rego", bundle)
+    return bundle
+
+
+def _rule_copies(count: int) -> Iterator[tuple[str, str]]:
+    for number in range(count):
+        yield f"copied/rule_{number}", _COPIED_RULES[number % len(_COPIED_RULES)]
+
+
+def _copy_rule(rego: Path, name: str, source: str) -> None:
+    family, rule = source.split("/")
+    text = (rego / "privileges" / family / rule / f"{rule}.rego").read_text()
+    package = f"package sallyport.privileges.{family}.{rule}"
+    target = rego / "privileges" / name / f"{name.rpartition('/')[2]}.rego"
+    target.parent.mkdir(parents=True)
+    target.write_text(
+        text.replace(package, f"package sallyport.privileges.{name.replace('/', '.')}")
+    )
+
+
+def _with_rules(text: str, names: list[str]) -> str:
+    lines = [f'\t\t"{name}": privileges.{name.replace("/", ".")}.needs,' for name in names]
+    of_pods, end, rest = text.partition(_END_OF_LIST)
+    first = _LISTED_RULE.search(of_pods)
+    if first is None:
+        raise ValueError("the entry point lists no rules")
+    return of_pods[: first.start()] + "\n".join(lines) + end + rest

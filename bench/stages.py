@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from admission.chain import run
+from admission.chain import run_checks
 from admission.model.candidates import candidates
 from admission.model.facts import Facts
 from admission.model.messages import refusal_message
@@ -22,7 +22,7 @@ from app.wiring import make_engine, make_judge, modes_of
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
-from bench.servers import stage_cluster
+from bench.rig import stage_cluster
 from core.decision.decision import Decision
 from core.decision.document import encode_document
 from core.decision.document_builder import build_document
@@ -99,8 +99,8 @@ class Bench:
             lambda: candidates(profiles or facts.profiles, facts.namespace, since),
         )
         yield "rights", partial(_finish, self._rights, facts, request)
-        yield "chain", partial(run, request, facts)
-        outcomes = run(request, facts)
+        yield "chain", partial(run_checks, request, facts)
+        outcomes = run_checks(request, facts)
         refusing = [outcome for outcome in outcomes if outcome.denies]
         if refusing:
             yield "wording", partial(refusal_message, request.what, refusing, decision.id)

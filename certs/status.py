@@ -21,14 +21,8 @@ from certs.authority import (
     read_certificates,
     write_certificate,
 )
-from certs.rotation import (
-    Authority,
-    Leaf,
-    RotationSettings,
-    replacement_time,
-    signing_authority,
-    trusted_until,
-)
+from certs.lifetimes import RotationSettings
+from certs.rotation import Authority, Leaf, replacement_time, signing_authority, trusted_until
 
 ITSELF: Final = "control mends it within 30 seconds of leading"
 """What becomes of most troubles."""

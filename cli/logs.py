@@ -5,15 +5,18 @@ Standard output belongs to the command's result, which may be JSON that a progra
 
 import logging
 import sys
+from typing import TYPE_CHECKING
 
-import structlog
-from structlog.typing import EventDict, WrappedLogger
+from core.base.safe_text import safe_line
 
-from cli.text import safe_line
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, WrappedLogger
 
 
 def log_to_stderr() -> None:
     """Send warnings and errors to standard error, one line each."""
+    import structlog  # noqa: PLC0415 (keeps --help and completion quick)
+
     structlog.configure(
         processors=[structlog.processors.add_log_level, _render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
@@ -22,7 +25,7 @@ def log_to_stderr() -> None:
     )
 
 
-def _render(_logger: WrappedLogger, _name: str, event: EventDict) -> str:
+def _render(_logger: "WrappedLogger", _name: str, event: "EventDict") -> str:
     level, what = event.pop("level"), event.pop("event")
     event.pop("exc_info", None)
     fields = ", ".join(f"{key} {value}" for key, value in event.items())

@@ -3,11 +3,14 @@
 import enum
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
 
 from core.decision.decision import Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 STANDARD_INPUT = "-"
 
@@ -52,8 +55,10 @@ def as_unicode(path: str) -> str:
     return os.fsencode(path).decode(errors="replace")
 
 
-def make_console(width: int = 160) -> Console:
+def make_console(width: int = 160) -> "Console":
     """Return where tables go; `width` is for those that go to a file or a pipe."""
+    from rich.console import Console  # noqa: PLC0415 (keeps --help and completion quick)
+
     shown = None if sys.stdout.isatty() else width
     return Console(highlight=False, soft_wrap=True, width=shown)
 

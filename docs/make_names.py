@@ -38,7 +38,7 @@ from control.risk.look_back.loop import LookBackMetrics
 from control.risk.poll.metrics import PollMetrics
 from control.risk.push.metrics import PushMetrics
 from control.risk.table import RiskTables
-from control.sandbox_capacity.loop import SandboxCapacity
+from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
 from control.sweep.metrics import SweepMetrics
 from control.weights.pod_lifecycle.loop import LifeMetrics
 from core.base import names
@@ -162,7 +162,14 @@ def _registry() -> CollectorRegistry:
     RequiredDefinitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
     ApprovalEvents(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
-    SandboxCapacity(Objects(Connection(None)), "", (), lambda _: None, metrics.registry)
+    SandboxCapacity(
+        Objects(Connection(None)),
+        "",
+        (),
+        lambda _: None,
+        metrics.registry,
+        CapacitySettings(30, 50),
+    )
     objects = Objects(Connection(None))
     store = RiskStore(objects, "")
     RiskTables(objects, store, "", metrics.registry)

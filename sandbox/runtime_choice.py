@@ -18,6 +18,8 @@ from sandbox.risk_score import RiskScore
 HANDLERS: Final[Mapping[str, Kind]] = {"runsc": "gvisor", "kata": "kata"}
 """Which sandbox a handler of a node's runtime starts, as containerd is usually configured."""
 
+NEW_ACCOUNT_HOURS: Final = 24
+
 THRESHOLD: Final = 50
 
 
@@ -34,7 +36,7 @@ class SandboxSettings:
     """Points of rules that are not those of their METADATA."""
     gpu_label: str = ""
     """`key=value`: nodes with it have a driver that gVisor's proxy knows."""
-    new_account_s: float = 24 * 3600.0
+    new_account_s: float = NEW_ACCOUNT_HOURS * 3600.0
     """Age in seconds below which a service account counts as new."""
 
 

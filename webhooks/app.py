@@ -48,6 +48,7 @@ from webhooks.exchange import (
     send_reply,
     take_body,
 )
+from webhooks.limits import AppSettings
 from webhooks.log import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
@@ -111,19 +112,6 @@ BODY_SECONDS = 10.0
 _OK = 200
 _RETRY = (b"retry-after", b"1")
 _ALLOW_POST = (b"allow", b"POST")
-
-
-@dataclass(frozen=True)
-class AppSettings:
-    """What the admission routes accept."""
-
-    max_body_bytes: int = 7 * 1024 * 1024
-    """Old and new object travel together, each at most etcd's 1.5 MiB and rarely half of it;
-    7 MiB is what controller-runtime reads (pkg/webhook/admission/http.go)."""
-    max_held_bytes: int = 64 * 1024 * 1024
-    """Of all bodies that are being read or judged at one time; never less than one body."""
-    log_recorded: bool = True
-    """Whether decisions that are recorded get a line in the log too."""
 
 
 class _Judging(Protocol):

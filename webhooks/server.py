@@ -23,6 +23,7 @@ from structlog.typing import FilteringBoundLogger
 
 from core.base.errors import CannotBindError
 from webhooks.exchange import Application, RequestHandler
+from webhooks.limits import MAX_BODY_BYTES, ServerSettings
 from webhooks.protocol import AdmissionProtocol, Connections
 from webhooks.readiness import Readiness
 from webhooks.tls import PairWatcher
@@ -36,7 +37,6 @@ HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 5.0
 """What a client may take to hear its answer to the end, once the connection is to close."""
 
-DEFAULT_MAX_BODY_BYTES = 7 * 1024 * 1024
 
 _TICKS_BETWEEN_SWEEPS = 20
 _TICK_SECONDS = 0.1
@@ -99,7 +99,7 @@ class Listener(uvicorn.Server):
         config: uvicorn.Config,
         bound: socket.socket,
         finish_seconds: float,
-        max_body_bytes: int = DEFAULT_MAX_BODY_BYTES,
+        max_body_bytes: int = MAX_BODY_BYTES,
         on_dropped: Callable[[str], None] | None = None,
         answer: RequestHandler | None = None,
         client_names: frozenset[str] = frozenset(),
@@ -201,22 +201,6 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True)
-class ServerSettings:
-    """Where to listen, and how to leave."""
-
-    host: str = "127.0.0.1"
-    port: int = 9443
-    status_host: str = "127.0.0.1"
-    status_port: int = 9080
-    drain_seconds: float = 5.0
-    """Time for endpoints to be taken out while reviews are still answered; 0 on one machine."""
-    finish_seconds: float = 20.0
-    """The longest that requests in flight are waited for after that."""
-    keep_alive_seconds: int = 120
-    """Longer than kube-apiserver's 90 s (Go's IdleConnTimeout), so that it closes first."""
-
-
-@dataclass(frozen=True)
 class ServedApp:
     """What the TLS listener serves."""
 
@@ -225,7 +209,7 @@ class ServedApp:
     """What the log calls it."""
     setting: str
     """What to change where its address is taken."""
-    max_body_bytes: int = DEFAULT_MAX_BODY_BYTES
+    max_body_bytes: int = MAX_BODY_BYTES
     on_dropped: Callable[[str], None] | None = None
     """Gets the reason for which a connection was cut."""
     answer: RequestHandler | None = None

@@ -1,17 +1,28 @@
 """Asks whether two people have approved an object, and may do so still."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from core.base import names
+from core.base.times import time_text
 from core.cluster import Cluster
+from core.decision.decision import Action, Finding
+from core.people.approvable import Metadata
 from core.people.two_person import (
     Approvable,
     ApprovalTerms,
     Approved,
     Consent,
     NotApproved,
+    Person,
     judge_approval,
+    read_people,
+    read_person,
+    write_people,
+    write_person,
 )
+
+_DAY_S: Final = 86_400
 
 
 async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
@@ -42,3 +53,35 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
         and await cluster.allowed(each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
     }
     return judge_approval(what, consents, holders, now, terms, endures=endures)
+
+
+def annotations_of(
+    annotations: Mapping[str, str] | None, wanted: tuple[str, ...]
+) -> dict[str, str]:
+    """Return those annotations that are wanted; empty where there are none."""
+    return {name: (annotations or {}).get(name, "") for name in wanted}
+
+
+def writers_of(old: Metadata | None, who: Person) -> Mapping[str, str]:
+    """Return author and editors after this request has written the `spec`."""
+    if old is None:
+        return {names.AUTHOR_ANNOTATION: write_person(who), names.EDITORS_ANNOTATION: ""}
+    author = old.annotation(names.AUTHOR_ANNOTATION)
+    editors = read_people(old.annotation(names.EDITORS_ANNOTATION))
+    if not any(who <= known for known in (read_person(author), *editors)):
+        editors += (who,)
+    return {names.AUTHOR_ANNOTATION: author, names.EDITORS_ANNOTATION: write_people(editors)}
+
+
+def guard_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
+    """Return what speaks against a request."""
+    return Finding(rule, Action.DENY, path, message, remedy)
+
+
+def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
+    """Demand a time that is to come, and not too far ahead."""
+    if now < expires <= now + days * _DAY_S:
+        return ()
+    message = f"must be a time to come, at most {days} days ahead"
+    remedy = f"Set it to {time_text(now + days * _DAY_S)} or before."
+    return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)

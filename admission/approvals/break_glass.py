@@ -5,42 +5,36 @@ who opened it, when, is recorded by the gate and never read from the object. A n
 activated BreakGlass names costs a review one look into a dictionary.
 """
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from admission.approvals.approvals import ask_approved
-from admission.chain import run
-from admission.model.facts import Facts, GuardFacts, PodFacts
+from admission.approvals.approvals import annotations_of, ask_approved, guard_finding, writers_of
+from admission.model.facts import CheckRun, Facts, GuardFacts, PodFacts
 from admission.model.outcome import Outcome
-from admission.objects.connect_requests import is_entry
-from admission.objects.rbac_changes import changes_rights
+from admission.objects.reader import changes_rights, is_entry
 from core.approvals.break_glass import ROOT, BreakGlass, parse_break_glass
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
+from core.base.times import time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
-from core.people.approvable import Metadata, parse_time
+from core.people.approvable import parse_time
 from core.people.two_person import (
     ApprovalTerms,
     Approved,
     NotApproved,
     Person,
     person_of,
-    read_people,
     read_person,
     stays_open,
     why_may_not_activate,
-    write_people,
     write_person,
 )
-
-_DAY_S: Final = 86_400
 
 CLOCKS_S: Final = 30.0
 """How far the clocks of the gates that judge the two passes may be apart."""
@@ -103,7 +97,7 @@ class BreakGlassGuard:
     def _opened(self, request: Request, new: BreakGlass, who: Person) -> dict[str, str]:
         """Return when and by whom: by the clock of the mutating pass, which this one must share."""
         now = self.clock()
-        text = f"{dt.datetime.fromtimestamp(int(now), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+        text = time_text(now)
         there = new.meta.annotation(names.ACTIVATED_AT_ANNOTATION)
         if request.phase is not Phase.MUTATING and _is_near(there, now):
             text = there
@@ -111,39 +105,6 @@ class BreakGlassGuard:
             names.ACTIVATED_AT_ANNOTATION: text,
             names.ACTIVATED_BY_ANNOTATION: write_person(who),
         }
-
-
-def annotations_of(
-    annotations: Mapping[str, str] | None, wanted: tuple[str, ...]
-) -> dict[str, str]:
-    """Return those annotations that are wanted; empty where there are none."""
-    return {name: (annotations or {}).get(name, "") for name in wanted}
-
-
-def writers_of(old: Metadata | None, who: Person) -> Mapping[str, str]:
-    """Return author and editors after this request has written the `spec`."""
-    if old is None:
-        return {names.AUTHOR_ANNOTATION: write_person(who), names.EDITORS_ANNOTATION: ""}
-    author = old.annotation(names.AUTHOR_ANNOTATION)
-    editors = read_people(old.annotation(names.EDITORS_ANNOTATION))
-    if not any(who <= known for known in (read_person(author), *editors)):
-        editors += (who,)
-    return {names.AUTHOR_ANNOTATION: author, names.EDITORS_ANNOTATION: write_people(editors)}
-
-
-def guard_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
-    """Return what speaks against a request."""
-    return Finding(rule, Action.DENY, path, message, remedy)
-
-
-def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
-    """Demand a time that is to come, and not too far ahead."""
-    if now < expires <= now + days * _DAY_S:
-        return ()
-    latest = dt.datetime.fromtimestamp(now + days * _DAY_S, dt.UTC)
-    message = f"must be a time to come, at most {days} days ahead"
-    remedy = f"Set it to {latest:%Y-%m-%dT%H:%M:%SZ} or before."
-    return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)
 
 
 def _both(request: Request) -> tuple[BreakGlass, BreakGlass | None]:
@@ -190,6 +151,7 @@ class BreakGlassGatherer:
     cluster: Cluster
     terms: ApprovalTerms
     clock: Callable[[], float]
+    run_checks: CheckRun
 
     async def facts_of(self, request: Request, facts: Facts) -> Facts:
         """Return the facts with what relaxes the request, where it would be refused without.
@@ -205,7 +167,7 @@ class BreakGlassGatherer:
         try:
             named = self.cluster.break_glasses.activated_in(request.namespace)
         except NotSyncedError:
-            if _refusals(request, facts):
+            if self._refusals(request, facts):
                 raise
             return facts
         if not named:
@@ -221,13 +183,18 @@ class BreakGlassGatherer:
             return msgspec.structs.replace(facts, relaxed_by=used)
         return msgspec.structs.replace(facts, asides=(*facts.asides, *_asides(opened, used)))
 
+    def _refusals(self, request: Request, facts: Facts) -> list[Finding]:
+        outcomes = self.run_checks(request, facts)
+        found = [finding for outcome in outcomes for finding in outcome.findings]
+        return [finding for finding in found if finding.action is Action.DENY]
+
     async def _wrong(self, request: Request, facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
         """Return all that is wrong with a request: rules, and the privileges that each is about.
 
         A refusal names what the closest profile lacks. Where the subjects may not use that one, all
         that is needed is wrong: it must be relaxed as well.
         """
-        found = _refusals(request, facts)
+        found = self._refusals(request, facts)
         wrong = [(each.rule, _privileges(each, facts)) for each in found]
         pod = facts.pod
         if pod and any(each.privilege for each in found) and not await self._has_rest(pod):
@@ -282,11 +249,6 @@ def _relaxable(request: Request, facts: Facts) -> bool:
     if request.running or request.asked_profile is not None or changes_rights(request):
         return False
     return request.operation is Operation.CONNECT or not is_entry(request)
-
-
-def _refusals(request: Request, facts: Facts) -> list[Finding]:
-    found = [finding for outcome in run(request, facts) for finding in outcome.findings]
-    return [finding for finding in found if finding.action is Action.DENY]
 
 
 def _privileges(finding: Finding, facts: Facts) -> tuple[str, ...]:

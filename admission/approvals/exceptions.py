@@ -10,15 +10,9 @@ from dataclasses import dataclass
 import msgspec
 
 from admission.approvals.approvals import ask_approved
-from admission.chain import run
-from admission.model.candidates import candidates
-from admission.model.facts import Facts
-from admission.profiles.access_reviews import (
-    ProfileRights,
-    ask_usable,
-    denial_finding,
-    find_privileges,
-)
+from admission.model.candidates import candidates, find_privileges
+from admission.model.facts import CheckRun, Facts
+from admission.profiles.access_reviews import ProfileRights, ask_usable, denial_finding
 from core.approvals.exceptions import PolicyException, WorkloadName
 from core.base import names
 from core.base.errors import NotSyncedError
@@ -66,6 +60,7 @@ class ExceptionLookup:
     cluster: Cluster
     terms: ApprovalTerms
     clock: Callable[[], float]
+    run_checks: CheckRun
 
     def standing(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
         """Return the exceptions that may matter: none where the object is admitted as it is.
@@ -74,7 +69,7 @@ class ExceptionLookup:
             NotSyncedError: as `known`.
         """
         found = self.known(request, facts)
-        return found if found and _refused(request, facts) else ()
+        return found if found and self._refused(request, facts) else ()
 
     def known(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
         """Return the exceptions of the request's namespace; none where one asks about a profile.
@@ -85,9 +80,12 @@ class ExceptionLookup:
         try:
             return self.of_namespace(request)
         except NotSyncedError:
-            if _refused(request, facts):
+            if self._refused(request, facts):
                 raise
             return ()
+
+    def _refused(self, request: Request, facts: Facts) -> bool:
+        return any(outcome.denies for outcome in self.run_checks(request, facts))
 
     def of_namespace(self, request: Request) -> tuple[PolicyException, ...]:
         """Return the same, where it would be refused without them.
@@ -170,10 +168,6 @@ def find_naming(
         for exception in exceptions
         if any(target.is_named(each) for target in targets for each in exception.spec.workloads)
     ]
-
-
-def _refused(request: Request, facts: Facts) -> bool:
-    return any(outcome.denies for outcome in run(request, facts))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.approvals import ask_approved
-from admission.approvals.break_glass import guard_finding
+from admission.approvals.approvals import ask_approved, guard_finding
 from admission.model.facts import GuardFacts
 from core.approvals.store_narrowing import find_narrowings, store_proposal
 from core.base import names

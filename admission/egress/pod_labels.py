@@ -14,15 +14,16 @@ import msgspec
 
 from admission.egress.check import HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
-from admission.model.judged_object import Reading
-from admission.model.messages import printable
+from admission.model.judged_object import LeftAlone, Reading
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import printable
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding, Patch
 from core.decision.namespaces import Namespace
 from core.decision.request import DecodedPod, Operation, Phase, Request
 from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
-from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod, decode_metadata
 from egress.limits.settings import IntentSettings
 
 LABELS_RULE: Final = "egress/labels"
@@ -54,7 +55,7 @@ class PodLabelGatherer:
     cluster: Cluster
     ground: IntentSettings
 
-    async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
+    async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
         """Add which labels are due, and what is wrong with those that are there.
 
         Raises:
@@ -67,10 +68,10 @@ class PodLabelGatherer:
             found = msgspec.structs.replace(found or EgressFacts(), beside=beside)
         return msgspec.structs.replace(facts, egress=found) if found else facts
 
-    def _beside(self, reading: Reading | str, facts: Facts) -> tuple[Finding, ...]:
+    def _beside(self, reading: Reading | LeftAlone, facts: Facts) -> tuple[Finding, ...]:
         """Warn of Pods that no policy holds; so they stand in the sweep's reports too."""
         place = facts.namespace
-        if isinstance(reading, str) or place is None or not self.ground.enrols(place):
+        if isinstance(reading, LeftAlone) or place is None or not self.ground.enrols(place):
             return ()
         return tuple(
             _on_node(part.template.place(_HOST_NETWORK) if part.template else _HOST_NETWORK)
@@ -94,18 +95,18 @@ class PodLabelGatherer:
             return True
 
     async def _found(
-        self, request: Request, reading: Reading | str, facts: Facts
+        self, request: Request, reading: Reading | LeftAlone, facts: Facts
     ) -> EgressFacts | None:
         kind = request.kind.group, request.kind.kind
         if kind == _POD:
             if request.operation is Operation.UPDATE:
                 return _wrong(_changed(request))
-            if not isinstance(reading, str):
+            if not isinstance(reading, LeftAlone):
                 return await self._of_new_pod(request, reading.pods[0], facts)
             return _wrong(_none_due(_metadata(request)))  # A static Pod that a node shows.
         if kind == _BINDING:
             return _wrong(_none_due(_metadata(request)))
-        return None if isinstance(reading, str) else _wrong(_in_templates(reading))
+        return None if isinstance(reading, LeftAlone) else _wrong(_in_templates(reading))
 
     async def _of_new_pod(self, request: Request, pod: Pod, facts: Facts) -> EgressFacts | None:
         place = facts.namespace

@@ -183,10 +183,7 @@ def _only_warns(finding: Finding) -> bool:
 
 
 def is_catalogue_warning(document: DecisionDocument) -> bool:
-    """Return whether it was admitted.
-
-    With warnings of what its profile's catalogue did not know.
-    """
+    """Return whether it was admitted with warnings of what its profile's catalogue knows not."""
     return (
         document.verdict is Verdict.WARN
         and any(finding.privilege for finding in document.findings)

@@ -1,14 +1,16 @@
 """Which profiles may be tried for what an object needs, and what each lacks. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import chain, islice
 from operator import or_
 from typing import Final
 
+from core.decision.decision import Need
 from core.decision.namespaces import Namespace
 from core.profiles.container_profiles import Profile, ProfileSet
+from policies.bundle.format import Rule
 
 MAX_PRIVILEGES: Final = 256
 """The most different privileges that are judged: a refusal shows them all, with the profiles that
@@ -180,3 +182,13 @@ def _candidates(
         privilege: lacking[privilege] & profiles.demanding(since) for privilege, since in privileges
     }
     return Candidates(profiles, within, lacking, gaps)
+
+
+def find_privileges(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
+    """Return the different privileges, each with the catalogue in which it appeared."""
+    found: dict[str, int] = {}
+    for need in needs:
+        rule = rules.get(need.rule)
+        version = rule.since if rule else 1
+        found[need.privilege] = min(version, found.get(need.privilege, version))
+    return found

@@ -1,17 +1,17 @@
 """The facts of one request: all that the checks may look at, known before they run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from admission.model.candidates import Candidates
-from admission.model.judged_object import asks_for_sandbox
 from admission.model.outcome import Outcome
 from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.decision.decision import AccessReview, AssessedRisk, Finding, Need
 from core.decision.namespaces import Mode, Namespace
+from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.kubernetes.pod_templates import PodTemplate
 from core.kubernetes.requester_notes import RootWorkload
@@ -289,13 +289,23 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
         return self.namespace is not None and names.SANDBOX_LABEL in self.namespace.labels
 
     def weighs(self, *pods: Pod) -> bool:
-        """Return whether anybody.
-
-        Their authors included, may ask that one of these be sandboxed.
-        """
+        """Return whether anybody, also an author, may ask that one of these be sandboxed."""
         return self.may_isolate or any(map(asks_for_sandbox, pods))
 
     @property
     def root(self) -> RootWorkload | None:
         """The workload that a configured controller makes the object for, where it is there."""
         return self.origin.root if self.origin else None
+
+
+CheckRun = Callable[[Request, Facts], list[Outcome]]
+"""Runs the chain of checks (`admission.chain.run_checks`)."""
+
+
+def asks_for_sandbox(pod: Pod) -> bool:
+    """Return whether a Pod's author asks that it run in a sandbox.
+
+    Any word of the label counts as `required`, so that none asks out.
+    """
+    labels = pod.metadata.labels
+    return labels is not None and names.SANDBOX_LABEL in labels

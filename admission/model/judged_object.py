@@ -1,23 +1,14 @@
-"""The object that is judged: its Pods, whose rights count, and where. Values."""
+"""The object that is judged: its Pods, whose rights count, and where; or why none of it is."""
 
 import msgspec
 
-from core.base import names
 from core.decision.decision import Denial
-from core.kubernetes.pod import ObjectMeta, Pod
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod
 from core.kubernetes.pod_templates import PodTemplate
 from core.people.subject import Subject
 from policies.projection.model import Projection
 from policies.site.fields import NO_FIELDS
-
-
-def asks_for_sandbox(pod: Pod) -> bool:
-    """Return whether a Pod's author asks that it run in a sandbox.
-
-    Any word of the label counts as `required`, so that none asks out.
-    """
-    labels = pod.metadata.labels
-    return labels is not None and names.SANDBOX_LABEL in labels
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -46,6 +37,12 @@ class Part(msgspec.Struct, frozen=True, gc=False):
         if self.template is None:
             return denial
         return msgspec.structs.replace(denial, path=self.template.place(denial.path))
+
+
+class LeftAlone(msgspec.Struct, frozen=True, gc=False):
+    """An object of which nothing is judged."""
+
+    why: str
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):

@@ -4,7 +4,6 @@ Who enters a Pod gets what the Pod has. So one profile that they themselves may 
 connection and the Pod, whatever profile the Pod was admitted under (docs/adr/0023).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -12,9 +11,9 @@ from typing import Final
 import msgspec
 
 from admission.model.facts import Facts
-from admission.model.judged_object import Part, Reading
+from admission.model.judged_object import LeftAlone, Part, Reading
 from admission.model.messages import path_in_pod
-from admission.objects.reader import ObjectReader
+from admission.objects.reader import ObjectReader, credential_of
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Need
@@ -34,18 +33,6 @@ _OF_CONNECTIONS: Final = tuple(
 )
 """Rules about the connection itself; every other need is the Pod's."""
 
-_CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
-    ("", "Binding", Operation.CREATE, ""): "Binding",
-    ("", "Binding", Operation.CREATE, "binding"): "Binding",
-    ("authentication.k8s.io", "TokenRequest", Operation.CREATE, "token"): "TokenRequest",
-    ("certificates.k8s.io", "CertificateSigningRequest", Operation.CREATE, ""): (
-        "CertificateSigningRequest"
-    ),
-    ("certificates.k8s.io", "CertificateSigningRequest", Operation.UPDATE, "approval"): (
-        "CertificateApproval"
-    ),
-}
-"""Group, kind, operation and subresource of what is read, and as what."""
 
 _BOOTSTRAPPERS: Final = "system:bootstrappers"
 _SCHEDULER: Final = "system:kube-scheduler"
@@ -55,20 +42,13 @@ _OF_KUBELETS: Final = frozenset(
 )
 
 
-def is_entry(request: Request) -> bool:
-    """Return whether a request enters what runs, or makes a credential."""
-    if request.operation is Operation.CONNECT:
-        return not request.kind.group and request.kind.kind in CONNECTION_KINDS
-    return _credential(request) is not None
-
-
 @dataclass(frozen=True)
 class EntryReader:
     """Knows the ways in."""
 
     reader: ObjectReader
 
-    async def read(self, request: Request, facts: Facts) -> Reading | str:
+    async def read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         """Read the request, with one GET where it enters a Pod; or say why it is left alone.
 
         Raises:
@@ -81,14 +61,16 @@ class EntryReader:
             return await self._connection(request, request.object, facts)
         return _read_credential(request, request.object)
 
-    async def _connection(self, request: Request, raw: msgspec.Raw, facts: Facts) -> Reading | str:
+    async def _connection(
+        self, request: Request, raw: msgspec.Raw, facts: Facts
+    ) -> Reading | LeftAlone:
         kind = request.kind.kind
         own = project_connection(kind, request.name, raw)
         if kind not in _INTO_PODS or own.object is None:
             return Reading((Part(own),), (request.subject,), request.namespace)
         pod = await self.reader.cluster.pod(request.namespace, own.object.name)
         if pod is None:
-            return "there is no such Pod: kube-apiserver says so itself"
+            return LeftAlone("there is no such Pod: kube-apiserver says so itself")
         claimed = partial(self.reader.claimed, request.namespace)
         inside = project(pod, claimed, placed=True, weighed=facts.weighs(pod))
         whole = msgspec.structs.replace(inside, object=own.object)
@@ -102,19 +84,14 @@ class EntryReader:
         )
 
 
-def _credential(request: Request) -> str | None:
-    kind = request.kind
-    return _CREDENTIALS.get((kind.group, kind.kind, request.operation, request.subresource))
-
-
-def _read_credential(request: Request, raw: msgspec.Raw) -> Reading | str:
-    kind = _credential(request) or ""
+def _read_credential(request: Request, raw: msgspec.Raw) -> Reading | LeftAlone:
+    kind = credential_of(request) or ""
     read = project_credential(kind, request.name, raw)
     signer = read.object.signer if read.object else ""
     if why := _left_alone(kind, request.subject, signer):
-        return why
+        return LeftAlone(why)
     if kind == "CertificateApproval" and not _approves(request):
-        return "it approves nothing that was not approved before"
+        return LeftAlone("it approves nothing that was not approved before")
     return Reading((Part(read),), (request.subject,), request.namespace)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from admission.model.judged_object import Part, Reading
+from admission.model.judged_object import LeftAlone, Part, Reading
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
@@ -23,7 +23,7 @@ from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_u
 from policies.engine.interface import PolicyAnswer
 from policies.projection.model import Projection
 from policies.projection.objects import project_object
-from policies.projection.rbac import BINDINGS, KINDS, role_of, with_role
+from policies.projection.rbac import BINDINGS, role_of, with_role
 
 _AGGREGATORS: Final = frozenset(
     {service_account_user("clusterrole-aggregation-controller"), CONTROLLER_MANAGER}
@@ -39,7 +39,6 @@ _EVERYTHING: Final = (
 """What it holds again, whatever was taken from it, as soon as a kube-apiserver starts
 (k8s.io/kubernetes pkg/registry/rbac/rest/storage_rbac.go, ensureRBACPolicy)."""
 
-_JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 
 _MOST_ASKED: Final = 64
 """Access reviews for one object; whoever gives more needs the privileges."""
@@ -55,18 +54,13 @@ _EVERY: Final = frozenset({"%2A", "%00"})
 """All names; and none, by which a rule with an empty resourceName is asked."""
 
 
-def changes_rights(request: Request) -> bool:
-    """Return whether a request changes rights."""
-    return request.operation in _JUDGED and (request.kind.group, request.kind.kind) in KINDS
-
-
 @dataclass(frozen=True)
 class RightsReader:
     """Knows what roles and bindings give."""
 
     cluster: Cluster
 
-    async def read(self, request: Request) -> Reading | str:
+    async def read(self, request: Request) -> Reading | LeftAlone:
         """Read the request, with one GET for a binding's role; or say why it is left alone.
 
         Raises:
@@ -79,9 +73,11 @@ class RightsReader:
         if request.operation is Operation.UPDATE and request.old_object is not None:
             before = _project(request, request.old_object)
             if given == before:
-                return "the update changes no right"
+                return LeftAlone("the update changes no right")
             if request.subject.username in _AGGREGATORS and _filled(before, given):
-                return "Kubernetes fills the role with rules that were judged for their authors"
+                return LeftAlone(
+                    "Kubernetes fills the role with rules that were judged for their authors"
+                )
         if request.kind.kind in BINDINGS:
             given = await self._with_role(request, request.object, given)
         return Reading((Part(given),), (request.subject,), request.namespace, gives=True)

@@ -11,16 +11,16 @@ from typing import Final
 import msgspec
 
 from admission.model.facts import Facts
-from admission.model.judged_object import Part, Reading
-from admission.objects.workloads import profile_annotation, read_unlisted, read_workload
-from admission.weights.volumes import SNAPSHOT_KIND
+from admission.model.judged_object import LeftAlone, Part, Reading
+from admission.objects.workloads import read_unlisted, read_workload
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
 from core.decision.request import DecodedPod, Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
+from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WORKLOADS, may_carry
 from core.people.subject import Subject, service_account_subject
 from identity.profile_subjects import (
@@ -32,10 +32,14 @@ from identity.profile_subjects import (
     subjects_of_pod,
 )
 from identity.requester_note import PROFILE_PATH
+from policies.projection.connections import CONNECTION_KINDS
 from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
 from policies.projection.pods import mark_added, project
 from policies.projection.rbac import KINDS
 from policies.site.fields import NO_DECLARED_FIELDS, NO_FIELDS, POD, DeclaredFields
+
+SNAPSHOT_KIND: Final = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+WRITES: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
@@ -55,7 +59,7 @@ class ObjectReader:
         kind = _group_kind(request)
         return kind in JUDGED_KINDS or may_carry(*kind)
 
-    def read(self, request: Request, facts: Facts) -> Reading | str:
+    def read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         """Read the object, or say why it is left alone.
 
         Raises:
@@ -72,18 +76,18 @@ class ObjectReader:
                 return read_unlisted(request, claimed, self.controllers, self.reads)
             return read_workload(WORKLOADS[kind], request, claimed, self.controllers, self.reads)
         reading = reader(self, request, facts)
-        if isinstance(reading, str) or not _is_update(request):
+        if isinstance(reading, LeftAlone) or not _is_update(request):
             return reading
         before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
         old = self.read(before, facts)
         same = isinstance(old, Reading) and _same(old, reading)
-        return "the update changes nothing that is judged" if same else reading
+        return LeftAlone("the update changes nothing that is judged") if same else reading
 
-    def read_pod(self, request: Request, facts: Facts) -> Reading | str:
+    def read_pod(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         """Read a Pod."""
         pod = _pod_of(request.submitted)
         if is_mirror(request.subject, pod):
-            return "a node shows a static Pod that it already runs"
+            return LeftAlone("a node shows a static Pod that it already runs")
         placed = request.running or request.operation is not Operation.CREATE
         claimed = partial(self.claimed, request.namespace)
         projection = project(pod, claimed, placed=placed, weighed=facts.weighs(pod))
@@ -142,7 +146,7 @@ class ObjectReader:
             return ()
         return (pod_service_account(pod, request.namespace),)
 
-    def read_volume(self, request: Request, _: Facts) -> Reading | str:
+    def read_volume(self, request: Request, _: Facts) -> Reading | LeftAlone:
         """Read a PersistentVolume: kept for a claim, its author needs the right there alone.
 
         A volume that is bound to a claim is given to the claim's namespace: then whoever may
@@ -153,7 +157,7 @@ class ObjectReader:
         given = bool(volume.claim) and self._was_free(request, volume)
         binds = request.subject.username in VOLUME_BINDERS
         if binds and not (given and "hostPath" in volume.types):
-            return f"{_BINDING} that may have it" if given else "its controller keeps it"
+            return LeftAlone(f"{_BINDING} that may have it" if given else "its controller keeps it")
         subjects: tuple[Subject, ...] = () if binds else (request.subject,)
         if given and "hostPath" in volume.types:
             subjects += (service_account_subject(namespace, "default"),)
@@ -166,39 +170,36 @@ class ObjectReader:
             return False
         return parse_persistent_volume(request.old_object).claim != volume.claim
 
-    def read_claim(self, request: Request, _: Facts) -> Reading | str:
+    def read_claim(self, request: Request, _: Facts) -> Reading | LeftAlone:
         """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it.
 
         What a workload's controller makes is judged by the namespace's default service account:
         the controller's own rights never count.
         """
-        try:
-            claim = msgspec.json.decode(_json(request), type=_Claim)
-        except DECODE_ERRORS as error:
-            raise decode_error("PersistentVolumeClaim", error) from error
+        claim = decode_json_as(_Claim, _json(request), "PersistentVolumeClaim")
         if not claim.spec.volume_name:
-            return "it names no volume"
+            return LeftAlone("it names no volume")
         subject = request.subject
         if subject.username in VOLUME_BINDERS and request.operation is Operation.UPDATE:
-            return f"{_BINDING}: the volume's own update is judged"
+            return LeftAlone(f"{_BINDING}: the volume's own update is judged")
         if self.controllers.is_any(subject.username):
             subject = service_account_subject(request.namespace, "default")
         elif subject.username in CLAIM_MAKERS:
-            return _JUDGED_BEFORE
+            return LeftAlone(_JUDGED_BEFORE)
         volume = self._taken(f"{request.namespace}/{request.name}", claim.spec.volume_name)
         if volume is None:
-            return "the volume that it names is kept for it, or is not there"
+            return LeftAlone("the volume that it names is kept for it, or is not there")
         projection = project_persistent(volume, "spec.volumeName")
         return Reading((Part(projection),), (subject,), request.namespace)
 
-    def read_snapshot(self, _request: Request, _: Facts) -> Reading | str:
+    def read_snapshot(self, _request: Request, _: Facts) -> Reading | LeftAlone:
         """Leave a snapshot alone: it gives no privilege. What it copies may be model weights."""
-        return "a snapshot needs no privilege"
+        return LeftAlone("a snapshot needs no privilege")
 
-    def read_other(self, request: Request, _: Facts) -> Reading | str:
+    def read_other(self, request: Request, _: Facts) -> Reading | LeftAlone:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
-            return _JUDGED_BEFORE
+            return LeftAlone(_JUDGED_BEFORE)
         projection = project_object(request.kind.group, request.kind.kind, _json(request))
         return Reading((Part(projection),), (request.subject,), request.namespace)
 
@@ -212,7 +213,7 @@ class _Claim(msgspec.Struct):
 
 
 _READERS: Final[
-    Mapping[tuple[str, str], Callable[[ObjectReader, Request, Facts], Reading | str]]
+    Mapping[tuple[str, str], Callable[[ObjectReader, Request, Facts], Reading | LeftAlone]]
 ] = {
     ("", "Pod"): ObjectReader.read_pod,
     ("", "PersistentVolume"): ObjectReader.read_volume,
@@ -276,3 +277,35 @@ def _pod_of(submitted: msgspec.Raw | DecodedPod | None) -> Pod:
     if not pod.spec.containers:
         raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
     return pod
+
+
+_CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
+    ("", "Binding", Operation.CREATE, ""): "Binding",
+    ("", "Binding", Operation.CREATE, "binding"): "Binding",
+    ("authentication.k8s.io", "TokenRequest", Operation.CREATE, "token"): "TokenRequest",
+    ("certificates.k8s.io", "CertificateSigningRequest", Operation.CREATE, ""): (
+        "CertificateSigningRequest"
+    ),
+    ("certificates.k8s.io", "CertificateSigningRequest", Operation.UPDATE, "approval"): (
+        "CertificateApproval"
+    ),
+}
+"""Group, kind, operation and subresource of what is read, and as what."""
+
+
+def is_entry(request: Request) -> bool:
+    """Return whether a request enters what runs, or makes a credential."""
+    if request.operation is Operation.CONNECT:
+        return not request.kind.group and request.kind.kind in CONNECTION_KINDS
+    return credential_of(request) is not None
+
+
+def credential_of(request: Request) -> str | None:
+    """Return as what a credential is read that the request makes; None where it makes none."""
+    kind = request.kind
+    return _CREDENTIALS.get((kind.group, kind.kind, request.operation, request.subresource))
+
+
+def changes_rights(request: Request) -> bool:
+    """Return whether a request changes rights."""
+    return request.operation in WRITES and (request.kind.group, request.kind.kind) in KINDS

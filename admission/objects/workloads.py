@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.model.judged_object import Part, Reading
-from core.base import names
+from admission.model.judged_object import LeftAlone, Part, Reading
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_error, decode_json_as
 from core.decision.request import Operation, Request
-from core.kubernetes.pod import ObjectMeta, Pod, decode_pod
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.pod_templates import PodTemplate, values_at
+from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WorkloadKind
 from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject
@@ -41,19 +42,19 @@ def read_workload(
     claimed: ClaimLookup,
     controllers: Controllers,
     reads: DeclaredFields = NO_DECLARED_FIELDS,
-) -> Reading | str:
+) -> Reading | LeftAlone:
     """Return what is judged of a workload's object, or say why it is left alone.
 
     Raises:
         InvalidObjectError: the object does not have its kind's shape; names the field.
     """
     if request.subresource:
-        return f"{request.subresource} of a workload is not judged"
+        return LeftAlone(f"{request.subresource} of a workload is not judged")
     if request.object is None:
         raise InvalidObjectError(workload.kind, "object", "the review holds none")
-    value = _decode(workload.kind, request.object)
+    value = decode_json_as(dict[str, Any], request.object, workload.kind)
     if request.operation is Operation.UPDATE and _is_same(workload, request, value):
-        return TEMPLATES_UNCHANGED
+        return LeftAlone(TEMPLATES_UNCHANGED)
     templates = templates_of(workload.group, workload.kind, value)
     if workload.built_in and not templates:
         raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
@@ -79,13 +80,6 @@ def read_workload(
     )
 
 
-def _decode(kind: str, raw: msgspec.Raw) -> Mapping[str, Any]:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, Any])
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
-
-
 def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
     try:
         return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
@@ -101,7 +95,7 @@ def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any])
     """
     if request.old_object is None:
         return False
-    old = _decode(workload.kind, request.old_object)
+    old = decode_json_as(dict[str, Any], request.old_object, workload.kind)
     if _body(old) == _body(value):
         return True
     try:
@@ -194,11 +188,6 @@ def _named(
     return None
 
 
-def profile_annotation(metadata: ObjectMeta) -> str | None:
-    """Return the profile that an object names, or was noted under."""
-    return (metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
-
-
 OWNED_BY_ANOTHER: Final = "it is made for another object: its Pods are judged"
 NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
 MISSHAPEN: Final = "what looks like a Pod template in it is none"
@@ -209,18 +198,18 @@ def read_unlisted(
     claimed: ClaimLookup,
     controllers: Controllers,
     reads: DeclaredFields = NO_DECLARED_FIELDS,
-) -> Reading | str:
+) -> Reading | LeftAlone:
     """Return what is judged of an object of a kind that nobody listed, or why it is left alone."""
     try:
         reading = read_workload(_as_workload(request), request, claimed, controllers, reads)
     except InvalidObjectError as error:
-        return f"{MISSHAPEN}: {error}"
-    if isinstance(reading, str):
+        return LeftAlone(f"{MISSHAPEN}: {error}")
+    if isinstance(reading, LeftAlone):
         return reading
     if not reading.parts:
-        return NO_TEMPLATE
+        return LeftAlone(NO_TEMPLATE)
     # Copies that operators keep for themselves, such as Kueue's, are owned by what they copy.
-    return reading if reading.root else OWNED_BY_ANOTHER
+    return reading if reading.root else LeftAlone(OWNED_BY_ANOTHER)
 
 
 def _as_workload(request: Request) -> WorkloadKind:

@@ -1,7 +1,7 @@
 """Asks who may use which profiles, no more than a decision needs, and keeps the answers."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -9,12 +9,13 @@ import msgspec
 
 from admission.model.candidates import Candidate, Candidates
 from admission.model.facts import NamedProfile
-from admission.model.messages import printable, rule_message
+from admission.model.messages import rule_message
 from core.base import names
 from core.base.deadline import with_deadline
 from core.base.errors import AccessReviewError
+from core.base.safe_text import printable
 from core.cluster import Cluster
-from core.decision.decision import AccessReview, Action, Denial, Finding, Need
+from core.decision.decision import AccessReview, Action, Denial, Finding
 from core.decision.namespaces import Mode
 from core.people.subject import Subject
 from policies.bundle.format import Rule
@@ -122,16 +123,6 @@ class ProfileRights(msgspec.Struct, frozen=True, gc=False):
             return await with_deadline(_ADVICE_SECONDS, self._ask(profiles))
         except (AccessReviewError, TimeoutError):
             return {}
-
-
-def find_privileges(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
-    """Return the different privileges, each with the catalogue in which it appeared."""
-    found: dict[str, int] = {}
-    for need in needs:
-        rule = rules.get(need.rule)
-        version = rule.since if rule else 1
-        found[need.privilege] = min(version, found.get(need.privilege, version))
-    return found
 
 
 def denial_finding(denial: Denial, rules: Mapping[str, Rule]) -> Finding:

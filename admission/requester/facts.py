@@ -14,14 +14,15 @@ import msgspec
 
 from admission.model.candidates import Candidates, candidates
 from admission.model.facts import Facts, NamedProfile, OriginFacts
-from admission.model.judged_object import Reading
+from admission.model.judged_object import LeftAlone, Reading
 from admission.objects.reader import is_debug
 from admission.requester.owner_chain import OwnerOrigin, trace_owners
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.namespaces import Namespace
 from core.decision.request import Operation, Phase, Request
-from core.kubernetes.pod import ObjectMeta, OwnerReference, decode_metadata
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
+from core.kubernetes.pod import decode_metadata
 from core.kubernetes.requester_notes import (
     NO_NOTES,
     OwnerObject,
@@ -137,7 +138,7 @@ class RequesterGatherer:
     def _demanding(self) -> NotedProfiles:
         return NotedProfiles(self.cluster, self.controllers)
 
-    async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
+    async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
         """Add what notes say, and where the object comes from, to the facts of a request.
 
         Raises:
@@ -145,7 +146,7 @@ class RequesterGatherer:
             OwnerUnknownError: the cluster did not say who owns it.
         """
         kind = request.kind.group, request.kind.kind
-        if not isinstance(reading, str) and reading.entered:
+        if not isinstance(reading, LeftAlone) and reading.entered:
             return await self._demanding.of_entered(request, reading.pods[0].metadata, facts)
         if request.phase is None:
             metadata = _metadata_of(request, reading) if request.running else None
@@ -196,14 +197,14 @@ class RequesterGatherer:
         return OriginFacts(origin.root, gaps)
 
     def _of_unlisted(
-        self, request: Request, kind: GroupKind, reading: Reading | str, facts: Facts
+        self, request: Request, kind: GroupKind, reading: Reading | LeftAlone, facts: Facts
     ) -> Facts:
         """Note who asks on a kind that nobody listed; as nothing is traced to it, none is missed.
 
         The webhooks that `control` registers for such kinds fail open.
         """
         made_now = request.operation is Operation.CREATE
-        if not may_carry(*kind) or (made_now and isinstance(reading, str)):
+        if not may_carry(*kind) or (made_now and isinstance(reading, LeftAlone)):
             return facts
         change = self._of_workload(self._asked(request, kind, reading))
         if change is None or change.change is NotedChange.MADE:
@@ -256,8 +257,8 @@ class RequesterGatherer:
             return None
         return NoteChange(NotedChange.KEPT, label, new, old, taken=taken)
 
-    def _asked(self, request: Request, kind: GroupKind, reading: Reading | str) -> _Asked:
-        judged = not isinstance(reading, str)
+    def _asked(self, request: Request, kind: GroupKind, reading: Reading | LeftAlone) -> _Asked:
+        judged = not isinstance(reading, LeftAlone)
         metadata = _metadata_of(request, reading)
         owner = controller_reference(metadata.owner_references)
         username = request.subject.username
@@ -328,8 +329,8 @@ def _gaps(
     return frozenset(privilege for privilege, lacking in tried.gaps.items() if lacking & bit)
 
 
-def _metadata_of(request: Request, reading: Reading | str) -> ObjectMeta:
-    if not isinstance(reading, str) and reading.metadata is not None:
+def _metadata_of(request: Request, reading: Reading | LeftAlone) -> ObjectMeta:
+    if not isinstance(reading, LeftAlone) and reading.metadata is not None:
         return reading.metadata
     return _metadata(request, request.object)
 

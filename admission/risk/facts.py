@@ -16,9 +16,7 @@ import structlog
 
 from admission.model.facts import Facts, RiskFacts
 from admission.model.judged_object import Reading
-from admission.objects.connect_requests import is_entry
-from admission.objects.rbac_changes import changes_rights
-from admission.objects.reader import is_debug
+from admission.objects.reader import changes_rights, is_debug, is_entry
 from admission.objects.sign_ins import ShownSignIn, SignIns
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names

@@ -14,8 +14,8 @@ import msgspec
 
 from admission.approvals.exceptions import ExceptionLookup, find_naming, not_in_force_message
 from admission.evidence import weight_from_record
-from admission.model.facts import Facts, SandboxFacts, SandboxOutcome, SandboxPart
-from admission.model.judged_object import Reading, asks_for_sandbox
+from admission.model.facts import Facts, SandboxFacts, SandboxOutcome, SandboxPart, asks_for_sandbox
+from admission.model.judged_object import Reading
 from admission.model.messages import path_in_pod
 from admission.objects.evaluation import PartJudge, PolicyContexts, Surroundings
 from admission.profiles.check import check_profiles

@@ -14,7 +14,7 @@ import msgspec
 
 from admission.approvals.approvals import ask_approved
 from admission.model.facts import Facts, WeightFacts
-from admission.model.judged_object import Reading
+from admission.model.judged_object import LeftAlone, Reading
 from admission.weights.access_paths import AccessPaths, AccountPath
 from admission.weights.volumes import copy_findings, is_copy, is_volume, volume_findings
 from core.base import names
@@ -80,7 +80,7 @@ class WeightGatherer:
     clock: Callable[[], float]
     _lately: _Lately = field(default_factory=_Lately)
 
-    async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
+    async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
         """Add what is known of the weights that a request reaches.
 
         Raises:
@@ -97,7 +97,7 @@ class WeightGatherer:
             findings = self._against(request, stores)
             known = WeightFacts(findings=findings) if findings else None
             return msgspec.structs.replace(facts, weights=known)
-        if isinstance(reading, str):
+        if isinstance(reading, LeftAlone):
             return facts
         reached = self._reaching.of(request, reading, stores)
         if not reached:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.settings.identity import Identity
 from app.settings.messages import name_setting
 from core.base.errors import SettingsError
+from identity.entra.endpoints import AUTHORITY, RESOURCE_MANAGER
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,12 +34,8 @@ class AzureRoles(BaseModel):
     token_file: Path | None = Field(
         None, description="The federated token; without it that of `AZURE_FEDERATED_TOKEN_FILE`."
     )
-    authority: str = Field(
-        "https://login.microsoftonline.com", pattern=_SITE, description="Where it signs in."
-    )
-    manager: str = Field(
-        "https://management.azure.com", pattern=_SITE, description="Azure Resource Manager."
-    )
+    authority: str = Field(AUTHORITY, pattern=_SITE, description="Where it signs in.")
+    manager: str = Field(RESOURCE_MANAGER, pattern=_SITE, description="Azure Resource Manager.")
     trust: Path | None = Field(None, description="CA (PEM) of both; without it the public ones.")
     every: float = Field(300.0, ge=30, le=86_400, description="Seconds between readings.")
     just_in_time: bool = Field(

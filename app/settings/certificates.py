@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from certs.rotation import RotationSettings
+from certs.lifetimes import RotationSettings
 
 _DEFAULT = RotationSettings()
 

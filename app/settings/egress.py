@@ -10,6 +10,7 @@ from core.base.networks import Network, collapse, parse_network
 from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from egress.dns.learnt_names import NamesSettings
+from egress.dns.resolver_settings import ResolverSettings
 from egress.limits.breadth import Limits
 from egress.model.facts import EgressFacts
 from egress.model.openings import Pods
@@ -19,6 +20,7 @@ _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 _LIMITS: Final = Limits()
 _NAMES: Final = NamesSettings()
+_RESOLVER: Final = ResolverSettings()
 _DNS: Final = Dns()
 _ENGINE: Final = Engine()
 
@@ -62,10 +64,7 @@ class EgressDns(BaseModel):
 
 
 class EgressResolver(BaseModel):
-    """Who is asked what DNS names resolve to: the servers that Pods ask, or those behind them.
-
-    Defaults are those of `egress.dns.resolver`, which the gate does without.
-    """
+    """Who is asked what DNS names resolve to: the servers that Pods ask, or those behind them."""
 
     model_config = _STRICT
     servers: list[str] = Field(
@@ -74,10 +73,12 @@ class EgressResolver(BaseModel):
         "(`/etc/resolv.conf`).",
     )
     timeout: float = Field(
-        2.0, ge=0.1, le=30, description="Seconds for one question to one server."
+        _RESOLVER.timeout_s, ge=0.1, le=30, description="Seconds for one question to one server."
     )
-    tries: int = Field(2, ge=1, le=10, description="Questions until it has failed.")
-    at_once: int = Field(64, ge=1, le=1000, description="Questions under way, to all servers.")
+    tries: int = Field(_RESOLVER.tries, ge=1, le=10, description="Questions until it has failed.")
+    at_once: int = Field(
+        _RESOLVER.at_once, ge=1, le=1000, description="Questions under way, to all servers."
+    )
 
 
 class EgressNames(BaseModel):

@@ -1,7 +1,4 @@
-"""The section `identity` of the settings: how Entra ID's risk is learnt, and how old it may be.
-
-Defaults of what only `control` has (`identity.clients`) are written out: the gate does without.
-"""
+"""The section `identity` of the settings: how Entra ID's risk is learnt, and how old it may be."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.settings.messages import name_setting
 from core.base.errors import SettingsError
+from identity.entra.endpoints import AUTHORITY, GRAPH, GRAPH_RATE_S
+from identity.entra.graph_requests import PollIntervals
+from identity.risk.standings import DEFAULT_FRESHNESS
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
+
+_POLLS: Final = PollIntervals()
 
 _GUID: Final = r"^([0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?$"
 _SITE: Final = r"^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?$"
@@ -121,42 +123,43 @@ class Identity(BaseModel):
     secret_file: Path | None = Field(None, description="A file that holds a client secret.")
     allow_secret: bool = Field(default=False, description="Whether a client secret may be used.")
     authority: str = Field(
-        "https://login.microsoftonline.com",
+        AUTHORITY,
         pattern=_SITE,
         description="Where it signs in; national clouds have their own.",
     )
-    graph: str = Field(
-        "https://graph.microsoft.com", pattern=_SITE, description="Microsoft Graph, as `authority`."
-    )
+    graph: str = Field(GRAPH, pattern=_SITE, description="Microsoft Graph, as `authority`.")
     trust: Path | None = Field(
         None, description="CA (PEM) of `authority` and `graph`; without it the public ones."
     )
     rate: float = Field(
-        1.0,
+        GRAPH_RATE_S,
         ge=1,
         le=60,
         description="Seconds between two requests to Graph, which allows a tenant one a second "
         "over all applications.",
     )
     poll_every: float = Field(
-        8.0, ge=2, le=600, description="Seconds between two questions for what changed."
+        _POLLS.every_s, ge=2, le=600, description="Seconds between two questions for what changed."
     )
     full_every: float = Field(
-        86400.0, ge=3600, le=7 * 86400, description="Seconds between two passes over everybody."
+        _POLLS.full_s,
+        ge=3600,
+        le=7 * 86400,
+        description="Seconds between two passes over everybody.",
     )
     guests: bool = Field(
         default=False,
         description="Also learn who is a guest; needs Graph's permission User.Read.All.",
     )
     max_age: float = Field(
-        1800.0,
+        DEFAULT_FRESHNESS.max_age_s,
         ge=180,
         le=7 * 86400,
         description="Seconds after which what is known is stale. While nothing changes, that is "
         "written down once a minute.",
     )
     revoked_for: float = Field(
-        5400.0,
+        DEFAULT_FRESHNESS.revoked_s,
         ge=300,
         le=86400,
         description="Seconds for which revoked sessions count: a token from before may be in use.",

@@ -10,7 +10,8 @@ from kube.client.settings import LiveSettings
 from policies.engine.cache import MOST_ENTRIES
 from policies.engine.embedded_engine import EvaluationLimits
 from sandbox.compatibility import Kind
-from sandbox.runtime_choice import HANDLERS, THRESHOLD
+from sandbox.runtime_choice import HANDLERS, NEW_ACCOUNT_HOURS, THRESHOLD
+from webhooks.limits import AppSettings, ServerSettings
 
 
 class AnchorPlace(BaseModel):
@@ -67,9 +68,10 @@ class Opa(BaseModel):
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
-_LOOPBACK: Final = "127.0.0.1"
 LIVE: Final = LiveSettings()
 _LIMITS: Final = EvaluationLimits()
+_SERVER: Final = ServerSettings()
+_APP: Final = AppSettings()
 MIB: Final = 1024 * 1024
 
 
@@ -77,8 +79,8 @@ class Listen(BaseModel):
     """Where kube-apiserver reaches the webhooks, over TLS."""
 
     model_config = _STRICT
-    host: str = Field(_LOOPBACK, description="Address; 0.0.0.0 in a Pod.")
-    port: int = Field(9443, ge=0, le=65535, description="Port; 0 takes any that is free.")
+    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(_SERVER.port, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
     key: Path | None = Field(None, description="Its private key (PEM).")
     client_ca: Path | None = Field(
@@ -90,17 +92,17 @@ class Listen(BaseModel):
         "vouches for.",
     )
     max_body_bytes: int = Field(
-        7 * MIB,
+        _APP.max_body_bytes,
         ge=1024,
         description="Largest review; both objects travel in an update.",
     )
     max_held_bytes: int = Field(
-        64 * MIB,
+        _APP.max_held_bytes,
         ge=1024 * 1024,
         description="Bodies of all reviews being read or judged; beyond it 503 and try again.",
     )
     drain_seconds: float = Field(
-        5.0,
+        _SERVER.drain_seconds,
         ge=0,
         le=120,
         description="After SIGTERM: how long to go on answering new requests.",
@@ -111,8 +113,10 @@ class Status(BaseModel):
     """Where `/livez`, `/readyz` and `/metrics` are served, in the clear."""
 
     model_config = _STRICT
-    host: str = Field(_LOOPBACK, description="Address; 0.0.0.0 in a Pod.")
-    port: int = Field(9080, ge=0, le=65535, description="Port; 0 takes any that is free.")
+    host: str = Field(_SERVER.status_host, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(
+        _SERVER.status_port, ge=0, le=65535, description="Port; 0 takes any that is free."
+    )
 
 
 class Access(BaseModel):
@@ -201,7 +205,7 @@ class Receive(BaseModel):
     """Where the auditor takes decisions, over mutual TLS."""
 
     model_config = _STRICT
-    host: str = Field(_LOOPBACK, description="Address; 0.0.0.0 in a Pod.")
+    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
     port: int = Field(9444, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
     key: Path | None = Field(None, description="Its private key (PEM).")
@@ -279,7 +283,10 @@ class Sandbox(BaseModel):
         "RuntimeClass that selects it can run what asks for a GPU.",
     )
     new_account_hours: float = Field(
-        24, ge=0, le=8760, description="A service account younger than this counts as new."
+        NEW_ACCOUNT_HOURS,
+        ge=0,
+        le=8760,
+        description="A service account younger than this counts as new.",
     )
 
 
@@ -288,7 +295,10 @@ class CapacitySection(BaseModel):
 
     model_config = _STRICT
     interval: float = Field(
-        30, ge=5, le=300, description="Seconds from the end of one look to the next."
+        30,
+        ge=5,
+        le=300,
+        description="Seconds from the end of one look to the next.",
     )
     nodes_per_second: float = Field(
         50,
@@ -323,6 +333,9 @@ class SweepSection(BaseModel):
 
     model_config = _STRICT
     interval: float = Field(
-        3600, ge=60, le=7 * 86400, description="Seconds from one sweep's beginning to the next's."
+        3600,
+        ge=60,
+        le=7 * 86400,
+        description="Seconds from one sweep's beginning to the next's.",
     )
     pods_per_second: float = Field(500, ge=1, le=10_000, description="The most that are judged.")

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.settings.azure_roles import AzureRoles, GrantsSection
 from app.settings.messages import name_setting
+from audit.access.defaults import DELAY_S, MOST_PODS, PATIENCE_S, POLL_S, TOKEN_LIFETIME_S
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, parse_network
 
@@ -94,25 +95,28 @@ class Weights(BaseModel):
     azure: AzureRoles = AzureRoles()
     grants: GrantsSection = GrantsSection()
     patience: float = Field(
-        120.0,
+        PATIENCE_S,
         ge=0,
         le=3600,
         description="Seconds that a fresh record waits for what `control` records of Pods.",
     )
     token_hours: float = Field(
-        24.0, ge=1, le=72, description="How long a token of a workload's identity may live."
+        TOKEN_LIFETIME_S / 3600.0,
+        ge=1,
+        le=72,
+        description="How long a token of a workload's identity may live.",
     )
     delay: float = Field(
-        300.0, ge=0, le=3600, description="Seconds by which records may come out of order."
+        DELAY_S, ge=0, le=3600, description="Seconds by which records may come out of order."
     )
     poll_every: float = Field(
-        60.0,
+        POLL_S,
         ge=1,
         le=3600,
         description="Seconds between two looks at what grows in the folder or container.",
     )
     most_pods: int = Field(
-        200_000,
+        MOST_PODS,
         ge=1000,
         le=2_000_000,
         description="Pods that are remembered: about 750 bytes each.",

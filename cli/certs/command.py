@@ -1,9 +1,8 @@
 """`sallyport certs`: keys and certificates, and what comes next for them."""
 
-import asyncio
-
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -54,7 +53,7 @@ def status(
     from cli.certs.render import print_status  # noqa: PLC0415
 
     settings = read_flags(config, kubeconfig=kubeconfig)
-    found = asyncio.run(run.read_status(settings))
+    found = run_async(run.read_status(settings))
     if output is Format.JSON:
         print_json(found)
     else:

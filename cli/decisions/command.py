@@ -1,10 +1,10 @@
 """The command `sallyport decisions`."""
 
-import asyncio
 from typing import Annotated, Optional
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import (
     ConfigFlag,
     LedgerFlag,
@@ -70,4 +70,4 @@ def decisions(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     query = make_query({**chosen, "cluster": cluster_id}, user, since)
     settings = read_flags(config, ledger=ledger)
     ask = listed.follow if follow else listed.show
-    asyncio.run(ask(settings, query, output, make_console(400)))
+    run_async(ask(settings, query, output, make_console(400)))

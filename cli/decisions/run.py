@@ -16,14 +16,9 @@ from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.output import COLOURS, WORDS, Format, name_object, print_json
 from cli.shared.decision_queries import now_ms
-from cli.text import safe_line
-from core.decision.document import (
-    DecisionDocument,
-    DecisionSource,
-    decode_document,
-    uuid7_time,
-    uuid7_unix_ms,
-)
+from core.base.ids import uuid7_time, uuid7_unix_ms
+from core.base.safe_text import safe_line
+from core.decision.document import DecisionDocument, DecisionSource, decode_document
 
 POLL_S: Final = 1.0
 

@@ -1,6 +1,5 @@
 """`sallyport egress`: where Pods may connect, and what would change that."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -16,6 +15,7 @@ from cli.egress.flags import (
     TagsFlag,
     Written,
 )
+from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -162,7 +162,7 @@ def render(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress import render as egress_render  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    done = asyncio.run(egress_render.render(settings, files or [], namespace))
+    done = run_async(egress_render.render(settings, files or [], namespace))
     egress_render.write(done, as_json=output is Written.JSON)
     raise typer.Exit(egress_render.exit_code(done))
 
@@ -185,7 +185,7 @@ def plan(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress.text import print_plan  # noqa: PLC0415
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    found = asyncio.run(egress_plan.make_plan(settings, files, delete=delete))
+    found = run_async(egress_plan.make_plan(settings, files, delete=delete))
     if output is Format.JSON:
         print_json(found)
     else:
@@ -210,7 +210,7 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress.text import print_explanation  # noqa: PLC0415
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    answer = asyncio.run(egress_explain.explain_connection(settings, (namespace, pod), to))
+    answer = run_async(egress_explain.explain_connection(settings, (namespace, pod), to))
     if output is Format.JSON:
         print_json(answer)
     else:
@@ -241,7 +241,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress import verify as egress_verify  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, None, kubeconfig, engine, tags)
-    found = asyncio.run(egress_verify.verify(settings, pod, namespace, others or [], timeout))
+    found = run_async(egress_verify.verify(settings, pod, namespace, others or [], timeout))
     if output is Format.JSON:
         print_json(found)
     else:
@@ -269,7 +269,7 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress import suggest as egress_suggest  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    observed = asyncio.run(egress_suggest.read_flows(settings, flows, form, namespace))
+    observed = run_async(egress_suggest.read_flows(settings, flows, form, namespace))
     egress_suggest.write(observed, as_json=output is Written.JSON)
     raise typer.Exit(egress_suggest.exit_code(observed))
 
@@ -295,7 +295,7 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     if output is Drawn.SVG and out is None:
         raise typer.BadParameter("name the SVG to write", param_hint="--out")
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    picture = asyncio.run(egress_graph.make_picture(settings, namespace))
+    picture = run_async(egress_graph.make_picture(settings, namespace))
     if out is not None:
         egress_graph.write_svg(picture, out)
     if output is Drawn.JSON:
@@ -309,7 +309,7 @@ def release(
     """Let allowlists be deleted once Sallyport has been uninstalled."""
     from cli.egress import release as egress_release  # noqa: PLC0415 (keeps --help and completion quick)
 
-    done = asyncio.run(egress_release.release(_settings(config, None, kubeconfig, None, None)))
+    done = run_async(egress_release.release(_settings(config, None, kubeconfig, None, None)))
     if output is Format.JSON:
         print_json(done)
     else:

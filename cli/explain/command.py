@@ -1,10 +1,10 @@
 """The command `sallyport explain`."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import (
     BundleFlag,
     ClusterFlag,
@@ -61,7 +61,7 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     settings = read_flags(
         config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle
     )
-    explanations = asyncio.run(explain_target(settings, target, terms))
+    explanations = run_async(explain_target(settings, target, terms))
     if output is Format.JSON:
         print_json(explanations)
     else:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.shared.sandbox_reasons import describe_score
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 from core.decision.decision import AssessedRisk, Isolated
 from core.decision.document import DecisionDocument
 from core.sandbox.decision import SandboxMode

@@ -24,8 +24,8 @@ from cli.shared.manifests import read_manifests
 from cli.shared.requests import prepare
 from cli.shared.results import Result, Unjudged
 from cli.shared.subjects import ReviewTerms
-from cli.text import safe_line
 from core.base.errors import LedgerError, SettingsError
+from core.base.safe_text import safe_line
 from core.decision.decision import Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document
 from core.decision.document_builder import build_document

@@ -1,11 +1,11 @@
 """`sallyport ledger`: what proves that the ledger is what was recorded."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -197,7 +197,7 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.ledger.proof import make_proof  # noqa: PLC0415 (keeps --help quick)
 
     settings = read_flags(config, ledger=ledger)
-    print_json(asyncio.run(make_proof(settings, identity, (first, second), tuple(key or ()))))
+    print_json(run_async(make_proof(settings, identity, (first, second), tuple(key or ()))))
 
 
 @app.command(epilog=HEADS)
@@ -212,7 +212,7 @@ def heads(
     from cli.ledger.render import print_heads  # noqa: PLC0415
 
     settings = read_flags(config, ledger=ledger)
-    found = asyncio.run(last_heads(settings, limit))
+    found = run_async(last_heads(settings, limit))
     if output is Format.JSON:
         print_json(found)
     else:

@@ -14,8 +14,7 @@ import yaml
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from app.wiring import require_profile
-from cli.shared.judge import BUDGET
+from cli.shared.judge import BUDGET, require_profile
 from cli.shared.manifest_facts import read_manifest_facts
 from cli.shared.requests import prepare
 from cli.shared.subjects import ReviewTerms, make_terms

@@ -6,7 +6,7 @@ from cli.logs import log_to_stderr
 from cli.policy.bench.command import BENCH, policy_bench
 from cli.policy.build.command import BUILD, policy_build
 from cli.policy.fetch import FETCH, policy_fetch
-from cli.policy.gatekeeper_import import app as import_app
+from cli.policy.gatekeeper_import.command import app as import_app
 from cli.policy.lint.command import LINT, policy_lint
 from cli.policy.new import NEW, policy_new
 from cli.policy.published.command import (

@@ -36,7 +36,7 @@ def policy_sign(
     from cli.policy.built_at import UNTIMED  # noqa: PLC0415 (keeps --help quick)
     from cli.policy.types import made_bundle  # noqa: PLC0415
     from policies.bundle.format import read_bundle  # noqa: PLC0415
-    from policies.bundle.signatures import read_signing_key  # noqa: PLC0415
+    from policies.bundle.signature_keys import read_signing_key  # noqa: PLC0415
 
     if not bundle.exists():
         raise SettingsError(f"{bundle}: no such bundle: make it with 'sallyport policy build'")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.base.errors import SettingsError
+from core.base.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from policies.bundle.signatures import SigningKey
+    from policies.bundle.signature_keys import SigningKey
 
 
 SigningKeyFlag = Annotated[
@@ -29,7 +30,7 @@ def read_signing(key: Path | None, key_id: str) -> "SigningKey | None":
     """
     if key is None and key_id:
         raise SettingsError("--signing-key-id: says nothing without --signing-key FILE")
-    from policies.bundle.signatures import read_signing_key  # noqa: PLC0415 (keeps --help quick)
+    from policies.bundle.signature_keys import read_signing_key  # noqa: PLC0415 (keeps --help quick)
 
     return None if key is None else read_signing_key(key, key_id)
 
@@ -40,7 +41,6 @@ def sign_file(path: Path, signing: "SigningKey") -> None:
     Raises:
         BundleRefusedError: it cannot be read.
     """
-    from policies.bundle.archive import write_whole  # noqa: PLC0415
     from policies.bundle.format import add_signature, read_bundle  # noqa: PLC0415 (keeps --help quick)
 
     read_bundle(path)

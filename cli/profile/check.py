@@ -11,16 +11,15 @@ from rich.text import Text
 
 from admission.judge import Judge
 from app.settings.root import Settings
-from app.wiring import require_profile
 from cli import exits
 from cli.output import COLOURS, WORDS
 from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
 from cli.shared.defaults_preview import fills_asked
-from cli.shared.judge import BUDGET, open_judge
+from cli.shared.judge import BUDGET, open_judge, require_profile
 from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill, findings_of
-from cli.text import safe_line
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.decision.decision import Finding, Verdict
 from core.decision.namespaces import Mode
 

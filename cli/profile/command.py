@@ -1,10 +1,10 @@
 """`sallyport profile`: what profiles cover, and which one a workload would need."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import BundleFlag, ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -94,7 +94,7 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
     work = profile_suggest.suggest_profile(settings, targets, name, generalise=generalise)
-    suggestion = asyncio.run(work)
+    suggestion = run_async(work)
     if output is Format.JSON:
         print_json(suggestion)
     else:
@@ -116,7 +116,7 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.profile import diff as profile_diff  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
-    found = asyncio.run(profile_diff.diff_profiles(settings, a, b))
+    found = run_async(profile_diff.diff_profiles(settings, a, b))
     if output is Format.JSON:
         print_json(found)
     else:
@@ -138,7 +138,7 @@ def check(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.profile import check as profile_check  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
-    checked = asyncio.run(profile_check.check_profile(settings, name, target))
+    checked = run_async(profile_check.check_profile(settings, name, target))
     if output is Format.JSON:
         print_json(checked)
     else:

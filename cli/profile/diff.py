@@ -10,10 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from app.settings.root import Settings
-from app.wiring import CLUSTER_WAIT_S, open_cluster, require_answers
+from app.wiring import open_cluster
+from cli.shared.cluster_answers import require_answers
+from cli.shared.judge import CLUSTER_WAIT_S
 from cli.shared.profile_files import read_profile
-from cli.text import safe_line
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.profiles.container_profiles import ContainerProfile, ProfileSet
 from core.profiles.privileges import PatternSet, find_uncovered
 from kube.manifests.reader import SUFFIXES

@@ -15,8 +15,8 @@ from cli.output import STANDARD_INPUT, name_object
 from cli.shared.manifests import read_manifests
 from cli.shared.results import Result
 from cli.shared.subjects import account_of_pod
-from cli.text import safe_line
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
+from core.base.safe_text import safe_line
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.pod_templates import find_templates_by_shape, holds_containers
 from core.kubernetes.workload_kinds import WORKLOADS, workload_of

@@ -20,9 +20,9 @@ from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge
 from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill
-from cli.text import safe_line
 from core.base import names
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.decision.decision import Verdict
 from core.decision.namespaces import Mode
 from core.profiles.container_profiles import (

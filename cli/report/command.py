@@ -1,12 +1,12 @@
 """`sallyport report`: reports for security reviews, made from the ledger."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli import exits
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -109,7 +109,7 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
         keys=tuple(key or ()),
     )
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
-    made = asyncio.run(make_reports(settings, asked))
+    made = run_async(make_reports(settings, asked))
     if output is Format.JSON:
         print_json(made)
     else:

@@ -1,10 +1,10 @@
 """The command `sallyport review`."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import (
     BundleFlag,
     ClusterFlag,
@@ -74,6 +74,6 @@ def review(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     terms = make_terms(profile, as_user, tuple(as_group or ()), namespace)
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
     work = review_difference(settings, files, diff, terms) if diff is not None else None
-    report = asyncio.run(work or run_review(settings, files, terms))
+    report = run_async(work or run_review(settings, files, terms))
     show(report, output, make_console())
     raise typer.Exit(exit_code(report.results))

@@ -18,7 +18,7 @@ from cli.shared.judge import open_judge
 from cli.shared.manifests import read_manifests
 from cli.shared.results import Change, Result, Reviewed
 from cli.shared.subjects import ReviewTerms
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 from core.decision.decision import Action, Finding, Verdict
 from kube.manifests.reader import Manifest
 

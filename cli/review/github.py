@@ -6,7 +6,7 @@ from cli.output import as_unicode
 from cli.review.report import Located, Report
 from cli.review.yaml_positions import Position
 from cli.shared.results import name_result
-from cli.text import safe_text
+from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding
 
 

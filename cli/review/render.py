@@ -17,7 +17,7 @@ from cli.review.report import Report, locate
 from cli.review.sarif import sarif_log
 from cli.review.table import list_notes, list_skipped, print_reviewed
 from cli.shared.results import Result, Reviewed, Unjudged, name_result, verdict_word
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 from core.decision.decision import Finding, Verdict
 
 FORMAT: Final = 1

@@ -7,12 +7,11 @@ import msgspec
 
 from admission.judge import Judge
 from app.settings.root import Settings
-from app.wiring import require_profile
 from cli import exits
 from cli.output import display_file
 from cli.review.report import Report
 from cli.shared.defaults_preview import fills_of
-from cli.shared.judge import BUDGET, open_judge
+from cli.shared.judge import BUDGET, open_judge, require_profile
 from cli.shared.manifest_facts import ManifestFacts, read_manifest_facts
 from cli.shared.manifests import read_manifests
 from cli.shared.progress import tell_progress

@@ -17,7 +17,7 @@ from cli.review.report import Located, Report, identity
 from cli.review.yaml_positions import Position
 from cli.shared.results import Result, name_result
 from cli.shared.sarif import SCHEMA, Json, plain, weight
-from cli.text import safe_text
+from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding, Verdict
 from policies.bundle.format import Rule
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cli.output import display_file
 from cli.shared.results import Result, Unjudged, describe_fill, name_result, verdict_word
-from cli.text import safe_line, safe_text
+from core.base.safe_text import safe_line, safe_text
 from core.decision.decision import Verdict
 
 

@@ -1,6 +1,5 @@
 """`sallyport risk`: who is at risk as Entra ID knows it, and what that does."""
 
-import asyncio
 import time
 from pathlib import Path
 from typing import Annotated, Optional
@@ -8,11 +7,12 @@ from typing import Annotated, Optional
 import typer
 
 from cli import exits
+from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
-from cli.text import safe_text
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import safe_text
 from core.risk.model import Role
 
 RISK = """**Examples**
@@ -121,7 +121,7 @@ def status(
     from cli.risk.snapshot import read_snapshot  # noqa: PLC0415
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
-    snapshot = asyncio.run(read_snapshot(settings))
+    snapshot = run_async(read_snapshot(settings))
     found = risk_status.make_status(snapshot, settings.identity, time.time())
     if output is Format.JSON:
         print_json(found)
@@ -147,7 +147,7 @@ def show(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
     asked = risk_show.ShowRequest(subject, namespace_class_of(namespace_class))
-    found = asyncio.run(risk_show.show_subject(settings, asked, time.time()))
+    found = run_async(risk_show.show_subject(settings, asked, time.time()))
     if output is Format.JSON:
         print_json(found)
     else:
@@ -182,7 +182,7 @@ def table(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         role, namespace_class_of(namespace_class), groups_of(group or ())
     )
     try:
-        found, source = asyncio.run(find_table(settings, file))
+        found, source = run_async(find_table(settings, file))
     except InvalidObjectError as error:
         typer.echo(f"sallyport: {safe_text(str(error))}", err=True)
         raise typer.Exit(exits.REFUSED) from None
@@ -215,9 +215,9 @@ def look_back(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
     if recorded:
-        found = asyncio.run(looking.recorded_of(settings, subject, settings.cluster_id or None))
+        found = run_async(looking.recorded_of(settings, subject, settings.cluster_id or None))
     else:
-        found = asyncio.run(looking.look_back_on(settings, subject, since))
+        found = run_async(looking.look_back_on(settings, subject, since))
     if output is Format.JSON:
         print_json(found)
     else:

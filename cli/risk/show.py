@@ -13,8 +13,8 @@ from rich.text import Text
 from app.settings.root import Settings
 from cli.risk.snapshot import freshness_of, read_snapshot, table_in_force
 from cli.risk.words import effect_word, format_age, shown_time, standing_word
-from cli.text import safe_line
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.cluster import SignIn
 from core.risk.model import (
     Effect,

@@ -1,10 +1,10 @@
 """`sallyport rollout`: enforcing, namespace by namespace."""
 
-import asyncio
 from typing import Annotated, Optional
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -116,7 +116,7 @@ def status(  # noqa: PLR0913, PLR0917 (each is a flag)
 
     asked = RolloutRequest(tuple(namespaces or ()), since, sweep_age)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
-    found = asyncio.run(read_status(settings, asked))
+    found = run_async(read_status(settings, asked))
     if output is Format.JSON:
         print_json(found)
     else:
@@ -142,7 +142,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is a flag)
 
     asked = RolloutRequest(tuple(namespaces or ()), since, sweep_age)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
-    found = asyncio.run(read_status(settings, asked))
+    found = run_async(read_status(settings, asked))
     made = plan_of(found)
     if output is Format.JSON:
         print_json(made)
@@ -178,7 +178,7 @@ def set_mode(  # noqa: PLR0913, PLR0917 (each is a flag)
     asked = RolloutRequest(tuple(namespaces), since, sweep_age)
     wish = SetOptions(mode, announced, lower=lower, force=force, dry_run=dry_run)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
-    answer = asyncio.run(set_modes(settings, asked, wish))
+    answer = run_async(set_modes(settings, asked, wish))
     if output is Format.JSON:
         print_json(answer)
     else:

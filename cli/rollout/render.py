@@ -11,7 +11,7 @@ from rich.text import Text
 from cli.rollout.plan import Plan
 from cli.rollout.set import Answer, Did
 from cli.rollout.verdicts import Standing, Status, Verdict, WouldRefuse
-from cli.text import safe_line
+from core.base.safe_text import safe_line
 from core.decision.rollout import Outlook
 
 _WIDEST: Final = 120

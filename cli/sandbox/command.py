@@ -1,10 +1,10 @@
 """`sallyport sandbox`: what runs outside the sandbox, and should not."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -59,7 +59,7 @@ def report(
     from cli.sandbox.run import exit_code, read_report  # noqa: PLC0415 (keeps --help quick)
 
     settings = read_flags(config, ledger=ledger)
-    found = asyncio.run(read_report(settings, cluster_id, namespace))
+    found = run_async(read_report(settings, cluster_id, namespace))
     if output is Format.JSON:
         print_json(found)
     else:

@@ -29,10 +29,7 @@ class _Kept(BaseModel):
 
 
 async def read_modes(objects: Objects, settings: Settings) -> tuple[Modes, list[str]]:
-    """Return which mode holds where.
-
-    And, where only `settings` say it, a note of why that is so.
-    """
+    """Return which mode holds where, with a note where only `settings` say it."""
     path = f"/api/v1/namespaces/{settings.namespace}/configmaps/{_CONFIG}"
     try:
         found = await objects.get(path)

@@ -1,10 +1,10 @@
 """The command `sallyport verify`."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import (
     ConfigFlag,
     KubeconfigFlag,
@@ -51,7 +51,7 @@ def verify(
 
     settings = read_flags(config, kubeconfig=kubeconfig, default_mode=default_mode)
     by_settings = default_mode is not None
-    verified = asyncio.run(run_verify(settings, namespace, by_settings=by_settings))
+    verified = run_async(run_verify(settings, namespace, by_settings=by_settings))
     if output is Format.JSON:
         print_json(verified)
     else:

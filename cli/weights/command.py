@@ -1,11 +1,11 @@
 """`sallyport weights`: who can open the weights; logs of accesses, taken into a ledger by hand."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
 from cli import exits
+from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -89,7 +89,7 @@ def access(
 
     settings = read_flags(config, kubeconfig=kubeconfig)
     asking = weights_access.find_accesses(settings.kubeconfig, settings.namespace, store)
-    found = asyncio.run(asking)
+    found = run_async(asking)
     if output is Format.JSON:
         print_json(found)
     else:
@@ -113,7 +113,7 @@ def ingest(
     from cli.weights.ingest import ingest_logs, lines_of  # noqa: PLC0415 (keeps --help quick)
 
     settings = read_flags(config, cluster_id=cluster_id, ledger=ledger)
-    taken = asyncio.run(ingest_logs(settings, sources))
+    taken = run_async(ingest_logs(settings, sources))
     if output is Format.JSON:
         print_json(taken)
     else:

@@ -1,10 +1,10 @@
 """`sallyport who-can`: who holds a right in the end, also by way of others."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -56,7 +56,7 @@ def use(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.who_can import run  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
-    answer = asyncio.run(run.list_users(settings, name, namespace))
+    answer = run_async(run.list_users(settings, name, namespace))
     if output is Format.JSON:
         print_json(answer)
     else:

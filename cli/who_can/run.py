@@ -10,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from app.settings.root import Settings
-from app.wiring import CLUSTER_WAIT_S, open_cluster, require_answers, require_profile
-from cli.text import safe_line
+from app.wiring import open_cluster
+from cli.shared.cluster_answers import require_answers
+from cli.shared.judge import CLUSTER_WAIT_S, require_profile
 from core.base import names
 from core.base.errors import AccessReviewError, SettingsError
+from core.base.safe_text import safe_line
 from core.cluster import Cluster
 from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of

@@ -8,7 +8,8 @@ from typing import Any, Final
 import structlog
 
 from certs.authority import SKEW
-from certs.rotation import RotationSettings, RotationState, plan_rotation
+from certs.lifetimes import RotationSettings
+from certs.rotation import RotationState, plan_rotation
 from certs.status import inspect
 from control.certificates.status import CertificateStatus
 from control.certificates.store import (

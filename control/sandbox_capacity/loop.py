@@ -55,8 +55,8 @@ _log = structlog.get_logger(__name__)
 class CapacitySettings:
     """How often, and how fast, the nodes are looked at."""
 
-    interval_s: float = 30.0
-    nodes_per_second: float = 50.0
+    interval_s: float
+    nodes_per_second: float
     """Requests, one for each Node."""
 
     @property
@@ -75,7 +75,7 @@ class SandboxCapacity:
         runtimes: Sequence[str],
         runtime_class: Callable[[str], RuntimeClass | None],
         registry: CollectorRegistry,
-        settings: CapacitySettings | None = None,
+        settings: CapacitySettings,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Take where the ConfigMap lies, and the names of the RuntimeClasses."""
@@ -83,7 +83,7 @@ class SandboxCapacity:
         self._namespace = namespace
         self._runtimes = runtimes
         self._runtime_class = runtime_class
-        self._settings = settings or CapacitySettings()
+        self._settings = settings
         self._clock = clock
         self._usages: dict[str, Usage] = {}
         self._nodes = Gauge(

@@ -9,9 +9,9 @@ from core.base.errors import SettingsError
 class SweepSettings:
     """Times are in seconds."""
 
-    interval_s: float = 3600.0
+    interval_s: float
     """From one sweep's beginning to the next's."""
-    pods_per_second: float = 500.0
+    pods_per_second: float
     """The most that are judged."""
     core_share: float = 0.5
     """The most of one core that is used while a sweep runs."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from core.base import names
-from core.kubernetes.pod import OwnerReference
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
 from core.kubernetes.workload_kinds import GroupKind
 
 
@@ -77,3 +77,8 @@ class RootWorkload(msgspec.Struct, frozen=True, gc=False):
     """Whether nobody else is noted on the way: what lies between was made by controllers."""
     grants: str | None = None
     """Noted with the requester."""
+
+
+def profile_annotation(metadata: ObjectMeta) -> str | None:
+    """Return the profile that an object names, or was noted under."""
+    return (metadata.annotations or {}).get(names.PROFILE_ANNOTATION)

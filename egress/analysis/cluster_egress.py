@@ -21,7 +21,7 @@ from egress.dns.usable_addresses import LearntNames
 from egress.limits.breadth import Limits, breadth_reasons, combined_breadth_reasons
 from egress.model.facts import NO_TAGS, EgressFacts, KnownService, TagSource
 from egress.model.openings import CompiledAllowlists, Opening, Problem
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.target import RenderedNamespace, RenderTarget
 from kube.egress.pods import EgressPod
 from kube.egress.snapshot import EgressSnapshot
@@ -177,10 +177,7 @@ class ClusterEgress:
         return {(each.namespace, each.name): each for each in self.snapshot.pods}
 
     def beside(self, namespace: str) -> list[tuple[EgressPod, str]]:
-        """Return the Pods of an enrolled namespace that allowlists do not hold or reach.
-
-        And why.
-        """
+        """Return Pods of an enrolled namespace that no allowlist holds, each with the reason."""
         here = (pod for pod in self.snapshot.pods if pod.namespace == namespace)
         return [(pod, why) for pod in here if (why := unheld_reason(pod))]
 

@@ -22,6 +22,7 @@ import dns.rdtypes.IN.AAAA
 from core.base.errors import SettingsError
 from core.base.networks import Address
 from egress.dns.learnt_names import DnsReply
+from egress.dns.resolver_settings import ResolverSettings
 
 DNS_PORT: Final = 53
 _MAX_PORT: Final = 65_535
@@ -52,27 +53,6 @@ class NameServer:
             if ":" in self.address
             else f"{self.address}:{self.port}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ResolverSettings:
-    """How name servers are asked."""
-
-    timeout_s: float = 2.0
-    """For one question to one server; over TCP once more, where its answer is too long for UDP."""
-    tries: int = 2
-    """A UDP packet may be lost."""
-    at_once: int = 64
-    """Questions under way, to all servers together."""
-
-    def __post_init__(self) -> None:
-        """Refuse settings by which nothing would be asked.
-
-        Raises:
-            SettingsError: naming the setting and what it must be.
-        """
-        if self.timeout_s <= 0 or self.tries < 1 or self.at_once < 1:
-            raise SettingsError("egress.resolver: timeout_s, tries and at_once must be above zero")
 
 
 def server_of(text: str) -> NameServer:

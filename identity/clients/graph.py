@@ -23,6 +23,7 @@ from identity.clients.microsoft_http import (
     read_retry_after,
 )
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
+from identity.entra.endpoints import GRAPH, GRAPH_RATE_S
 from identity.entra.graph_answers import RESTING, graph_error
 from identity.entra.graph_requests import Resource
 
@@ -46,10 +47,10 @@ _HEADERS: Final = {
 class GraphSettings:
     """Where Graph is, and how often it may be asked."""
 
-    site: str = "https://graph.microsoft.com"
+    site: str = GRAPH
     trust: Path | None = None
     """CA of Graph (PEM); the public ones where it is None."""
-    rate_s: float = 1.0
+    rate_s: float = GRAPH_RATE_S
     """From an answer to the next request; a tenant has one request a second over all apps."""
     timeout_s: float = 30.0
 

@@ -29,6 +29,7 @@ from identity.clients.microsoft_http import (
     read_retry_after,
 )
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
+from identity.entra.endpoints import RESOURCE_MANAGER
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer."""
@@ -45,7 +46,7 @@ _REMOVED: Final = _WRITTEN | {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND}
 class ManagerSettings:
     """Where Azure Resource Manager is, and how often it may be asked."""
 
-    site: str = "https://management.azure.com"
+    site: str = RESOURCE_MANAGER
     trust: Path | None = None
     """CA (PEM); the public ones where it is None."""
     rate_s: float = 0.1

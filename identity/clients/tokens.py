@@ -17,6 +17,7 @@ import msal  # type: ignore[import-untyped]
 import requests
 
 from core.base.errors import EntraError, SettingsError
+from identity.entra.endpoints import AUTHORITY
 
 _FIXES: Final = {
     50049: "identity.authority does not know this cloud; national clouds have their own",
@@ -94,7 +95,7 @@ class SignIn:
     file: Path | None = None
     """With the token; with the certificate and its key, both PEM; with the secret."""
     allow_secret: bool = False
-    authority: str = "https://login.microsoftonline.com"
+    authority: str = AUTHORITY
     trust: Path | None = None
     """CA of the authority (PEM); the public ones where it is None."""
     timeout_s: float = 10.0

@@ -278,10 +278,7 @@ def _read_level(
 
 
 def _person(subject: object) -> str:
-    """Return the object id by which a subject identifier (RFC 9493) names a person.
-
-    Else nothing.
-    """
+    """Return the object id of the person whom a subject identifier (RFC 9493) names."""
     if isinstance(subject, dict) and subject.get("format") == "complex":
         subject = subject.get("user")
     if not isinstance(subject, dict):

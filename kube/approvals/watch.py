@@ -8,7 +8,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,10 +18,12 @@ from core.approvals.exceptions import PolicyException, parse_exception
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.people.two_person import Consent
-from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource, skip_broken
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 BREAK_GLASSES_PATH: Final = f"/apis/{names.API_VERSION}/{names.BREAK_GLASSES_RESOURCE}"
 CLUSTER_APPROVALS_PATH: Final = f"/apis/{names.API_VERSION}/{names.CLUSTER_APPROVALS_RESOURCE}"
@@ -81,7 +83,7 @@ class BreakGlasses:
 class WatchedBreakGlasses:
     """Those of a real cluster, kept by two watches, as `kube.approvals.watch.WatchedExceptions`."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
         self._known = BreakGlasses()
         self._watch = ListWatch(
@@ -227,7 +229,7 @@ class WatchedExceptions:
     did. Neither watch is waited for at the start: without them more is refused, never less.
     """
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
         self._known = Exceptions()
         self._exceptions = ListWatch(

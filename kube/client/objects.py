@@ -12,12 +12,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from core.base.errors import ClusterError
-from kube.client.connection import Connection
+from core.kubernetes.object_meta import ContinueMeta
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 FIELD_MANAGER: Final = "sallyport-control"
 
@@ -27,12 +30,8 @@ _APPLY: Final = "application/apply-patch+yaml"
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
-class _ListMetadata(msgspec.Struct, frozen=True):
-    continue_: str = msgspec.field(default="", name="continue")
-
-
 class _List(msgspec.Struct):
-    metadata: _ListMetadata = _ListMetadata()
+    metadata: ContinueMeta = ContinueMeta()
     items: list[msgspec.Raw] | None = None
     """null in a list of metadata that is empty."""
 
@@ -50,7 +49,7 @@ class Page:
 class Objects:
     """Single objects of one cluster."""
 
-    def __init__(self, connection: Connection, timeout_s: float = 5.0) -> None:
+    def __init__(self, connection: "Connection", timeout_s: float = 5.0) -> None:
         self._connection = connection
         self._timeout_s = timeout_s
 
@@ -213,6 +212,8 @@ async def open_objects(kubeconfig: Path | None) -> AsyncIterator[Objects]:
     Raises:
         SettingsError: the credentials are missing or broken.
     """
+    from kube.client.connection import Connection  # noqa: PLC0415 (slow)
+
     connection = Connection(kubeconfig)
     await connection.open()
     try:

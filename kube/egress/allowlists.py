@@ -6,7 +6,7 @@ controller watches them (`kube.egress.watch`).
 
 import asyncio
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
@@ -21,9 +21,11 @@ from core.egress.allowlists import (
     parse_allowlist,
     parse_destinations,
 )
-from kube.client.connection import Connection
 from kube.client.objects import Objects, list_objects
 from kube.client.settings import LiveSettings
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 SETS_PATH: Final = f"/apis/{names.API_VERSION}/{names.DESTINATIONS_RESOURCE}"
 
@@ -63,7 +65,7 @@ class FolderIntents:
 class IntentLookup:
     """Those of a real cluster: one LIST of a namespace, one GET of one."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
 
     async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:

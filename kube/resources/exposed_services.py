@@ -15,15 +15,17 @@ from outside; the Service of its controller does, and no field leads there.
 import ipaddress
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
-from kube.client.connection import Connection
+from core.base.json_errors import decode_json
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import OptionalWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 KIND: Final = "Service"
 SERVICES_PATH: Final = "/api/v1/services"
@@ -94,10 +96,7 @@ def parse_exposing(raw: bytes | msgspec.Raw) -> ExposedService | None:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        read = _DECODER.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    read = decode_json(_DECODER, raw, KIND)
     if not read.metadata.name:
         raise InvalidObjectError(KIND, "metadata.name", "is missing")
     selector = read.spec.selector
@@ -179,7 +178,7 @@ class Services:
 class WatchedServices(OptionalWatch[ExposedService]):
     """Those of a real cluster."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._known = Services()
         resource = Resource("Services", SERVICES_PATH, parse_exposing)
         super().__init__(

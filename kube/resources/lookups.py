@@ -6,15 +6,18 @@ ended is tried a second time.
 
 import asyncio
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from core.base.errors import ClusterError, PodUnknownError, RoleUnknownError
+from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.roles import RoleRule
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 
@@ -22,7 +25,7 @@ _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 class ObjectLookup:
     """Gets what lies at paths of kube-apiserver."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._connection = connection
         self._timeout_s = settings.review_timeout_s
         self._turns = asyncio.Semaphore(settings.reviews_in_flight)
@@ -64,7 +67,7 @@ def may_exist(name: str) -> bool:
 class PodLookup:
     """Gets Pods, so many at a time and no longer."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._gets = ObjectLookup(connection, settings)
 
     async def get(self, namespace: str, name: str) -> Pod | None:
@@ -86,12 +89,8 @@ class PodLookup:
 _GROUP: Final = "/apis/rbac.authorization.k8s.io/v1"
 
 
-class _Meta(msgspec.Struct):
-    name: str
-
-
 class _Role(msgspec.Struct):
-    metadata: _Meta
+    metadata: NameMeta
     """Demanded: an answer that is something else must not be a role without rules."""
     rules: list[RoleRule] | None = None
 
@@ -99,7 +98,7 @@ class _Role(msgspec.Struct):
 class RoleLookup:
     """Gets roles, so many at a time and no longer."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._gets = ObjectLookup(connection, settings)
 
     async def get(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:

@@ -8,13 +8,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from core.base.errors import ClusterError, OwnerUnknownError
 from core.base.json_errors import decode_error
-from core.kubernetes.pod import OwnerReference
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.requester_notes import (
     OwnerObject,
     controller_reference,
@@ -22,11 +22,13 @@ from core.kubernetes.requester_notes import (
     read_notes,
 )
 from core.kubernetes.workload_kinds import workload_of
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.client.singleflight import SingleFlight
 from kube.manifests.reader import Manifest
 from kube.resources.lookups import ObjectLookup, may_exist
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
@@ -63,7 +65,7 @@ Ask = Callable[[str, OwnerReference], Awaitable[OwnerObject | None]]
 class OwnerLookup:
     """Gets the metadata of owners, so many at a time and no longer."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._gets = ObjectLookup(connection, settings)
         self._discovered: dict[tuple[str, str], str] = {}
 

@@ -1,14 +1,16 @@
 """PersistentVolumes in memory, found by name and by the claim that has them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 VOLUMES_PATH: Final = "/api/v1/persistentvolumes"
 
@@ -79,7 +81,7 @@ class Volumes:
 class WatchedVolumes:
     """Those of a real cluster, kept by a watch."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._known = Volumes()
         resource = Resource("PersistentVolumes", VOLUMES_PATH, self._known.read)
         self._watch = ListWatch(connection, resource, self._known.take, settings)

@@ -6,17 +6,19 @@ two summaries, of about 40 KB together.
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.sandbox.capacity import Capacity, decode_capacity
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 NAME: Final = "sallyport-sandbox-capacity"
 KIND: Final = "ConfigMap"
@@ -40,10 +42,7 @@ def parse_capacities(raw: bytes | msgspec.Raw) -> Mapping[str, Capacity]:
     Raises:
         InvalidObjectError: it is no ConfigMap.
     """
-    try:
-        written = _DECODER.decode(raw).data or {}
-    except DECODE_ERRORS as error:
-        raise decode_error(f"{KIND} {NAME}", error) from error
+    written = decode_json(_DECODER, raw, f"{KIND} {NAME}").data or {}
     found = {}
     for name, text in written.items():
         try:
@@ -62,7 +61,7 @@ class WatchedCapacities:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: "Connection",
         settings: LiveSettings,
         clock: Callable[[], float] = time.time,
     ) -> None:

@@ -9,15 +9,17 @@ Where each account says whom it signs in as, 3.4 MB are added (2,000 client ids,
 
 import datetime as dt
 import sys
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
 from core.cluster import SignIn
-from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import OptionalWatch, Resource
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 KIND: Final = "ServiceAccount"
 SERVICE_ACCOUNTS_PATH: Final = "/api/v1/serviceaccounts"
@@ -73,10 +75,7 @@ def parse_account(raw: bytes | msgspec.Raw) -> AccountRecord:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        metadata = _DECODER.decode(raw).metadata
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    metadata = decode_json(_DECODER, raw, KIND).metadata
     return _account(metadata.creation_timestamp.timestamp(), metadata.annotations)
 
 
@@ -116,7 +115,7 @@ def sign_in_of(kept: AccountRecord) -> SignIn:
 class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
     """Those of a real cluster."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         resource: Resource[AccountRecord] = Resource(
             "ServiceAccounts", SERVICE_ACCOUNTS_PATH, parse_account
         )

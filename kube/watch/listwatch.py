@@ -15,16 +15,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 import structlog
 
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.safe_text import traceback_places
-from kube.client.connection import Connection
+from core.base.safe_text import traceback_places
+from core.base.times import time_text
 from kube.client.settings import LiveSettings
 from kube.watch.protocol import Event, List, Object, Status, find_rollback
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 _log = structlog.get_logger(__name__)
 
@@ -68,7 +71,7 @@ class ListWatch(Generic[T]):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: "Connection",
         resource: Resource[T],
         on_change: Callable[[Mapping[str, T]], None],
         settings: LiveSettings,
@@ -116,7 +119,7 @@ class ListWatch(Generic[T]):
         since = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=age)
         return (
             f"watch of {self._resource.what}: no contact with kube-apiserver since "
-            f"{since:%Y-%m-%dT%H:%M:%SZ} ({age:.0f} s): {error}; "
+            f"{time_text(since.timestamp())} ({age:.0f} s): {error}; "
             "check that it runs and can be reached from here"
         )
 
@@ -305,7 +308,7 @@ class DeltaWatch(Generic[T]):
     """
 
     def __init__(
-        self, connection: Connection, settings: LiveSettings, resource: Resource[T]
+        self, connection: "Connection", settings: LiveSettings, resource: Resource[T]
     ) -> None:
         self._watch = ListWatch(connection, resource, self._take, settings)
         self._optional = resource.optional
@@ -357,7 +360,7 @@ class OptionalWatch(Generic[T]):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: "Connection",
         settings: LiveSettings,
         resource: Resource[T],
         on_change: Callable[[Mapping[str, T]], None] = lambda _: None,

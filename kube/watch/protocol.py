@@ -7,11 +7,14 @@ meanwhile not be heard of. Versions grow (Kubernetes' KEP 5504). A watch lasts a
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from core.base.errors import ClusterError
-from kube.client.connection import Connection
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 _LIST_META = {"resource_version": "resourceVersion", "continue_": "continue"}
 
@@ -64,7 +67,7 @@ class Status(msgspec.Struct):
 
 
 async def find_rollback(
-    connection: Connection,
+    connection: "Connection",
     path: str,
     version: str,
     timeout_s: float,

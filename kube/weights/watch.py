@@ -8,23 +8,25 @@ weights; they stand in one ConfigMap. Approvals of grants and of changes of stor
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
 
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_json
 from core.weights.access_grants import KIND as GRANT
 from core.weights.access_grants import AccessGrant, parse_grant
 from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings
 from core.weights.stores import WeightStore, parse_store
-from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource, skip_broken
+
+if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
+    from kube.client.connection import Connection
 
 OPENINGS_NAME: Final = "sallyport-weight-openings"
 OPENINGS_KIND: Final = "ConfigMap"
@@ -48,10 +50,7 @@ def parse_weight_openings(raw: bytes | msgspec.Raw) -> _Openings:
     Raises:
         InvalidObjectError: what stands there cannot be read.
     """
-    try:
-        written = _DECODER.decode(raw).data or {}
-    except DECODE_ERRORS as error:
-        raise decode_error(f"{OPENINGS_KIND} {OPENINGS_NAME}", error) from error
+    written = decode_json(_DECODER, raw, f"{OPENINGS_KIND} {OPENINGS_NAME}").data or {}
     return {
         namespace: decode_openings(text, f"{OPENINGS_KIND} {OPENINGS_NAME}: data[{namespace}]")
         for namespace, text in written.items()
@@ -61,7 +60,7 @@ def parse_weight_openings(raw: bytes | msgspec.Raw) -> _Openings:
 class WatchedWeightOpenings:
     """Those of a real cluster, kept by a watch of the one object that holds them."""
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._known: _Openings = {}
         path = f"/api/v1/namespaces/{settings.namespace}/configmaps"
         self._watch: ListWatch[_Openings] = ListWatch(
@@ -207,7 +206,7 @@ class WatchedWeights:
     every review that could be of a Pod that reaches one fails; without grants, nothing is granted.
     """
 
-    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
         self._known = WeightGrants()
         self._openings = WatchedWeightOpenings(connection, settings)

@@ -13,24 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
 from core.base.errors import BundleRefusedError
+from core.base.json_errors import DECODE_ERRORS
+from core.base.safe_text import safe_excerpt
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
-from core.safe_text import safe_excerpt
 from policies.bundle.archive import pack, read_archive, unpack
-from policies.bundle.signatures import (
-    NO_KEYS,
-    SIGNATURES,
-    BundleKeys,
-    SigningKey,
-    refuse_large,
-    sign,
-    verify,
-)
+from policies.bundle.signatures import NO_KEYS, SIGNATURES, BundleKeys, refuse_large, sign, verify
+
+if TYPE_CHECKING:  # As signatures.py: its libraries are not for what is not signed.
+    from policies.bundle.signature_keys import SigningKey
 
 FORMAT: Final = 3
 """Version of what is under `metadata.sallyport`, and of what the entry points answer.
@@ -211,7 +207,7 @@ def _parsed(packed: bytes, path: str, keys: BundleKeys) -> Bundle:
         raise BundleRefusedError(message) from error
     try:
         manifest = msgspec.json.decode(manifest_json, type=_OpaManifest).metadata.sallyport
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODE_ERRORS as error:
         message = f"{path}: .manifest: {error}; make it with 'sallyport policy build'"
         raise BundleRefusedError(message) from error
     if manifest.format not in _READABLE:
@@ -240,7 +236,7 @@ def _parsed(packed: bytes, path: str, keys: BundleKeys) -> Bundle:
     )
 
 
-def add_signature(packed: bytes, signing: SigningKey, path: str) -> bytes:
+def add_signature(packed: bytes, signing: "SigningKey", path: str) -> bytes:
     """Return a packed bundle with a signature; one that it has already is replaced.
 
     Raises:

@@ -15,19 +15,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import (
-    decode_dss_signature,
-    encode_dss_signature,
-)
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from core.base.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError
+
+if TYPE_CHECKING:  # What is not signed is read without the libraries of keys.
+    from policies.bundle.signature_keys import PublicKey, SigningKey
 
 SIGNATURES: Final = ".signatures.json"
 
@@ -36,19 +31,14 @@ MOST_JSON: Final = 2 * 1024 * 1024
 take twenty times what it takes as text."""
 
 _STRUCTURED: Final = frozenset({".manifest", "data.json"})
-_P256_BYTES: Final = 32
-_LEAST_RSA_BITS: Final = 2048
 _FIX: Final = "sign it with 'sallyport policy build --signing-key FILE'"
-
-PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey
-PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 
 
 @dataclass(frozen=True)
 class BundleKeys:
     """Public keys, one of which must have signed a bundle; without any, none need be signed."""
 
-    by_id: Mapping[str, PublicKey] = field(default_factory=dict)
+    by_id: "Mapping[str, PublicKey]" = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Return whether bundles must be signed."""
@@ -64,66 +54,27 @@ def read_keys(files: Mapping[str, Path]) -> BundleKeys:
     Raises:
         SettingsError: one is missing, or of a kind that signs no bundles.
     """
-    return BundleKeys({name: _public(name, path) for name, path in files.items()})
+    if not files:
+        return NO_KEYS
+    from policies.bundle.signature_keys import read_public_key  # noqa: PLC0415 (slow)
+
+    return BundleKeys({name: read_public_key(name, path) for name, path in files.items()})
 
 
-def _public(name: str, path: Path) -> PublicKey:
-    try:
-        key = load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError, UnsupportedAlgorithm) as error:
-        raise SettingsError(f"bundles.keys: {name}: {path}: no public key (PEM): {error}") from None
-    if (problem := _against(key)) or not isinstance(key, PublicKey):
-        raise SettingsError(f"bundles.keys: {name}: {path}: {problem}")
-    return key
-
-
-@dataclass(frozen=True)
-class SigningKey:
-    """By what a bundle is signed."""
-
-    key: PrivateKey = field(repr=False)
-    key_id: str = ""
-    """By which a gate knows the public key (`bundles.keys`); it tries all without one."""
-
-
-def read_signing_key(path: Path, key_id: str = "") -> SigningKey:
-    """Read a private key (PEM, without a password).
-
-    Raises:
-        SettingsError: it is missing, or of a kind that signs no bundles.
-    """
-    try:
-        key = load_pem_private_key(path.read_bytes(), None)
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise SettingsError(f"--signing-key {path}: no private key (PEM): {error}") from None
-    public = key.public_key() if isinstance(key, PrivateKey) else None
-    if (problem := _against(public)) or not isinstance(key, PrivateKey):
-        raise SettingsError(f"--signing-key {path}: {problem}")
-    return SigningKey(key, key_id)
-
-
-def _against(key: object) -> str:
-    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
-        return ""
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size >= _LEAST_RSA_BITS:
-        return ""
-    if isinstance(key, ed25519.Ed25519PublicKey):
-        return ""
-    return f"must be of the curve P-256, RSA of {_LEAST_RSA_BITS} bits or more, or Ed25519"
-
-
-def sign(files: Mapping[str, bytes], signing: SigningKey) -> bytes:
+def sign(files: Mapping[str, bytes], signing: "SigningKey") -> bytes:
     """Return the content of `.signatures.json` for the files of a bundle, by name."""
+    from policies.bundle.signature_keys import algorithm_of, make_signature  # noqa: PLC0415 (slow)
+
     key, key_id = signing.key, signing.key_id
     listed = [
         {"name": name, "hash": _hash(name, content), "algorithm": "SHA-256"}
         for name, content in sorted(files.items())
         if name != SIGNATURES
     ]
-    header = {"alg": _algorithm(key), "typ": "JWT"} | ({"kid": key_id} if key_id else {})
+    header = {"alg": algorithm_of(key), "typ": "JWT"} | ({"kid": key_id} if key_id else {})
     payload = {"files": listed} | ({"keyid": key_id} if key_id else {})
     signed = f"{_encode(_json(header))}.{_encode(_json(payload))}"
-    token = f"{signed}.{_encode(_sign(key, signed.encode()))}"
+    token = f"{signed}.{_encode(make_signature(key, signed.encode()))}"
     return _json({"signatures": [token]})
 
 
@@ -170,6 +121,8 @@ def verify(files: Mapping[str, bytes], keys: BundleKeys, where: str) -> str:
 
 def _verified(content: bytes, keys: BundleKeys, where: str) -> tuple[dict[str, Any], str]:
     """Return the payload of the one signature, and whose it is."""
+    from policies.bundle.signature_keys import algorithm_of, is_signed_by  # noqa: PLC0415 (slow)
+
     try:
         tokens = msgspec.json.decode(content, type=dict[str, Any])["signatures"]
         (token,) = tokens  # OPA too refuses several.
@@ -185,48 +138,13 @@ def _verified(content: bytes, keys: BundleKeys, where: str) -> tuple[dict[str, A
         raise BundleRefusedError(f"{where}: its {SIGNATURES} cannot be read: {_FIX}")
     tried = {named: keys.by_id[named]} if named in keys.by_id else keys.by_id
     for key_id, key in tried.items():
-        if header.get("alg") == _algorithm(key) and _is_by(key, raw, signed):
+        if header.get("alg") == algorithm_of(key) and is_signed_by(key, raw, signed):
             return payload, key_id
     known = ", ".join(sorted(keys.by_id))
     whose = f" ({named})" if named else ""
     raise BundleRefusedError(
         f"{where}: none of the keys in bundles.keys ({known}) has signed it{whose}: {_FIX}"
     )
-
-
-def _is_by(key: PublicKey, raw: bytes, signed: bytes) -> bool:
-    try:
-        if isinstance(key, rsa.RSAPublicKey):
-            key.verify(raw, signed, padding.PKCS1v15(), SHA256())
-        elif isinstance(key, ed25519.Ed25519PublicKey):
-            key.verify(raw, signed)
-        elif len(raw) == 2 * _P256_BYTES:
-            numbers = (raw[:_P256_BYTES], raw[_P256_BYTES:])
-            r, s = (int.from_bytes(number, "big") for number in numbers)
-            key.verify(encode_dss_signature(r, s), signed, ec.ECDSA(SHA256()))
-        else:
-            return False
-    except InvalidSignature:
-        return False
-    return True
-
-
-def _sign(key: PrivateKey, signed: bytes) -> bytes:
-    if isinstance(key, rsa.RSAPrivateKey):
-        return key.sign(signed, padding.PKCS1v15(), SHA256())
-    if isinstance(key, ed25519.Ed25519PrivateKey):
-        return key.sign(signed)
-    numbers = decode_dss_signature(key.sign(signed, ec.ECDSA(SHA256())))
-    return b"".join(number.to_bytes(_P256_BYTES, "big") for number in numbers)
-
-
-def _algorithm(key: PublicKey | PrivateKey) -> str:
-    """Name it as RFC 7518 and RFC 8037 do: by the key, never by what a signature says of itself."""
-    if isinstance(key, rsa.RSAPublicKey | rsa.RSAPrivateKey):
-        return "RS256"
-    if isinstance(key, ec.EllipticCurvePublicKey | ec.EllipticCurvePrivateKey):
-        return "ES256"
-    return "EdDSA"
 
 
 def _is_structured(name: str) -> bool:

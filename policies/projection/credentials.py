@@ -3,29 +3,18 @@
 Sources: k8s.io/api/{authentication,certificates,core}/v1 types.go.
 """
 
-import binascii
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
-from cryptography import x509
-from cryptography.x509.oid import NameOID, ObjectIdentifier
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from core.people.subject import pseudonymous_user
 from policies.projection.images import segment
 from policies.projection.limits import bound, check_length
 from policies.projection.model import Object, Projection
 from policies.projection.pods import project_annotations
 from policies.projection.volumes import Token
-
-_REQUEST: Final = re.compile(
-    rb"-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)"
-    rb"-----END CERTIFICATE REQUEST-----\s*"
-)
-"""One block and nothing beside it, as everyone makes them. Of several blocks, and where a line has
-more on it, parsers take different ones: what is judged must be what kube-apiserver reads."""
 
 _NOBODY_KNOWS: Final = [""]
 """The organisations where the subject cannot be read: a privilege of their own (`%00`)."""
@@ -90,12 +79,12 @@ def _approval(read: _Certificate, name: str) -> Object:
 
 def _certificate(kind: str, read: _Certificate, name: str) -> Object:
     check_length(read.spec.signer_name, "spec.signerName", kind)
-    subject = _subject(read.spec.request)
-    organisations = (
-        _names(subject, NameOID.ORGANIZATION_NAME) if subject is not None else _NOBODY_KNOWS
-    )
+    from policies.projection.certificate_requests import read_subject  # noqa: PLC0415 (slow)
+
+    subject = read_subject(read.spec.request)
+    organisations = subject.organisations if subject is not None else _NOBODY_KNOWS
     bound(len(organisations), "spec.request", kind)
-    common = _names(subject, NameOID.COMMON_NAME) if subject is not None else []
+    common = subject.common_names if subject is not None else []
     for text in (*organisations, *common):
         check_length(text, "spec.request", kind)
     return Object(
@@ -107,22 +96,6 @@ def _certificate(kind: str, read: _Certificate, name: str) -> Object:
         common_name=pseudonymous_user(common[-1]) if common else "",
         organisations=organisations,
     )
-
-
-def _subject(request: bytes) -> x509.Name | None:
-    """Read the subject of a PKCS #10 request; None where it cannot surely be read."""
-    block = _REQUEST.fullmatch(request)
-    if block is None:
-        return None
-    try:
-        return x509.load_der_x509_csr(binascii.a2b_base64(block[1])).subject
-    except ValueError:
-        return None
-
-
-def _names(subject: x509.Name, identifier: ObjectIdentifier) -> list[str]:
-    values = (attribute.value for attribute in subject.get_attributes_for_oid(identifier))
-    return [value if isinstance(value, str) else value.decode(errors="replace") for value in values]
 
 
 _KINDS: Final[Mapping[str, tuple[type[Any], Callable[[Any, str], Object]]]] = {
@@ -146,10 +119,7 @@ def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
         InvalidObjectError: the object does not have its kind's shape, or holds more than is judged.
     """
     shape, describe = _KINDS[kind]
-    try:
-        read = msgspec.json.decode(raw, type=shape)
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    read = decode_json_as(shape, raw, kind)
     # kube-apiserver copies a Binding's annotations onto the Pod (pkg/registry/core/pod/storage).
     annotations = read.metadata.annotations if isinstance(read, _Binding) else None
     return Projection(

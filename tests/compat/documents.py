@@ -23,7 +23,8 @@ from audit.ledger.server.frames_protocol import Acknowledged
 from audit.ledger.spool.queue import Spool
 from audit.ledger.spool.segments import HEADER_BYTES, check_header
 from certs.ledger_keys import LedgerKeySettings, plan_ledger_keys
-from certs.rotation import RotationSettings, RotationState, plan_rotation
+from certs.lifetimes import RotationSettings
+from certs.rotation import RotationState, plan_rotation
 from control.certificates.signing_keys import read_keys, write_keys
 from control.certificates.store import read_record, wanted_leaves, write_record
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor

@@ -170,10 +170,7 @@ def kubernetes_names() -> Json:
 
 
 def tables() -> Json:
-    """Return the tables of the ledger as each database makes them.
-
-    And what a new SQLite file has.
-    """
+    """Return the ledger's tables as each database makes them, and those of a new SQLite file."""
     return {
         "postgresql": list(_ddl(sa.create_engine("postgresql+psycopg://").dialect)),
         "sqlite": list(_ddl(sa.create_engine("sqlite://").dialect)),
@@ -237,10 +234,7 @@ def detections() -> Json:
 
 
 def schemas() -> Json:
-    """Return of each JSON Schema that is published its id.
-
-    Its title and the shapes that it says.
-    """
+    """Return id, title and shapes of each JSON Schema that is published."""
     return {
         file: {"id": name, "title": title, "shapes": shapes_of([kind])}
         for file, (name, title, kind) in SCHEMAS.items()

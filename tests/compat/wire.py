@@ -54,10 +54,7 @@ def shapes_of(kinds: Iterable[Any]) -> list[Json]:
 
 
 def wire_shapes(named: Iterable[Any]) -> list[Json]:
-    """Return the shapes of all that the product has decoders for or marks as written.
-
-    And others.
-    """
+    """Return the shapes of all that the product decodes or marks as written, and others."""
     marked = [each for each in structs() if _is_marked(each)]
     return shapes_of([*decoders(), *marked, *named])
 

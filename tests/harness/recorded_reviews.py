@@ -20,8 +20,9 @@ from audit.ledger.store.store import Store
 from core.cluster import Cluster
 from tests.harness.json_patch import apply_patch
 from tests.unit.admission.world import pod
-from webhooks.app import AdmissionApp, AppSettings, Shadow
+from webhooks.app import AdmissionApp, Shadow
 from webhooks.exchange import HttpRequest
+from webhooks.limits import AppSettings
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
 

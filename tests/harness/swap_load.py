@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from bench.client import Asking, asking
+from bench.load import ReviewClient, review_client
 
 CLIENTS: Final = 4
 """Connections to each gate."""
@@ -100,14 +100,14 @@ class Loading:
         return self._now
 
     async def _work(self, gate: int, port: int, began: float) -> None:
-        async with asking(port, self._ca) as client:
+        async with review_client(port, self._ca) as client:
             while not self._over:
                 number = next(self._numbers)
                 due = began + number / self._rate
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
                 await self._ask(client, gate, self._bodies[number % len(self._bodies)])
 
-    async def _ask(self, client: Asking, gate: int, body: bytes) -> None:
+    async def _ask(self, client: ReviewClient, gate: int, body: bytes) -> None:
         answers, sent = self._now, time.perf_counter()
         took, answer = await client.ask(body)
         revision = self._look(answer, answers)

@@ -30,10 +30,11 @@ from audit.ledger.server.service import AuditorService
 from audit.ledger.spool.metrics import ReceiverCollector
 from core.base.errors import SettingsError
 from webhooks.health import build_status_app
+from webhooks.limits import ServerSettings
 from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
-from webhooks.server import ServedApp, ServerSettings, serve
+from webhooks.server import ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 

@@ -29,11 +29,12 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
-from egress.dns.resolver import NameServer, Resolver, ResolverSettings, server_of, servers_of_system
+from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
+from egress.dns.resolver_settings import ResolverSettings
 from egress.model.facts import EgressFacts
 from egress.model.openings import CompiledAllowlists
 from egress.render import clusternetworkpolicy
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.target import RenderTarget
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import Ask

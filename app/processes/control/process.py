@@ -14,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from admission.bundles.watch import BundleWatch
 from app.bundles import load_initial_bundle
+from app.live_cluster import open_live
 from app.processes.control.bundle_source import announce_with_source, make_bundle_source
 from app.processes.control.egress import make_egress
 from app.processes.control.record import ClusterRecord
@@ -22,7 +23,7 @@ from app.processes.control.weights import WeightsControl, open_weights
 from app.recorder import Recording, cluster_id, open_auditor, open_recording, wait_for_cluster_id
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from app.wiring import make_judge, modes_of, open_live, runtimes_of
+from app.wiring import make_judge, modes_of, runtimes_of
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool

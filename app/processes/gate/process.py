@@ -15,7 +15,7 @@ from admission.bundles.shadow import ActiveBundle, Shadow
 from admission.bundles.watch import BundleWatch
 from admission.judge import Judge
 from app.bundles import load_initial_bundle
-from app.egress_intents import default_deny_of
+from app.default_deny import default_deny_of
 from app.processes.gate.huge_pages import use_huge_pages
 from app.recorder import Recording, open_auditor, open_recording
 from app.settings.messages import name_setting
@@ -28,13 +28,14 @@ from core.cluster import Cluster
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.interface import Engine
-from webhooks.app import AdmissionApp, AppSettings
+from webhooks.app import AdmissionApp
 from webhooks.bundle_metrics import BundleCollector, ShadowCollector
 from webhooks.health import build_status_app
+from webhooks.limits import AppSettings, ServerSettings
 from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, MetricSources, RiskCollector
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServedApp, ServerSettings, serve
+from webhooks.server import Addresses, ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 

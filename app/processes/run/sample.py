@@ -24,10 +24,7 @@ _NICE: Final = 10
 
 
 def needs_sample(state: Path) -> bool:
-    """Return whether the ledger of a folder is new.
-
-    Or was ended before all of the month was in it.
-    """
+    """Return whether a folder's ledger is new, or was ended before all of the month was in it."""
     return not (state / LEDGER).exists() or (state / MARK).exists()
 
 

@@ -10,8 +10,9 @@ from audit.access.attribution.admissions import Admission, Admissions, images_of
 from audit.access.attribution.gaps import RecordGaps
 from audit.access.attribution.identities import KINDS, Identities
 from audit.access.attribution.lives import Life, life_of, merge_lives, unix_seconds
-from audit.access.attribution.pods import MOST_PODS, Pods
+from audit.access.attribution.pods import Pods
 from audit.access.attribution.roll_calls import RollCalls
+from audit.access.defaults import MOST_PODS
 from audit.ledger.records.frames import FrameKind
 from core.weights.events import decode_gap
 from core.weights.pod_lifecycle import decode_change, decode_life

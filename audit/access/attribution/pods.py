@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from audit.access.attribution.lives import Life, merge_lives
+from audit.access.defaults import MOST_PODS
 
 K = TypeVar("K", str, tuple[str, str])
-
-MOST_PODS: Final = 200_000
-"""Lives that are kept: about 150 MB."""
 
 
 class Pods:

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from audit.access.defaults import TOKEN_LIFETIME_S
 from core.base.networks import Network
-
-TOKEN_LIFETIME_S: Final = 24 * 3600.0
-"""Tokens of managed identities live up to 24 hours (Microsoft Learn, "Configurable token
-lifetimes"; those with Continuous Access Evaluation up to 28, for which an operator sets more)."""
 
 SKEW_S: Final = 300.0
 """By which Entra ID and storage let the times of a token be wrong."""

@@ -11,14 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
+from audit.access.defaults import DELAY_S
 from audit.access.model.detection import Event
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Activity, LogGap
-
-DELAY_S: Final = 300.0
-"""By how much events may come out of order: storage writes a record within some minutes, and those
-of one account's front ends side by side."""
 
 MOST_HELD: Final = 20_000
 """Events that are held back; where more come in DELAY_S, the order is kept among so many."""

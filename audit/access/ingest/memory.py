@@ -7,8 +7,8 @@ import msgspec
 
 from audit.access.attribution.grant_history import GrantHistory
 from audit.access.attribution.histories import Histories
-from audit.access.attribution.pods import MOST_PODS
 from audit.access.attribution.risk_history import RiskHistory
+from audit.access.defaults import MOST_PODS
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
 from core.base.errors import InvalidObjectError

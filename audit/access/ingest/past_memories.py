@@ -18,7 +18,7 @@ from audit.access.ingest.memory import KINDS, IngestMemory
 from audit.access.ingest.projections import PAGE, Projections
 from audit.access.ingest.state import IngestOptions, restore_memory, save_memory
 from audit.ledger.store.store import Store
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access
 
 FORMAT: Final = 2

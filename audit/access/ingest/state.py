@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from audit.access.attribution.pods import MOST_PODS
 from audit.access.attribution.rules import ORDINARY, AttributionRules
+from audit.access.defaults import DELAY_S, MOST_PODS, PATIENCE_S
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.detection_feed import DetectionFeed, MemorySurroundings
-from audit.access.ingest.event_order import DELAY_S, MOST_HELD, EventOrder
+from audit.access.ingest.event_order import MOST_HELD, EventOrder
 from audit.access.ingest.memory import IngestMemory
 
 MEMORY: Final = "weights/memory"
@@ -28,9 +28,7 @@ class IngestOptions:
     """What an operator says of an ingest."""
 
     rules: AttributionRules = ORDINARY
-    patience_s: float = 120.0
-    """How long records are left lying before they are attributed: so long may what `control`
-    records of Pods need until it is here."""
+    patience_s: float = PATIENCE_S
     delay_s: float = DELAY_S
     most_held: int = MOST_HELD
     most_pods: int = MOST_PODS

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from audit.access.defaults import POLL_S
 from audit.access.model.batch import RecordBatch, SourcePlaces
 from audit.access.sources.blob_hours import (
     HOUR_S,
@@ -38,8 +39,7 @@ class HourlySettings:
 
     follow: bool = True
     """Whether to wait for more; otherwise it ends where there is no more now."""
-    poll_s: float = 60.0
-    """Between two looks at blobs of the last days."""
+    poll_s: float = POLL_S
     all_s: float = 3600.0
     """Between two looks at all blobs: what comes days late is found then."""
     recent_days: int = 3

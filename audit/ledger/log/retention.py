@@ -227,10 +227,7 @@ class RemovalCheck:
         return is_old and _date(self._prefix_after_ms) + margin <= policy.first_kept
 
     def _is_of_head(self, prefix: Prefix) -> bool:
-        """Return whether a prefix is that of a signed head.
-
-        And the one that the log begins after.
-        """
+        """Return whether a prefix is a signed head's and the one that the log begins after."""
         head = prefix.head
         try:
             tree = prefix.tree

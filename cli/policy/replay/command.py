@@ -1,11 +1,11 @@
 """The command `sallyport policy replay`."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.event_loop import run_async
 from cli.flags import (
     ClusterFlag,
     ConfigFlag,
@@ -90,7 +90,7 @@ def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
         raise SettingsError(f"--html {html}: there is no folder {html.parent}")
     if html is not None and html.is_dir():
         raise SettingsError(f"--html {html}: is a folder: name a file")
-    found = asyncio.run(replay(settings, asked))
+    found = run_async(replay(settings, asked))
     if output is Format.JSON:
         print_json(found)
     else:

@@ -18,14 +18,16 @@ from admission.replay.evaluation import BundleAnswer
 from admission.replay.outcomes import Effect, ReplayBase, ReplayEnd, UnknownReason, replay_decision
 from app.ledger import open_ledger
 from app.settings.root import Settings
-from app.wiring import CLUSTER_WAIT_S, load_embedded, open_cluster, require_answers
+from app.wiring import load_embedded, open_cluster
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
 from cli.policy.replay.base import Base, open_base
 from cli.policy.replay.counts import FORMAT, Of, Replayed, Tallies
 from cli.policy.replay.workers import Bundles, RecordedInput, ask_both, decode_said, open_pool
+from cli.shared.cluster_answers import require_answers
 from cli.shared.decision_queries import read_since
+from cli.shared.judge import CLUSTER_WAIT_S
 from core.base.errors import SettingsError
 from core.base.times import milli_text
 from core.decision.decision import Verdict

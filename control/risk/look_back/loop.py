@@ -25,8 +25,7 @@ from control.risk.look_back.store import (
     finish_look_back,
 )
 from core.base.errors import LedgerError, NotRecordedError
-from core.base.ids import uuid7
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7, uuid7_unix_ms
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
 from identity.look_back.subjects import (
@@ -123,7 +122,7 @@ class LookBacks:
     """Whether all that was recorded survives this process."""
     metrics: LookBackMetrics
     now: Callable[[], float]
-    days: int = 14
+    days: int
     _seen: int | None = field(default=None, init=False)
     _next: float = field(default=0.0, init=False)
 

@@ -112,10 +112,7 @@ class GrantExpiry:
         ends: Sequence[tuple[AccessGrant, float]],
         now: float,
     ) -> tuple[LivePod, ...]:
-        """Return the Pods of before its end.
-
-        But for those whose account another grant still has.
-        """
+        """Return the Pods of before its end without those whose account another grant still has."""
         meta, found = grant.meta, []
         for account in grant.spec.service_accounts or ():
             if any(_replaces(other, grant, account) and now < till for other, till in ends):

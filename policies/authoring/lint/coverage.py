@@ -51,10 +51,7 @@ class CaseCoverage:
                     self._cases.append((case, find_unrelated_rules(case.folder, sites, files)))
 
     def lacking(self, rule: str, owner: RegoSource) -> Iterator[Problem]:
-        """Return whether a rule has no case in which it finds something.
-
-        Or none where it does not.
-        """
+        """Return whether a rule lacks a case where it finds something, or one where not."""
         about = [case for case, not_about in self._cases if rule not in not_about]
         finding = [case for case in about if _shows(case, rule)]
         if not finding:

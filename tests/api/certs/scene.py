@@ -9,7 +9,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from certs.authority import is_issued_by, is_pair, is_valid, read_certificate, read_certificates
-from certs.rotation import RotationSettings
+from certs.lifetimes import RotationSettings
 from control.certificates.loop import Certificates
 from control.certificates.status import CertificateStatus
 from control.certificates.store import read_leaf

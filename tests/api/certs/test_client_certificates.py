@@ -16,7 +16,7 @@ from tests.harness.pki import Authority
 from tests.harness.ports import free_ports
 from tests.harness.programs import require
 from tests.unit.webhooks.gate import running_gate
-from webhooks.server import ServerSettings
+from webhooks.limits import ServerSettings
 
 NAME = "kube-apiserver-admission"
 

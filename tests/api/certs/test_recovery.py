@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from certs.authority import is_issued_by, read_certificate, read_certificates
-from certs.rotation import RotationSettings
+from certs.lifetimes import RotationSettings
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.certs.scene import Scene, later

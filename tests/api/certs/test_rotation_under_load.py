@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from certs.authority import read_certificate, read_certificates
-from certs.rotation import RotationSettings
+from certs.lifetimes import RotationSettings
 from control.certificates.loop import Certificates
 from core.base.errors import ClusterError
 from kube.client.objects import Objects

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from rich.console import Console
 
 from app.settings.root import Settings
-from certs.rotation import RotationSettings
+from certs.lifetimes import RotationSettings
 from cli.certs.render import print_status
 from cli.certs.run import Status, exit_code, read_status
 from control.certificates.status import CertificateStatus

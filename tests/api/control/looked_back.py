@@ -132,6 +132,7 @@ class Scene:
             settled=lambda: True,
             metrics=LookBackMetrics(CollectorRegistry()),
             now=lambda: self.now,
+            days=14,
         )
 
     async def look(self, objects: Objects | None = None, *, auditor: bool = True) -> None:

@@ -12,7 +12,7 @@ from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening, Peer, Pods
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.clusternetworkpolicy import render_floor, render_passes
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.partition import MAX_BYTES
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from tests.harness.client import Client, Json

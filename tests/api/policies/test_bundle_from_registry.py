@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from app.processes.control.process import LEASE
 from policies.bundle.format import add_signature
-from policies.bundle.signatures import SigningKey
+from policies.bundle.signature_keys import SigningKey
 from tests.api.policies.published import until
 from tests.api.record.installation import Installation
 from tests.harness.bundles import retitled, revision_of

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.client import Asking, asking
-from bench.many_profiles import access_reviews, install
+from bench.load import ReviewClient, review_client
+from bench.profiles import SORTS, ReviewSort, TeamReviews, access_reviews, install
 from bench.reviews import GANG
-from bench.team_reviews import SORTS, Reviews, Sort
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import connect
 from tests.harness.gate import Gate
@@ -29,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 class Asked:
     """A gate beside it with the profiles of 60 teams, and what it has asked."""
 
-    def __init__(self, client: Asking, gate: Gate) -> None:
+    def __init__(self, client: ReviewClient, gate: Gate) -> None:
         self._client = client
         self._gate = gate
 
@@ -55,7 +54,7 @@ async def asked(cluster: ApiServer, tmp_path: Path) -> AsyncIterator[Asked]:
     believe = {"SALLYPORT_ACCESS__ALLOW_AGE": "300", "SALLYPORT_ACCESS__DENY_AGE": "60"}
     gate = Gate(tmp_path, cluster.authority, cluster.kubeconfig(), believe)
     try:
-        async with asking(gate.port, cluster.authority.certificate_path) as asker:
+        async with review_client(gate.port, cluster.authority.certificate_path) as asker:
             yield Asked(asker, gate)
     finally:
         gate.stop()
@@ -69,21 +68,21 @@ async def test_a_gang_asks_once(asked: Asked) -> None:
 
 @pytest.mark.parametrize("sort", [PLAIN, OWN], ids=["what all have", "its own team's"])
 async def test_an_ordinary_pod_asks_once_however_many_profiles_there_are(
-    sort: Sort, asked: Asked
+    sort: ReviewSort, asked: Asked
 ) -> None:
     """About the first profile that covers it, which its requester may use."""
-    reviews = Reviews(TEAMS)
+    reviews = TeamReviews(TEAMS)
     counts = await asked.count(*(reviews.make(sort, subject) for subject in range(20)))
     assert counts == [1] * 20
 
 
 async def test_what_is_asked_is_bounded_by_the_profiles_that_cover(asked: Asked) -> None:
     """Two of the 60 have the capability, and pss-privileged is not installed."""
-    counts = await asked.count(*(Reviews(TEAMS).make(SHARED, team) for team in (0, 30)))
+    counts = await asked.count(*(TeamReviews(TEAMS).make(SHARED, team) for team in (0, 30)))
     assert counts == [1, 2]
 
 
 async def test_a_refusal_asks_about_the_nearest_few(asked: Asked) -> None:
     """No profile covers it; the nearest eight are asked about to word the refusal, once."""
-    review = Reviews(TEAMS).make(REFUSED, 7)
+    review = TeamReviews(TEAMS).make(REFUSED, 7)
     assert await asked.count(review, review) == [ADVICE, 0]

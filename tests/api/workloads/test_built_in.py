@@ -20,10 +20,7 @@ MISSED_S = 120.0
 
 
 def template(name: str, **spec: object) -> Json:
-    """Return a restricted Pod template with a label of its own.
-
-    Also for nodes that are not ready.
-    """
+    """Return a restricted Pod template with its own label, also for nodes that are not ready."""
     made = RESTRICTED.pod()
     toleration = {"key": "node.kubernetes.io/not-ready", "operator": "Exists"}
     return {

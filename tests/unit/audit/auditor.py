@@ -16,9 +16,10 @@ from audit.ledger.server.service import AuditorService, AuditorServiceSettings, 
 from core.base.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
 from webhooks.health import build_status_app
+from webhooks.limits import ServerSettings
 from webhooks.log import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import ServedApp, ServerSettings, Stop, serve
+from webhooks.server import ServedApp, Stop, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 CLUSTER = "7d0f9c1e-cluster"

@@ -26,7 +26,7 @@ def test_what_it_takes_grows_with_the_people() -> None:
 @pytest.mark.proof
 def test_the_measurement_says_whether_it_holds() -> None:
     """In a process of its own; times are judged where the machine is known, by `make proof`."""
-    command = [sys.executable, "-m", "bench.risk", "--people", str(PEOPLE)]
+    command = [sys.executable, "-m", "bench", "risk", "--people", str(PEOPLE)]
     if PROOF:
         command.append("--record")
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)

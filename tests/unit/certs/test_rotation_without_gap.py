@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs.authority import is_issued_by, is_valid, read_certificate, read_certificates
-from certs.rotation import Leaf, RotationSettings, RotationState
+from certs.lifetimes import RotationSettings
+from certs.rotation import Leaf, RotationState
 from tests.harness.sizes import size
 from tests.unit.certs.world import SETTINGS, START, World
 

@@ -17,7 +17,8 @@ from certs.authority import (
     validity,
     write_certificate,
 )
-from certs.rotation import Leaf, RotationSettings
+from certs.lifetimes import RotationSettings
+from certs.rotation import Leaf
 from certs.status import CertificateProblem, SeenCertificates, inspect
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)

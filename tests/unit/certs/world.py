@@ -13,7 +13,8 @@ from certs.authority import (
     read_certificate,
     read_certificates,
 )
-from certs.rotation import Leaf, RotationSettings, RotationState, plan_rotation
+from certs.lifetimes import RotationSettings
+from certs.rotation import Leaf, RotationState, plan_rotation
 
 START = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 SETTINGS = RotationSettings()

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from app.settings.root import Settings
 from cli.policy.published.activation import change, request_rollback, wait_until_active
-from cli.policy.published.command import print_standing
+from cli.policy.published.render import print_standing
 from cli.policy.published.status import standing_of
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement, PublishedBundle

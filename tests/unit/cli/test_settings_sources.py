@@ -8,13 +8,8 @@ from typing import Any
 import pytest
 
 from app.settings.root import Settings, read_settings
-from app.settings.sections import MIB
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
-from kube.client.settings import LiveSettings
-from policies.engine.embedded_engine import EvaluationLimits
-from webhooks.app import AppSettings
-from webhooks.server import ServerSettings
 
 PORT = "--port (SALLYPORT_LISTEN__PORT, listen.port)"
 
@@ -272,19 +267,3 @@ def test_cluster_and_kubeconfig_exclude_each_other(tmp_path: Path) -> None:
     path = write(tmp_path / "s.yaml", "kubeconfig: /k\n")
     with pytest.raises(SettingsError, match=r"^--cluster .* and --kubeconfig .*: give one$"):
         read_settings(path, {"cluster": tmp_path})
-
-
-def test_defaults_are_those_of_the_rooms() -> None:
-    """`sallyport` must not run with other numbers than the tests of each room do."""
-    settings = Settings()
-    server, app = ServerSettings(), AppSettings()
-    listen, status = settings.listen, settings.status
-    assert (listen.host, listen.port) == (server.host, server.port)
-    assert (status.host, status.port) == (server.status_host, server.status_port)
-    assert settings.receive.host == server.host
-    assert listen.max_held_bytes == app.max_held_bytes
-    assert listen.max_body_bytes == app.max_body_bytes
-    assert listen.drain_seconds == server.drain_seconds
-    assert settings.evaluation.memory_mib * MIB == EvaluationLimits().memory_bytes
-    assert settings.access.timeout == LiveSettings().review_timeout_s
-    assert settings.access.deny_age == LiveSettings().deny_age_s == 2.0

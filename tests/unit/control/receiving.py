@@ -21,9 +21,10 @@ from kube.risk.store import RiskStore
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
 from tests.unit.webhooks.connection import Answer, Connection
 from webhooks.health import build_status_app
+from webhooks.limits import ServerSettings
 from webhooks.log import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import ServedApp, ServerSettings, Stop, serve
+from webhooks.server import ServedApp, Stop, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 NOW = 1_790_000_000.0

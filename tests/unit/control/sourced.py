@@ -19,7 +19,7 @@ from core.policy_bundles import BundleHead, PublishedBundle
 from kube.bundles.store import BundleStore
 from kube.leader.lease import Leadership
 from policies.bundle.format import add_signature
-from policies.bundle.signatures import SigningKey
+from policies.bundle.signature_keys import SigningKey
 from tests.harness.bundles import retitled
 from tests.harness.pki import Authority
 from tests.harness.registry import Registry, registry

@@ -27,7 +27,7 @@ from core.policy_bundles import (
 from kube.bundles.store import with_wanted
 from kube.leader.lease import Leadership
 from policies.bundle.format import add_signature
-from policies.bundle.signatures import SigningKey
+from policies.bundle.signature_keys import SigningKey
 from tests.harness.bundles import retitled, revision_of
 from tests.harness.registry import PASSWORD, USER
 from tests.unit.control.sourced import (

@@ -9,12 +9,12 @@ from rich.console import Console
 
 from app.processes.control.bundle_source import announce_with_source
 from cli.policy.published.activation import request_activation, request_rollback
-from cli.policy.published.command import print_standing
+from cli.policy.published.render import print_standing
 from cli.policy.published.status import standing_of
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import with_active
 from policies.bundle.format import add_signature
-from policies.bundle.signatures import SigningKey
+from policies.bundle.signature_keys import SigningKey
 from tests.harness.bundles import retitled, revision_of
 from tests.unit.control.sourced import FIRST, KEY, NOW, Scene, scene_in
 from tests.unit.kube.config_maps import NAMESPACE

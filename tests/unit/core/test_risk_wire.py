@@ -227,7 +227,7 @@ def test_without_its_shards_the_changes_and_the_table_are_kept() -> None:
 
 
 def test_sizes_at_a_few_thousand_identities() -> None:
-    """In proportion to the 8 MiB that 100,000 may take in base64; `bench.risk` has them all."""
+    """In proportion to the 8 MiB of 100,000 in base64, which `make bench WHAT=risk` measures."""
     snapshot, _ = filled(4000)
     written = encode_base(snapshot.records())
     assert sum(map(len, written.shards)) * 4 / 3 < 8 * 2**20 * 4000 / 100_000

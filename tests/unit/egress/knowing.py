@@ -14,7 +14,7 @@ from core.kubernetes.label_selectors import Requirement
 from egress.compiler.allowlists import compile_allowlists
 from egress.model.facts import EgressFacts, KnownService, ResolvedName
 from egress.model.openings import Backend, CompiledAllowlists
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.target import Engine, RenderedNamespace, RenderTarget
 from tests.harness.policy_semantics import Cluster, Pod
 from tests.unit.egress.chance import ENROLLED, RANGES, SPACES, Service, World

@@ -6,7 +6,8 @@ import pytest
 
 from core.base.networks import Network
 from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, learn
-from egress.dns.resolver import NameServer, Resolver, ResolverSettings
+from egress.dns.resolver import NameServer, Resolver
+from egress.dns.resolver_settings import ResolverSettings
 from egress.dns.store import decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
 from tests.harness.dns_server import Behaviour, DnsServer, dns_server

@@ -11,7 +11,8 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from egress.dns.learnt_names import UNASKED, DnsReply, LearntName, NamesSettings, learn
-from egress.dns.resolver import NameServer, Resolver, ResolverSettings
+from egress.dns.resolver import NameServer, Resolver
+from egress.dns.resolver_settings import ResolverSettings
 from egress.dns.store import MAX_SHARD_BYTES, decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
 from egress.model.reserved_ranges import ALWAYS_RESERVED

@@ -19,7 +19,7 @@ from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.cilium import MAP_ENTRIES, map_entries
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.target import Dns, Engine, RenderTarget
 from tests.harness.cilium_semantics import Policies
 from tests.harness.cilium_semantics import Target as To

@@ -14,7 +14,7 @@ from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, Name, Opening, Pods
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.generated_objects import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name
 from egress.render.partition import MAX_BYTES, MAX_PEERS
 from egress.render.target import Dns, RenderTarget

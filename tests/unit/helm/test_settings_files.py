@@ -13,7 +13,7 @@ from kube.leader.lease import LeaseSettings
 from tests.harness.client import Json
 from tests.harness.helm import Helm, named, pod_templates
 from tests.unit.helm.switches import SECRET, SWITCHES
-from webhooks.server import ServerSettings
+from webhooks.limits import ServerSettings
 
 HEAD = "sallyport-risk"
 FOLDER = PurePosixPath("/etc/sallyport")

@@ -16,15 +16,8 @@ from cryptography.hazmat.primitives.serialization import (
 from core.base.errors import BundleRefusedError, SettingsError
 from policies.bundle.archive import unpack
 from policies.bundle.format import add_signature, parse_bundle
-from policies.bundle.signatures import (
-    SIGNATURES,
-    BundleKeys,
-    PrivateKey,
-    read_keys,
-    read_signing_key,
-    sign,
-    verify,
-)
+from policies.bundle.signature_keys import PrivateKey, read_signing_key
+from policies.bundle.signatures import SIGNATURES, BundleKeys, read_keys, sign, verify
 from tests.tools.provide import provide
 
 KINDS: dict[str, Callable[[], PrivateKey]] = {

@@ -8,7 +8,7 @@ import pytest_asyncio
 import uvloop
 
 from tests.unit.webhooks.gate import Gate, running_gate
-from webhooks.app import AppSettings
+from webhooks.limits import AppSettings
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:

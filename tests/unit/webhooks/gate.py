@@ -15,12 +15,13 @@ import structlog
 from certs.self_signed_pair import PairFiles, make_pair
 from tests.unit.webhooks.connection import Answer, Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
-from webhooks.app import AdmissionApp, AppSettings, Recorder
+from webhooks.app import AdmissionApp, Recorder
 from webhooks.health import build_status_app
+from webhooks.limits import AppSettings, ServerSettings
 from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, MetricSources
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServedApp, ServerSettings, Stop, serve
+from webhooks.server import Addresses, ServedApp, Stop, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 

@@ -23,10 +23,11 @@ from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
 from webhooks.app import AdmissionApp
 from webhooks.health import build_status_app
+from webhooks.limits import ServerSettings
 from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServedApp, ServerSettings, serve
+from webhooks.server import Addresses, ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 ROOT = Path(__file__).parents[3]

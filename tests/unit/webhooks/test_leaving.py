@@ -17,7 +17,8 @@ from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.process import GateProcess, gate_process
 from tests.unit.webhooks.reviews import encode, review
 from webhooks.exchange import Receive, Scope, Send
-from webhooks.server import ServerSettings, make_config
+from webhooks.limits import ServerSettings
+from webhooks.server import make_config
 
 GOOD, BAD = encode(review(padding=18_000)), encode(review(bad=True))
 KUBE_APISERVER_IDLE_SECONDS = 90

@@ -15,7 +15,7 @@ from core.decision.request import Request
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.app import AppSettings
+from webhooks.limits import AppSettings
 
 GOOD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
 BAD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "privileged"}, "spec": {}}

@@ -12,8 +12,9 @@ from tests.unit.webhooks.connection import Answer, Connection, until
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.app import AdmissionApp, AppSettings
+from webhooks.app import AdmissionApp
 from webhooks.exchange import HttpRequest, Reply
+from webhooks.limits import AppSettings
 
 HEAD = "{method} {target} HTTP/1.1\r\nHost: gate\r\nContent-Type: {kind}\r\n{length}{more}\r\n"
 GOOD = encode(review(uid="good"))

@@ -19,7 +19,12 @@ from tests.harness.programs import require
 from tests.harness.sweeper import NAMESPACE, open_parts
 
 FAST = SweepSettings(
-    pods_per_second=10_000, core_share=1.0, page_size=50, store_every_s=0.0, retry_s=(0.1,)
+    interval_s=3600,
+    pods_per_second=10_000,
+    core_share=1.0,
+    page_size=50,
+    store_every_s=0.0,
+    retry_s=(0.1,),
 )
 SWEEP = "019aa68f-4b3b-791c-8ca7-e02b195e0b08"
 

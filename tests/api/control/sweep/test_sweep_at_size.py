@@ -32,6 +32,7 @@ MOST_CPU_S: Final = 180.0
 FLAT_MIB: Final = 24.0
 """What the second half of a sweep may take beyond the first half's most."""
 SETTINGS: Final = {
+    "interval_s": 3600.0,
     "pods_per_second": 100_000.0,  # As fast as it can: the rate has tests of its own.
     "core_share": 1.0,
     "page_size": size(ci=100, proof=500),

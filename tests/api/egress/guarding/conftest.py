@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import pytest
 
 from egress.model.openings import CompiledAllowlists
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.target import Engine, EngineKind, RenderTarget
 from tests.api.admission.objects import until_known
 from tests.api.kube.objects import new_name

@@ -6,7 +6,7 @@ from core.base.networks import network_of
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, CompiledAllowlists, Opening
-from egress.render.dispatch import render
+from egress.render.engines import render
 from egress.render.target import RenderTarget
 from tests.api.egress.guarding.conftest import floor, pod, soon, until
 from tests.harness.client import ApiStatusError, Client, Json

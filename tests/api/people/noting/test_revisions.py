@@ -27,10 +27,7 @@ PARTITIONED: Final[Json] = {"type": "RollingUpdate", "rollingUpdate": {"partitio
 
 
 def revision(owner: Json, name: str, image: str, number: int) -> Json:
-    """Return a ControllerRevision as the StatefulSet controller writes it.
-
-    With another template.
-    """
+    """Return a ControllerRevision of another template, as the controller writes it."""
     pods = owner["spec"]["template"]
     pods = pods | {"$patch": "replace"}
     pods["spec"] = pods["spec"] | {"containers": [{"name": "main", "image": image}]}

@@ -5,8 +5,8 @@ from pathlib import Path
 from audit.ledger.records.frames import FrameKind
 from audit.reports.completeness import PodConfirmations
 from audit.reports.html import render_html
-from audit.reports.periods import time_text
 from core.base.ids import stable_id
+from core.base.times import time_text
 from core.decision.decision import Verdict
 from core.weights.events import Activity, Log, Topic, encode_event
 from tests.unit.audit.reports.records import (
@@ -32,10 +32,7 @@ async def lives_of(tmp_path: Path, *encoded: Encoded) -> PodConfirmations:
 
 
 def numbers(lives: PodConfirmations) -> tuple[int, ...]:
-    """Return confirmed by Pod and by audit log.
-
-    Without Pod, without decision, not in the ledger.
-    """
+    """Return four: confirmed by Pod and audit log, no Pod, no decision, not in the ledger."""
     without = (lives.without_pod, lives.without_decision, lives.unrecorded)
     return (lives.by_pod, lives.by_audit, *without)
 
@@ -45,7 +42,7 @@ def seen(unix_ms: int, of: str) -> Encoded:
     made = Activity(
         format=1,
         id=stable_id(unix_ms, "seen", of),
-        time=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         log=Log.KUBERNETES,
         topic=Topic.DECISION_SEEN,

@@ -1,18 +1,10 @@
 """How the loops of egress are put together from the settings."""
 
 from app.processes.control.egress import enrolled_labels
-from app.settings.egress import Egress, EgressResolver, enrolment_of
+from app.settings.egress import Egress, enrolment_of
 from core.base import names
 from core.decision.namespaces import Namespace
 from core.kubernetes.label_selectors import matches
-from egress.dns.resolver import ResolverSettings
-
-
-def test_defaults_of_the_resolver_are_the_rooms() -> None:
-    """The gate reads the settings without loading what resolves names."""
-    section, room = EgressResolver(), ResolverSettings()
-    found = (section.timeout, section.tries, section.at_once)
-    assert found == (room.timeout_s, room.tries, room.at_once)
 
 
 def test_the_floor_is_for_the_namespaces_that_are_enrolled() -> None:

@@ -22,13 +22,13 @@ from core.base.errors import SettingsError
 )
 def test_a_rest_is_as_long_as_rate_or_share_demand(wall: float, cpu: float, rest: float) -> None:
     """Whichever of the two wants the longer one."""
-    settings = SweepSettings(pods_per_second=500, core_share=0.5)
+    settings = SweepSettings(3600, pods_per_second=500, core_share=0.5)
     assert pause_s(100, wall, cpu, settings) == pytest.approx(rest)
 
 
 async def test_a_sweep_is_no_faster_than_its_rate() -> None:
     """320 steps at 1,000 a second take at least 0.3 s."""
-    pace, began = Pace(SweepSettings(pods_per_second=1000, core_share=1.0)), time.monotonic()
+    pace, began = Pace(SweepSettings(3600, pods_per_second=1000, core_share=1.0)), time.monotonic()
     for _ in range(320):
         await pace.step()
     assert time.monotonic() - began >= 0.3
@@ -36,7 +36,7 @@ async def test_a_sweep_is_no_faster_than_its_rate() -> None:
 
 async def test_others_get_the_event_loop_at_each_step() -> None:
     """A lease is renewed, and a review answered, between any two Pods."""
-    pace, turns = Pace(SweepSettings(pods_per_second=1e9, core_share=1.0)), 0
+    pace, turns = Pace(SweepSettings(3600, pods_per_second=1e9, core_share=1.0)), 0
 
     async def other() -> None:
         nonlocal turns
@@ -55,4 +55,4 @@ async def test_others_get_the_event_loop_at_each_step() -> None:
 def test_what_cannot_be_kept_to_is_refused(wrong: dict[str, float]) -> None:
     """With a rate of 0 it would never end."""
     with pytest.raises(SettingsError, match="pods per second"):
-        SweepSettings(**wrong)  # type: ignore[arg-type]  # The test's own fields.
+        SweepSettings(**{"interval_s": 3600, "pods_per_second": 500} | wrong)  # type: ignore[arg-type]  # The test's own fields.

@@ -16,7 +16,7 @@ from kube.client.objects import Objects
 from tests.unit.control.sweep.made import SWEEP, decision, listed
 
 TRIES = 3
-SETTINGS = SweepSettings(retry_s=(0.0,) * (TRIES - 1))
+SETTINGS = SweepSettings(3600, 500, retry_s=(0.0,) * (TRIES - 1))
 
 ALLOW = decision(Verdict.ALLOW)
 DOWN = decision(Verdict.ERROR, error_kind="access-review", reason="no answer")

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audit.access.defaults import DELAY_S
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.detections.engine import DetectionEngine
-from audit.access.ingest.event_order import DELAY_S, EventOrder, event_seconds
+from audit.access.ingest.event_order import EventOrder, event_seconds
 from audit.access.model.detection import Detection, Event, EventContext
 from core.base.errors import SettingsError
 from core.weights.access import Act, SignedBy
