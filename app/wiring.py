@@ -22,7 +22,7 @@ from kube.cluster.folder import FolderCluster, read_profiles
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle.format import Bundle, read_bundle, wording_refusals
 from policies.engine.cache import RememberingEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Engine
 from policies.engine.opa_endpoint import OpaServer
 from sandbox.runtime_choice import SandboxSettings
@@ -60,9 +60,9 @@ def load_engine(
     return RememberingEngine(engine, evaluation.remembered)
 
 
-def limits_of(evaluation: Evaluation) -> Limits:
+def limits_of(evaluation: Evaluation) -> EvaluationLimits:
     """Return what one evaluation may take."""
-    return Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
+    return EvaluationLimits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
 
 
 def server_of(section: Opa) -> OpaServer:

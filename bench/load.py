@@ -24,7 +24,8 @@ import uvloop
 
 from bench.reviews import USUAL, Pods
 from core.kubernetes.pod import decode_pod
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 
 
 class Order(msgspec.Struct):

@@ -34,7 +34,8 @@ from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle.format import read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
 from webhooks.review_codec import decode_review, encode_answer
 

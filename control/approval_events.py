@@ -5,8 +5,8 @@ Nothing is asked of kube-apiserver but to write them: what they are about is in 
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
@@ -17,7 +17,8 @@ from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.base.times import time_text
-from core.people.two_person import PEOPLE_NEEDED, Consent
+from core.people.two_person import PEOPLE_NEEDED
+from kube.approvals.watch import BreakGlasses, Exceptions, WatchedBreakGlasses, WatchedExceptions
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership, wall_time
 
@@ -27,31 +28,14 @@ BEFORE_S: Final = 86_400
 """So long before its end an exception is announced."""
 
 
-class ExceptionSource(Protocol):
-    """The exceptions in memory."""
-
-    def everywhere(self) -> Sequence[PolicyException]:
-        """Return all of them."""
-
-    def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Return the approvals of one."""
-
-
-class BreakGlassSource(Protocol):
-    """The BreakGlasses in memory."""
-
-    def everywhere(self) -> Sequence[BreakGlass]:
-        """Return all of them."""
-
-
 class ApprovalEvents:
     """Each run writes the Events that are due. `loop` is its loop."""
 
     def __init__(
         self,
         objects: Objects,
-        excepted: ExceptionSource,
-        sealed: BreakGlassSource,
+        excepted: Exceptions | WatchedExceptions,
+        sealed: BreakGlasses | WatchedBreakGlasses,
         registry: CollectorRegistry,
         clock: Callable[[], dt.datetime] = wall_time,
     ) -> None:

@@ -21,6 +21,7 @@ from core.base.errors import ClusterError
 from core.decision.rollout import Modes
 from core.kubernetes.workload_kinds import GroupKind
 from core.profiles.container_profiles import ProfileSet
+from kube.approvals.watch import WatchedBreakGlasses, WatchedExceptions
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from policies.backstop.parameters import BackstopData, BackstopInputs, build_parameters
@@ -80,8 +81,8 @@ class Backstop:
         namespace: str,
         *,
         profiles: Callable[[], ProfileSet],
-        excepted: ExceptionSource,
-        sealed: BreakGlassSource,
+        excepted: WatchedExceptions,
+        sealed: WatchedBreakGlasses,
         modes: Modes,
         controllers: Mapping[str, frozenset[GroupKind]],
         since: Callable[[], Mapping[str, int]],

@@ -67,7 +67,9 @@ class RequiredDefinitions:
         """
         leadership.require()
         for name in NEEDED:
-            found = list(troubles(await self._objects.get(f"{_PATH}/{name}"), _VERSION))
+            found = list(
+                find_definition_problems(await self._objects.get(f"{_PATH}/{name}"), _VERSION)
+            )
             self._healthy.labels(name).set(not found)
             if found != self._known.get(name, []):
                 self._tell(name, found)
@@ -80,7 +82,7 @@ class RequiredDefinitions:
             _log.info("CustomResourceDefinition is sound again", crd=name)
 
 
-def troubles(definition: Mapping[str, Any] | None, version: str) -> Iterator[str]:
+def find_definition_problems(definition: Mapping[str, Any] | None, version: str) -> Iterator[str]:
     """Say what is wrong with a definition, and what to do; nothing where it is as needed."""
     if definition is None:
         yield f"it is not there; {_INSTALL}"

@@ -14,7 +14,7 @@ from typing import Final
 import yaml
 
 from docs.make_rules import read_metadata
-from policies.backstop.policy import manifests
+from policies.backstop.policy import build_manifests
 from policies.backstop.rules import COVERED
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -49,7 +49,7 @@ def text() -> str:
     remedies = {
         each.rule: read_metadata(_source(each.rule))["custom"]["remedy"] for each in COVERED
     }
-    made = manifests(remedies, _NAMESPACE, _EXCLUDED)
+    made = build_manifests(remedies, _NAMESPACE, _EXCLUDED)
     return _HEAD + "---\n".join(
         yaml.safe_dump(item, sort_keys=False, width=100, allow_unicode=True) for item in made
     )

@@ -30,7 +30,7 @@ _AGAIN = (
 )
 
 
-class Change(enum.Enum):
+class NotedChange(enum.Enum):
     """What a request does to an object that carries notes."""
 
     RENEWED = "renewed"
@@ -44,7 +44,7 @@ class Change(enum.Enum):
 class NoteChange(msgspec.Struct, frozen=True, gc=False):
     """All that the notes of a request are decided by."""
 
-    change: Change
+    change: NotedChange
     requester: str
     """`Subject.label` of who asks."""
     new: RequesterNotes
@@ -70,9 +70,9 @@ def required_notes(change: NoteChange, profile: str | None, grants: str = "") ->
     What somebody changed without changing the templates is not put right silently: that is
     refused. What was only dropped, as `kubectl replace` drops it, is put back.
     """
-    if change.change is Change.MADE:
+    if change.change is NotedChange.MADE:
         return {}
-    if change.change is Change.RENEWED:
+    if change.change is NotedChange.RENEWED:
         due = {names.REQUESTER_ANNOTATION: change.requester}
         if grants or change.new.grants:
             due[names.GRANTS_ANNOTATION] = grants
@@ -95,13 +95,13 @@ def wrong_notes(
     It is None where none must be noted. Nothing is missed on what is `refused` for what it needs:
     the mutating webhook noted nothing on it for the same reason.
     """
-    if change.change is Change.RENEWED:
+    if change.change is NotedChange.RENEWED:
         missed = change.workload and not refused
         return (
             *_after_renewal(change, profile, missed=missed),
             *_grants_after_renewal(change, grants, missed=missed),
         )
-    if change.change is Change.MADE:
+    if change.change is NotedChange.MADE:
         return tuple(_after_making(change))
     return tuple(_after_keeping(change))
 

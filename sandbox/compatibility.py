@@ -46,7 +46,7 @@ _CONTAINERD: Final = (
 )
 
 
-class Limit(msgspec.Struct, frozen=True):
+class RuntimeLimit(msgspec.Struct, frozen=True):
     """Why a sandbox cannot run a feature, what to do instead, and where that is written."""
 
     why: str
@@ -77,53 +77,59 @@ _DEVICE: Final = "Leave the device out, or move what needs it to a Pod that need
 _WINDOWS: Final = "Run it on Linux, or ask for an exception to the sandbox"
 _GPU: Final = "Ask for no GPU, or ask your operators for nodes that can (setting sandbox.gpu_label)"
 
-_ON_GVISOR: Final[Mapping[str, Limit]] = {
-    "host-network": Limit("leaves it without any network", _HOST_NETWORK, _GKE),
-    "host-pid": Limit(
+_ON_GVISOR: Final[Mapping[str, RuntimeLimit]] = {
+    "host-network": RuntimeLimit("leaves it without any network", _HOST_NETWORK, _GKE),
+    "host-pid": RuntimeLimit(
         "shows the sandbox's processes, not the node's", _HOST_PROCESSES, _NAMESPACES
     ),
-    "host-ipc": Limit("is the sandbox's own, not the node's", _HOST_IPC, _NAMESPACES),
-    "privileged": Limit("gives no right on the node, and no device of it", _PRIVILEGED, _GKE),
-    "host-path-writable": Limit("would write files of the node", _HOST_PATH, _GKE),
-    "host-socket": Limit("cannot be connected to from inside", _SOCKET, _FLAGS),
-    "user-namespace": Limit("keeps the Pod from starting", _USERS, _GVISOR_USERS),
-    "selinux": Limit("is refused by runsc at start", _LABELS, _SPEC),
-    "apparmor": Limit("is ignored by runsc", _LABELS, _SPEC),
-    "seccomp": Limit("is ignored by runsc", _DEFAULT_FILTER, _FILTER),
-    "sysctl": Limit("is ignored by runsc", _SYSCTL, _NAMESPACES),
-    "raw-network": Limit("is taken away by runsc", _RAW, _FLAGS),
-    "recursive-read-only": Limit("keeps the container from starting", _RECURSIVE, _MOUNTS),
-    "block-volume": Limit("cannot be opened inside", _BLOCK, _DEVICES),
-    "hugepages": Limit("are not implemented by its kernel", "Use ordinary memory", _SYSTEM_CALLS),
-    "rdma": Limit("needs devices that it does not pass on", _RDMA, _FLAGS),
-    "mig": Limit(
+    "host-ipc": RuntimeLimit("is the sandbox's own, not the node's", _HOST_IPC, _NAMESPACES),
+    "privileged": RuntimeLimit(
+        "gives no right on the node, and no device of it", _PRIVILEGED, _GKE
+    ),
+    "host-path-writable": RuntimeLimit("would write files of the node", _HOST_PATH, _GKE),
+    "host-socket": RuntimeLimit("cannot be connected to from inside", _SOCKET, _FLAGS),
+    "user-namespace": RuntimeLimit("keeps the Pod from starting", _USERS, _GVISOR_USERS),
+    "selinux": RuntimeLimit("is refused by runsc at start", _LABELS, _SPEC),
+    "apparmor": RuntimeLimit("is ignored by runsc", _LABELS, _SPEC),
+    "seccomp": RuntimeLimit("is ignored by runsc", _DEFAULT_FILTER, _FILTER),
+    "sysctl": RuntimeLimit("is ignored by runsc", _SYSCTL, _NAMESPACES),
+    "raw-network": RuntimeLimit("is taken away by runsc", _RAW, _FLAGS),
+    "recursive-read-only": RuntimeLimit("keeps the container from starting", _RECURSIVE, _MOUNTS),
+    "block-volume": RuntimeLimit("cannot be opened inside", _BLOCK, _DEVICES),
+    "hugepages": RuntimeLimit(
+        "are not implemented by its kernel", "Use ordinary memory", _SYSTEM_CALLS
+    ),
+    "rdma": RuntimeLimit("needs devices that it does not pass on", _RDMA, _FLAGS),
+    "mig": RuntimeLimit(
         "is not supported by its driver proxy", "Ask for whole nvidia.com/gpu", _GVISOR_GPU
     ),
-    GPU: Limit("runs only with drivers that its proxy knows", _GPU, _GVISOR_GPU),
-    "device": Limit("is one that it does not pass on", _DEVICE, _DEVICES),
-    "windows": Limit("is no Linux", _WINDOWS, _GVISOR_FAQ),
+    GPU: RuntimeLimit("runs only with drivers that its proxy knows", _GPU, _GVISOR_GPU),
+    "device": RuntimeLimit("is one that it does not pass on", _DEVICE, _DEVICES),
+    "windows": RuntimeLimit("is no Linux", _WINDOWS, _GVISOR_FAQ),
 }
 
-_ON_KATA: Final[Mapping[str, Limit]] = {
-    "host-network": Limit("is not that of a virtual machine", _HOST_NETWORK, _KATA_LIMITS),
-    "host-pid": Limit("is not seen from a virtual machine", _HOST_PROCESSES, _KATA_AGENT),
-    "host-ipc": Limit("is not shared with a virtual machine", _HOST_IPC, _KATA_AGENT),
-    "privileged": Limit(
+_ON_KATA: Final[Mapping[str, RuntimeLimit]] = {
+    "host-network": RuntimeLimit("is not that of a virtual machine", _HOST_NETWORK, _KATA_LIMITS),
+    "host-pid": RuntimeLimit("is not seen from a virtual machine", _HOST_PROCESSES, _KATA_AGENT),
+    "host-ipc": RuntimeLimit("is not shared with a virtual machine", _HOST_IPC, _KATA_AGENT),
+    "privileged": RuntimeLimit(
         "may show the node's block devices to the machine", _PRIVILEGED, _KATA_PRIVILEGED
     ),
-    "host-path-writable": Limit("would write files of the node", _HOST_PATH, _KATA_THREATS),
-    "host-socket": Limit("cannot be connected to from the machine", _SOCKET, _KATA_SOCKETS),
-    "user-namespace": Limit("keeps the Pod from starting", _USERS, _KATA_USERS),
-    "selinux": Limit("is not applied", _LABELS, _KATA_LIMITS),
-    "apparmor": Limit("is not applied", _LABELS, _KATA_LIMITS),
-    "seccomp": Limit("is not passed on to the machine", _DEFAULT_FILTER, _KATA_DEFAULTS),
-    "recursive-read-only": Limit("keeps the container from starting", _RECURSIVE, _CONTAINERD),
-    "rdma": Limit("needs devices that it does not pass on", _RDMA, _KATA_AGENT),
-    "mig": Limit("needs a device that it does not pass on", "Ask for no GPU", _KATA_GPU),
-    GPU: Limit("is a device that it does not pass on", "Ask for no GPU", _KATA_GPU),
-    "device": Limit("is one that it does not pass on", _DEVICE, _KATA_AGENT),
-    "windows": Limit("is no Linux", _WINDOWS, _KATA_LIMITS),
+    "host-path-writable": RuntimeLimit("would write files of the node", _HOST_PATH, _KATA_THREATS),
+    "host-socket": RuntimeLimit("cannot be connected to from the machine", _SOCKET, _KATA_SOCKETS),
+    "user-namespace": RuntimeLimit("keeps the Pod from starting", _USERS, _KATA_USERS),
+    "selinux": RuntimeLimit("is not applied", _LABELS, _KATA_LIMITS),
+    "apparmor": RuntimeLimit("is not applied", _LABELS, _KATA_LIMITS),
+    "seccomp": RuntimeLimit("is not passed on to the machine", _DEFAULT_FILTER, _KATA_DEFAULTS),
+    "recursive-read-only": RuntimeLimit(
+        "keeps the container from starting", _RECURSIVE, _CONTAINERD
+    ),
+    "rdma": RuntimeLimit("needs devices that it does not pass on", _RDMA, _KATA_AGENT),
+    "mig": RuntimeLimit("needs a device that it does not pass on", "Ask for no GPU", _KATA_GPU),
+    GPU: RuntimeLimit("is a device that it does not pass on", "Ask for no GPU", _KATA_GPU),
+    "device": RuntimeLimit("is one that it does not pass on", _DEVICE, _KATA_AGENT),
+    "windows": RuntimeLimit("is no Linux", _WINDOWS, _KATA_LIMITS),
 }
 
-CANNOT: Final[Mapping[Kind, Mapping[str, Limit]]] = {GVISOR: _ON_GVISOR, KATA: _ON_KATA}
+CANNOT: Final[Mapping[Kind, Mapping[str, RuntimeLimit]]] = {GVISOR: _ON_GVISOR, KATA: _ON_KATA}
 """By kind of sandbox, then by feature."""

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from core.sandbox.decision import Feature, RuntimeClass, SandboxDecision, SandboxMode
-from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, Limit
+from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, RuntimeLimit
 from sandbox.risk_score import RiskScore
 
 HANDLERS: Final[Mapping[str, Kind]] = {"runsc": "gvisor", "kata": "kata"}
@@ -65,7 +65,7 @@ class Refusal(msgspec.Struct, frozen=True):
     """The RuntimeClass that it is about."""
     handler: str = ""
     feature: Feature | None = None
-    limit: Limit | None = None
+    limit: RuntimeLimit | None = None
 
 
 class RuntimeChoice(msgspec.Struct, frozen=True):

@@ -37,7 +37,7 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
 ) -> Approved | NotApproved:
     """Return whether an object is approved. Nobody is asked where the answer is no anyway.
 
-    `endures` is as in `core.people.two_person.approved`.
+    `endures` is as in `core.people.two_person.judge_approval`.
 
     Raises:
         AccessReviewError: the cluster did not say whether an approver may approve.

@@ -12,7 +12,7 @@ import msgspec
 
 from admission.approvals.approvals import ask_approved, guard_finding
 from admission.model.facts import GuardFacts
-from core.approvals.profile_widening import profile_proposal, widenings
+from core.approvals.profile_widening import find_widenings, profile_proposal
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
@@ -47,7 +47,7 @@ class WideningGuard:
         if request.object is None:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
         new, (old, uid) = parse_profile(request.object), _before(request)
-        wider = widenings(old, new)
+        wider = find_widenings(old, new)
         if not wider:
             return GuardFacts({}, {})
         what = profile_proposal(new, uid, person_of(request.subject))

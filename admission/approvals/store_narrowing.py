@@ -12,7 +12,7 @@ import msgspec
 
 from admission.approvals.approvals import ask_approved, guard_finding
 from admission.model.facts import GuardFacts
-from core.approvals.store_narrowing import narrowings, store_proposal
+from core.approvals.store_narrowing import find_narrowings, store_proposal
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
@@ -60,7 +60,7 @@ class NarrowingGuard:
             raise InvalidObjectError(KIND, "oldObject", "the review holds none")
         new = None if request.operation is Operation.DELETE else _new(request)
         old, meta = _before(request.old_object)
-        less = narrowings(old, new) if old is not None else ["could not be read as it was"]
+        less = find_narrowings(old, new) if old is not None else ["could not be read as it was"]
         if not less:
             return _NOTHING
         what = store_proposal(meta.name, new, meta.uid, person_of(request.subject))

@@ -22,7 +22,7 @@ from core.base.times import time_text
 from core.policy_bundles import BASE, BundleHead, GateAnnouncement, PublishedBundle
 from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, parse_bundle
-from policies.bundle.signatures import NO_KEYS, Keys
+from policies.bundle.signatures import NO_KEYS, BundleKeys
 
 
 class PublishedBundles(Protocol):
@@ -73,7 +73,7 @@ class BundleWatch:
     """Of this process's own settings; in force when this begins."""
     file: FileSource | None = None
     """Where it is from, to be followed; None of what never changes."""
-    keys: Keys = NO_KEYS
+    keys: BundleKeys = NO_KEYS
     """By which published bundles must be signed."""
     name: str = ""
     """By which this process announces what it has loaded; empty where nobody waits for it."""
@@ -308,7 +308,7 @@ class BundleWatch:
         )
 
 
-def _parse(packed: bytes, stored: PublishedBundle, keys: Keys) -> Bundle:
+def _parse(packed: bytes, stored: PublishedBundle, keys: BundleKeys) -> Bundle:
     bundle = parse_bundle(packed, f"bundle {stored.revision}", keys)
     if bundle.revision != stored.revision:
         raise BundleRefusedError(

@@ -38,7 +38,7 @@ from core.people.two_person import person_of
 from egress.compiler.allowlists import may_not_use_message
 from egress.limits.breadth import addresses_of, breadth_reasons, excess_reasons, measure
 from egress.limits.settings import IntentSettings
-from egress.limits.shared_destinations import name_sharing, tag_sharing_warning
+from egress.limits.shared_destinations import name_sharing_warning, tag_sharing_warning
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 
 Intent = EgressAllowlist | EgressDestinations
@@ -121,7 +121,7 @@ def _of_name(entry: Destination, name: str, path: str, ground: IntentSettings) -
     if is_wildcard(name) and not ground.knows_names:
         message = "stays closed: the engine here knows no patterns of names"
         yield warning_finding("wildcard", path, message, "Name each host.")
-    if entry.within is None and (who := name_sharing(name)):
+    if entry.within is None and (who := name_sharing_warning(name)):
         yield warning_finding("shared", path, who, "Prefer a private endpoint.")
 
 

@@ -3,9 +3,10 @@
 Writes to the policies that Sallyport makes are refused here too.
 
 Policies only add: who may write one could open what an allowlist would need an owner and a reason
-for. So a NetworkPolicy's egress is compared with what is open already (`egress.reach`), for which
-the namespace's generated policies are listed; a policy of a kind that is not compared needs the
-verb `exempt` where it opens anything. Only their controller writes generated policies.
+for. So a NetworkPolicy's egress is compared with what is open already
+(`egress.compiler.foreign_policies`), for which the namespace's generated policies are listed; a
+policy of a kind that is not compared needs the verb `exempt` where it opens anything. Only their
+controller writes generated policies.
 """
 
 import asyncio

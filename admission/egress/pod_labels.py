@@ -3,7 +3,7 @@
 Who may write a Pod writes its labels; so those under `egress.sallyport.dev/` must match exactly
 where they are due, and are refused everywhere else, whoever asks (docs/adr/0030). It reads the
 namespace and where the Pod was traced to; in an enrolled namespace also whether it is closed, which
-is in memory (`kube.default_denies`).
+is in memory (`kube.egress.generated_policies`).
 """
 
 from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ from core.risk.model import AssessedIdentity, Effect, OperationClass
 from core.sandbox.capacity import NodePool
 from core.sandbox.decision import Feature, SandboxDecision, Signal
 from core.weights.access_paths import AccessPath, UngrantedPath
-from core.weights.grant_coverage import NOBODY, Asker
+from core.weights.grant_coverage import NOBODY, GrantAsker
 from identity.requester_note import NoteChange
 from policies.bundle.format import Rule
 from policies.projection.context import NO_STANDINGS, Standings
@@ -239,7 +239,7 @@ class WeightFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     stores: tuple[str, ...] = ()
     """Names of the stores that are reached."""
     namespace: str = ""
-    asker: Asker = NOBODY
+    asker: GrantAsker = NOBODY
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import Pod
 from core.kubernetes.pod_templates import PodTemplate
 from core.people.subject import Subject
-from policies.projection.pods import Projection
+from policies.projection.model import Projection
 from policies.site.fields import NO_FIELDS
 
 

@@ -1,8 +1,8 @@
 """Asks the policy engine what an object's parts need, in the context of the request.
 
-The answers are given as one, with paths from the object's root. The context (`policies.context`) is
-read from memory: the Services that let traffic in from outside, and when service accounts were
-made.
+The answers are given as one, with paths from the object's root. The context
+(`policies.projection.context`) is read from memory: the Services that let traffic in from outside,
+and when service accounts were made.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from policies.projection.context import (
     Context,
     encode_context,
 )
-from policies.projection.pods import encode
+from policies.projection.model import encode
 
 _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""

@@ -21,8 +21,8 @@ from core.decision.request import Operation, Request
 from core.kubernetes.roles import RoleRule
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from policies.engine.interface import PolicyAnswer
+from policies.projection.model import Projection
 from policies.projection.objects import project_object
-from policies.projection.pods import Projection
 from policies.projection.rbac import BINDINGS, role_of, with_role
 
 _AGGREGATORS: Final = frozenset(

@@ -14,7 +14,7 @@ from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import GROUP_PREFIX, pseudonymous_group
 from policies.bundle.format import Rule
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
-from policies.projection.pods import NO_POD
+from policies.projection.model import NO_POD
 from policies.site.fields import POD, is_covered
 from sandbox.risk_score import score_risk
 

@@ -44,7 +44,8 @@ def notes_to_record(
 
     What will be refused stays as its author wrote it. A note of the profile that the namespace
     names would outlive the namespace's choice; one on a workload that does not say all of its
-    Pods (`core.workload.Workload.more`) would refuse them what their operator adds.
+    Pods (`core.kubernetes.workload_kinds.WorkloadKind.more`) would refuse them what their
+    operator adds.
     """
     if facts.notes is None or request.phase is not Phase.MUTATING or refused:
         return {}

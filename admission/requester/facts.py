@@ -34,7 +34,7 @@ from core.kubernetes.requester_notes import (
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind, may_carry
 from core.sandbox.decision import SandboxMode
 from identity.profile_subjects import Controllers
-from identity.requester_note import PROFILE_PATH, Change, NoteChange
+from identity.requester_note import PROFILE_PATH, NoteChange, NotedChange
 
 _POD: Final = ("", "Pod")
 _UNNOTED: Final = frozenset({("", "PodTemplate")})
@@ -155,7 +155,7 @@ class RequesterGatherer:
             return self._of_unlisted(request, kind, reading, facts)
         asked = self._asked(request, kind, reading)
         change = self._change(asked)
-        made = change is not None and change.change is Change.MADE
+        made = change is not None and change.change is NotedChange.MADE
         if not (asked.made and (asked.judged or made)):
             return _with(facts, notes=change) if change else facts
         origin = await self._trace(asked)
@@ -207,7 +207,7 @@ class RequesterGatherer:
         if not may_carry(*kind) or (made_now and isinstance(reading, LeftAlone)):
             return facts
         change = self._of_workload(self._asked(request, kind, reading))
-        if change is None or change.change is Change.MADE:
+        if change is None or change.change is NotedChange.MADE:
             return facts
         return _with(facts, notes=msgspec.structs.replace(change, workload=False))
 
@@ -224,13 +224,13 @@ class RequesterGatherer:
         label = request.subject.label
         if request.operation is Operation.CREATE:
             if asked.made:
-                return NoteChange(Change.MADE, label, new) if new.requester else None
+                return NoteChange(NotedChange.MADE, label, new) if new.requester else None
             if not asked.metadata.owner_references:
-                return NoteChange(Change.RENEWED, label, new, workload=False)
+                return NoteChange(NotedChange.RENEWED, label, new, workload=False)
         if new.requester is None:
             return None
         old = NO_NOTES if request.operation is Operation.CREATE else _old(request)[0]
-        return NoteChange(Change.KEPT, label, new, old, workload=False)
+        return NoteChange(NotedChange.KEPT, label, new, old, workload=False)
 
     def _of_workload(self, asked: _Asked) -> NoteChange | None:
         """Whoever creates it or changes its templates is noted, unless its owner's controller does.
@@ -241,21 +241,21 @@ class RequesterGatherer:
         new, request = asked.new, asked.request
         label, copied = request.subject.label, asked.kind == _COPIED
         if request.operation is Operation.CREATE:
-            change = Change.MADE if asked.made else Change.RENEWED
+            change = NotedChange.MADE if asked.made else NotedChange.RENEWED
             return NoteChange(change, label, new, copied=copied)
         old, old_owner = _old(request)
         listed = self.controllers.is_any(request.subject.username)
         if asked.judged and not listed:
-            return NoteChange(Change.RENEWED, label, new, old)
+            return NoteChange(NotedChange.RENEWED, label, new, old)
         if asked.made:
             changed = new != old
-            return NoteChange(Change.MADE, label, new, old, copied=copied) if changed else None
+            return NoteChange(NotedChange.MADE, label, new, old, copied=copied) if changed else None
         owner = asked.owner
         moved = owner is not None and owner != old_owner and self.controllers.follows(owner)
         taken = moved and not listed
         if new == old and not taken:
             return None
-        return NoteChange(Change.KEPT, label, new, old, taken=taken)
+        return NoteChange(NotedChange.KEPT, label, new, old, taken=taken)
 
     def _asked(self, request: Request, kind: GroupKind, reading: Reading | LeftAlone) -> _Asked:
         judged = not isinstance(reading, LeftAlone)
@@ -279,13 +279,13 @@ class RequesterGatherer:
 def _of_binding(asked: _Asked) -> NoteChange | None:
     """A Binding carries no note: it would become the Pod's."""
     label = asked.request.subject.label
-    return NoteChange(Change.KEPT, label, asked.new) if asked.new != NO_NOTES else None
+    return NoteChange(NotedChange.KEPT, label, asked.new) if asked.new != NO_NOTES else None
 
 
 def profile_of(facts: Facts) -> str | None:
     """Return the profile on a workload whose templates are new: named by its author, or noted."""
     change = facts.notes
-    renewed = change is not None and change.workload and change.change is Change.RENEWED
+    renewed = change is not None and change.workload and change.change is NotedChange.RENEWED
     return change.new.profile if change is not None and renewed else None
 
 
@@ -296,7 +296,7 @@ def keeps_profile(facts: Facts, request: Request) -> bool:
     validating one finds the note of somebody else only on what is refused: then with the reasons.
     """
     change = facts.notes
-    if change is None or change.change is not Change.RENEWED or change.new.profile is None:
+    if change is None or change.change is not NotedChange.RENEWED or change.new.profile is None:
         return False
     if request.operation is not Operation.UPDATE:
         return False

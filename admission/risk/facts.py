@@ -235,7 +235,7 @@ class RiskGatherer:
         effects = {each.effect for each in assessed}
         behaviour = Behaviour(0)
         for person in people:
-            behaviour |= snapshot.acting(person.key, now)
+            behaviour |= snapshot.behaviour(person.key, now)
         return RiskFacts(
             operation=operation,
             assessed=assessed,

@@ -17,7 +17,7 @@ from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod_templates import json_pointer
 from core.kubernetes.workload_pods import templates_of
 from core.sandbox.decision import RuntimeClass, SandboxMode
-from identity.requester_note import Change
+from identity.requester_note import NotedChange
 from policies.bundle.format import Rule
 from sandbox.risk_score import RiskScore, score_risk
 from sandbox.runtime_choice import (
@@ -130,7 +130,7 @@ def _is_authors(pod: PodFacts, facts: Facts) -> bool:
     for ever, if this one's were changed.
     """
     change, own = facts.notes, pod.sandbox is not None and pod.sandbox.own
-    return own and change is not None and change.workload and change.change is Change.RENEWED
+    return own and change is not None and change.workload and change.change is NotedChange.RENEWED
 
 
 def _takes_it(request: Request) -> bool:

@@ -27,7 +27,7 @@ from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import Pod
 from core.sandbox.decision import SandboxMode
 from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
-from policies.projection.pods import NO_POD
+from policies.projection.model import NO_POD
 from policies.site.fields import POD, kind_name
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})

@@ -28,7 +28,7 @@ from core.weights.grant_coverage import (
     ANYBODY,
     MOST_NOTED,
     NOBODY,
-    Asker,
+    GrantAsker,
     asker_of,
     asker_of_note,
     note_of_grant,
@@ -150,7 +150,7 @@ class WeightGatherer:
         self,
         reached: Sequence[AccountPath],
         namespace: str,
-        asker: Asker,
+        asker: GrantAsker,
         grants: Sequence[AccessGrant],
     ) -> WeightFacts:
         answers: _Answers = {}
@@ -173,7 +173,7 @@ class WeightGatherer:
         )
 
     async def _sorted(
-        self, one: AccountPath, grants: Sequence[AccessGrant], asker: Asker, answers: _Answers
+        self, one: AccountPath, grants: Sequence[AccessGrant], asker: GrantAsker, answers: _Answers
     ) -> tuple[list[AccessGrant], tuple[tuple[str, str], ...]]:
         """Return the grants that cover a way, and of the others why they do not."""
         covering: list[AccessGrant] = []
@@ -221,7 +221,7 @@ def _behind(request: Request, facts: Facts) -> _Key:
     return ("asks", subject.username, *subject.groups, None, *subject.extra.get("oid", ()))
 
 
-def _asker(request: Request, facts: Facts) -> Asker:
+def _asker(request: Request, facts: Facts) -> GrantAsker:
     """Return the human behind a request.
 
     Who asks, or who asked for what a controller made it for.

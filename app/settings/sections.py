@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from core.decision.decision import WhenUnrecorded
 from kube.client.settings import LiveSettings
 from policies.engine.cache import MOST_ENTRIES
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from sandbox.compatibility import Kind
 from sandbox.runtime_choice import HANDLERS, NEW_ACCOUNT_HOURS, THRESHOLD
 from webhooks.limits import AppSettings, ServerSettings
@@ -69,7 +69,7 @@ class Opa(BaseModel):
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 LIVE: Final = LiveSettings()
-_LIMITS: Final = Limits()
+_LIMITS: Final = EvaluationLimits()
 _SERVER: Final = ServerSettings()
 _APP: Final = AppSettings()
 MIB: Final = 1024 * 1024

@@ -3,14 +3,14 @@
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
 from audit.access.reads_protocol import FORMAT, MOST_LABELS, IdentityReads, ReadsPage, ReadsSubject
-from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.server.service import BadQuestionError, Question
+from audit.ledger.store.queries import LedgerQueries
 from core.base.ids import uuid7_unix_ms
 from core.risk.look_back import StoreReads, join_reads
 from core.weights.access import Access, Act, Confidence, decode_access
@@ -26,26 +26,10 @@ _KNOWN: Final = frozenset({"subjects", "until", "after"})
 _READS: Final = frozenset({Act.READ, Act.COPY})
 
 
-class ReadsLedger(Protocol):
-    """What is asked of `audit.ledger.store.store.Store`."""
-
-    async def documents(  # noqa: PLR0913  As the store has it.
-        self,
-        kind: FrameKind,
-        begin_ms: int,
-        end_ms: int,
-        *,
-        cluster: str | None = None,
-        after: DocumentKey | None = None,
-        limit: int = 1000,
-    ) -> list[Document]:
-        """Return documents of a kind and time, the oldest first."""
-
-
 class LedgerReads:
     """Reads what was read of one cluster's weights out of a ledger."""
 
-    def __init__(self, ledger: ReadsLedger, cluster: str) -> None:
+    def __init__(self, ledger: LedgerQueries, cluster: str) -> None:
         self._ledger = ledger
         self._cluster = cluster
 
@@ -76,7 +60,7 @@ class LedgerReads:
         )
 
 
-def make_reads_answerer(ledger: ReadsLedger) -> Callable[[Question], Awaitable[bytes]]:
+def make_reads_answerer(ledger: LedgerQueries) -> Callable[[Question], Awaitable[bytes]]:
     """Return what answers at PATH: of the cluster alone whose certificate asks."""
 
     async def answer(question: Question) -> bytes:

@@ -41,7 +41,7 @@ class Act(msgspec.Struct, frozen=True, gc=False):
     at: float
     """Unix seconds: of the decision's id, so of the gate's clock."""
     who: bytes
-    """`core.risk.model.key_of`."""
+    """`core.risk.model.identity_key`."""
     is_machine: bool
     namespace: str
     """Empty for objects of the cluster."""
@@ -51,7 +51,7 @@ class Act(msgspec.Struct, frozen=True, gc=False):
     """What was refused, and why: the same for the same; empty where it was let in."""
 
 
-class _Asked(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class _Request(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     operation: str
     kind: str
     namespace: str = ""
@@ -69,7 +69,7 @@ class _Document(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     id: str
     cluster: str
     source: str
-    request: _Asked
+    request: _Request
     requester: str
     verdict: Verdict
     allowed: bool
@@ -130,7 +130,7 @@ def _label_of(requester: str) -> str:
     return requester if requester.startswith(_LABELS) else Subject(requester).label
 
 
-def _doing(asked: _Asked) -> ActKind:
+def _doing(asked: _Request) -> ActKind:
     if asked.operation == "CONNECT" or asked.subresource == "ephemeralcontainers":
         return ActKind.ENTER
     return (

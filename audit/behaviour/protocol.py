@@ -24,7 +24,7 @@ class UnusualIdentity(msgspec.Struct, frozen=True):
     """What one identity does that is unusual."""
 
     key: str
-    """`core.risk.model.key_of`, 32 hexadecimal digits."""
+    """`core.risk.model.identity_key`, 32 hexadecimal digits."""
     until: dict[str, int]
     """By a word of `core.risk.model.Behaviour`, the Unix second from which it counts no more."""
 

@@ -237,7 +237,7 @@ class LogHub:
             raise SettingsError(text) from None
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Yield what came after these places, as `Source` says.
+        """Yield what came after these places, as `LogSource` says.
 
         Raises:
             SourceError: a broker cannot be reached, does not let it in, or is silent.

@@ -1,29 +1,17 @@
 """The ledger that a report was read from: how large, which root, who signed it."""
 
-from typing import Protocol
-
 import msgspec
 
-from audit.ledger.log.entries import LogState
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.verdict import Verdict
+from audit.ledger.store.queries import LedgerQueries
 from audit.reports.attention import plural
 from audit.reports.display_text import report_line
 from audit.reports.model import LedgerState
 from core.base.errors import LedgerError
 
 
-class ReportedLog(Protocol):
-    """What is asked of `audit.ledger.store.store.Store`."""
-
-    async def log_state(self) -> LogState:
-        """Return how far the log has come."""
-
-    async def last_head(self) -> TreeHead | None:
-        """Return the last head that was signed."""
-
-
-async def read_ledger(log: ReportedLog) -> LedgerState:
+async def read_ledger(log: LedgerQueries) -> LedgerState:
     """Read it. What is stored later is not in a report that is made by it.
 
     Raises:

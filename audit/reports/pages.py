@@ -3,10 +3,11 @@
 import heapq
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.queries import LedgerQueries
 from audit.reports.periods import Period
 
 PAGE: Final = 2000
@@ -14,25 +15,6 @@ PAGE: Final = 2000
 
 Progress = Callable[[str, int], None]
 """Told what is read and how much of it, now and then."""
-
-
-class ReportedLedger(Protocol):
-    """What a report is made from: `audit.ledger.store.store.Store`."""
-
-    async def documents(  # noqa: PLR0913  As the store has it.
-        self,
-        kind: FrameKind,
-        begin_ms: int,
-        end_ms: int,
-        *,
-        cluster: str | None = None,
-        after: DocumentKey | None = None,
-        limit: int = 1000,
-    ) -> list[Document]:
-        """Return documents whose ids' times lie in it, the oldest first, after one."""
-
-    async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
-        """Return a checkpoint: how many entries of the log it is of, and its content."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +34,7 @@ class DocumentPages:
 
     def __init__(
         self,
-        source: ReportedLedger,
+        source: LedgerQueries,
         wanted: ReportRequest,
         progress: Progress,
         kind: FrameKind,

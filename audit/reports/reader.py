@@ -13,10 +13,11 @@ import msgspec
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.state import DETECTIONS
 from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.queries import LedgerQueries
 from audit.reports.builder import Tallies
 from audit.reports.completeness import LearntDetections, YoungRow
 from audit.reports.model import MOST_ROWS
-from audit.reports.pages import DocumentPages, Progress, ReportedLedger, ReportRequest, merge_pages
+from audit.reports.pages import DocumentPages, Progress, ReportRequest, merge_pages
 from audit.reports.periods import DAY_MS, Period
 from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.bounded_rows import cut_rows
@@ -50,7 +51,7 @@ class _Saved(msgspec.Struct):
 
 
 async def read_learnt(
-    source: ReportedLedger, wanted: ReportRequest, clusters: Iterable[str]
+    source: LedgerQueries, wanted: ReportRequest, clusters: Iterable[str]
 ) -> list[LearntDetections]:
     """Read what the detections of each cluster had learnt.
 
@@ -113,9 +114,7 @@ _CONFIRMING: Final[Mapping[FrameKind, Callable[[bytes], ReportedDecision | PodLi
 """In this order where the time is the same."""
 
 
-async def read_tallies(
-    source: ReportedLedger, wanted: ReportRequest, progress: Progress
-) -> Tallies:
+async def read_tallies(source: LedgerQueries, wanted: ReportRequest, progress: Progress) -> Tallies:
     """Read the period.
 
     Raises:
@@ -129,7 +128,7 @@ async def read_tallies(
 
 
 class _Reader:
-    def __init__(self, source: ReportedLedger, wanted: ReportRequest, progress: Progress) -> None:
+    def __init__(self, source: LedgerQueries, wanted: ReportRequest, progress: Progress) -> None:
         self._source, self._wanted, self._progress = source, wanted, progress
         period = wanted.period
         self.tallies = Tallies(

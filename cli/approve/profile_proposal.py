@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from core.approvals.approvals import CLUSTER_KIND, PROFILE
-from core.approvals.profile_widening import profile_proposal, widenings
+from core.approvals.profile_widening import find_widenings, profile_proposal
 from core.base import names
 from core.base.errors import SettingsError
 from core.people.two_person import Approvable
@@ -52,7 +52,7 @@ class ProfileProposal:
         """Yield what differs, a line each, with its colour."""
         yield f"{PROFILE} {self.new.name}{'' if self.old else ' (new)'}", ""
         yield f"  digest:   {self.what.digest}", ""
-        wider = widenings(self.old, self.new)
+        wider = find_widenings(self.old, self.new)
         if self.old is None:
             spec = self.new.spec
             yield f"  rank {spec.rank}, catalogue {spec.catalogue}", ""
@@ -74,7 +74,7 @@ class ProfileProposal:
         Raises:
             SettingsError: there is nothing to approve.
         """
-        if not widenings(self.old, self.new):
+        if not find_widenings(self.old, self.new):
             raise SettingsError(f"{self.new.name}: nothing of it becomes wider: just apply it")
         wanted = {"kind": PROFILE, "name": self.new.name, "digest": self.what.digest}
         uid = {"uid": self.uid} if self.uid else {}

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.approvals.approvals import CLUSTER_KIND
-from core.approvals.store_narrowing import narrowings, store_proposal
+from core.approvals.store_narrowing import find_narrowings, store_proposal
 from core.base import names
 from core.base.errors import SettingsError
 from core.people.two_person import Approvable
@@ -60,7 +60,7 @@ class StoreProposal:
         """Yield what it guards less, a line each, with its colour."""
         yield f"{KIND} {self.name}", ""
         yield f"  digest:   {self.what.digest}", ""
-        less = narrowings(self.old, self.new)
+        less = find_narrowings(self.old, self.new)
         yield from ((f"  - {each}", "red") for each in less)
         if not less:
             yield "  It guards no less than it does now: nobody needs to approve it.", ""
@@ -71,7 +71,7 @@ class StoreProposal:
         Raises:
             SettingsError: there is nothing to approve.
         """
-        if not narrowings(self.old, self.new):
+        if not find_narrowings(self.old, self.new):
             raise SettingsError(f"{self.name}: it guards no less than it does: just apply it")
         wanted = {"kind": KIND, "name": self.name, "digest": self.what.digest, "uid": self.uid}
         spec = {"for": wanted, "expiresAt": expires}

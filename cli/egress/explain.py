@@ -7,8 +7,8 @@ from core.base.errors import SettingsError
 from egress.analysis.cluster_egress import ClusterEgress, EgressSettings
 from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
-from egress.analysis.overlay import Intents
-from kube.egress.pods import SeenPod
+from egress.analysis.overlay import FileIntents
+from kube.egress.pods import EgressPod
 
 
 async def explain_connection(
@@ -26,7 +26,7 @@ async def explain_connection(
     site = site_of(settings)
     within = {namespace, *_aimed_at(to), *dns_namespaces(site)}
     async with open_source(settings) as source:
-        seen = await look(settings, source, within, Intents())
+        seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site, source.ask)
     return explain(pod_of(world, namespace, name), parse_target(to, world), world)
 
@@ -54,7 +54,7 @@ def split_pod_name(namespace: str | None, name: str) -> tuple[str, str]:
     return (first or namespace or "default"), second
 
 
-def pod_of(world: ClusterEgress, namespace: str, name: str) -> SeenPod:
+def pod_of(world: ClusterEgress, namespace: str, name: str) -> EgressPod:
     """Return a Pod.
 
     Raises:

@@ -8,7 +8,7 @@ from cli.egress.inputs import look, make_world, open_source, site_of
 from core.base.errors import SettingsError
 from egress.analysis.graph import EgressGraph, build_graph
 from egress.analysis.graph_svg import render_svg
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 
 
 async def make_picture(settings: Settings, namespace: str | None) -> EgressGraph:
@@ -22,7 +22,7 @@ async def make_picture(settings: Settings, namespace: str | None) -> EgressGraph
         raise SettingsError("say which cluster: give --cluster DIR or --kubeconfig FILE")
     within = None if namespace is None else frozenset({namespace})
     async with open_source(settings) as source:
-        seen = await look(settings, source, within, Intents())
+        seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site_of(settings), source.ask)
     wanted = {namespace} if namespace is not None else seen.namespaces.keys()
     picture = build_graph(world, wanted)

@@ -20,7 +20,7 @@ from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 from egress.compiler.allowlists import references_of
 from egress.compiler.service_backends import known_service
 from egress.model.facts import NO_TAGS, KnownService, TagSource
@@ -30,9 +30,15 @@ from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.cluster.access_reviews import AccessQuestion, AccessReviews
 from kube.cluster.folder import read_rbac
-from kube.egress.snapshot import Snapshot, allowlist_of, destinations_of, read_cluster, read_folder
+from kube.egress.snapshot import (
+    EgressSnapshot,
+    allowlist_of,
+    destinations_of,
+    read_cluster,
+    read_folder,
+)
 from kube.manifests.reader import Manifest, read_paths, read_stream
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.resources.live_pods import LivePod
 from kube.resources.namespaces import parse_namespace
 
@@ -79,7 +85,7 @@ Ask = Callable[[Subject, str, str, str, str], Awaitable[bool]]
 _TIMEOUT_S: Final = 10.0
 
 
-def read_intents(paths: Sequence[str]) -> Intents:
+def read_intents(paths: Sequence[str]) -> FileIntents:
     """Read the allowlists, sets and Namespaces of files, folders and `-`.
 
     Raises:
@@ -98,7 +104,7 @@ def read_intents(paths: Sequence[str]) -> Intents:
     if paths and not (allowlists or sets or namespaces):
         message = "no EgressAllowlist, EgressDestinations or Namespace is in it"
         raise SettingsError(f"{', '.join(paths)}: {message}")
-    return Intents(tuple(allowlists), tuple(sets), tuple(namespaces))
+    return FileIntents(tuple(allowlists), tuple(sets), tuple(namespaces))
 
 
 @dataclass(frozen=True)
@@ -135,8 +141,8 @@ async def open_source(settings: Settings) -> AsyncIterator[Source]:
 
 
 async def look(
-    settings: Settings, source: Source, within: Collection[str] | None, intents: Intents
-) -> Snapshot:
+    settings: Settings, source: Source, within: Collection[str] | None, intents: FileIntents
+) -> EgressSnapshot:
     """Look at a cluster once; say what of it is broken.
 
     Raises:
@@ -155,7 +161,7 @@ async def look(
 
 
 async def make_world(
-    snapshot: Snapshot, site: EgressSettings, ask: Ask, others: Iterable[EgressAllowlist] = ()
+    snapshot: EgressSnapshot, site: EgressSettings, ask: Ask, others: Iterable[EgressAllowlist] = ()
 ) -> ClusterEgress:
     """Return what a snapshot means; rights are asked for `others` too.
 
@@ -184,7 +190,7 @@ async def make_world(
     return ClusterEgress(snapshot, site, rights, _services(snapshot))
 
 
-def _services(snapshot: Snapshot) -> dict[tuple[str, str], KnownService]:
+def _services(snapshot: EgressSnapshot) -> dict[tuple[str, str], KnownService]:
     pods: dict[str, list[LivePod]] = {}
     for each in snapshot.pods:
         live = LivePod(each.name, "", each.labels, each.addresses, each.host_network, 0.0)
@@ -205,7 +211,7 @@ def _services(snapshot: Snapshot) -> dict[tuple[str, str], KnownService]:
 
 def _asker(rbac: Rbac) -> Ask:
     async def ask(subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
-        return rbac.allows(subject, Question(verb, names.GROUP, resource, name, namespace))
+        return rbac.allows(subject, RbacQuestion(verb, names.GROUP, resource, name, namespace))
 
     return ask
 

@@ -20,8 +20,14 @@ from core.base.safe_text import safe_line
 from core.base.times import time_text
 from core.egress.allowlists import KIND
 from egress.analysis.observed_flows import ObservedFlows, observe
-from egress.analysis.overlay import Intents
-from egress.analysis.suggestion import Evidence, LeftOutFlow, SuggestedEntry, Suggestion, suggest
+from egress.analysis.overlay import FileIntents
+from egress.analysis.suggestion import (
+    FlowEvidence,
+    LeftOutFlow,
+    SuggestedEntry,
+    Suggestion,
+    suggest,
+)
 from egress.flows.azure import read_azure
 from egress.flows.csv_file import read_csv
 from egress.flows.hubble import read_hubble
@@ -65,7 +71,7 @@ async def read_flows(
     """
     records = [(file, each) for file in files for each in _read(file, form)]
     async with open_source(settings) as source:
-        seen = await look(settings, source, None, Intents())
+        seen = await look(settings, source, None, FileIntents())
         world = await make_world(seen, site_of(settings), source.ask)
     observed = observe(records, world)
     if namespace is None:
@@ -182,7 +188,7 @@ def _left(left: Iterable[LeftOutFlow]) -> Iterator[str]:
         yield f"# Left out: {safe_line(what)}\n"
 
 
-def _worded(evidence: Evidence) -> Iterator[str]:
+def _worded(evidence: FlowEvidence) -> Iterator[str]:
     verdicts = [
         f"{count} {word}"
         for count, word in ((evidence.forwarded, "forwarded"), (evidence.dropped, "dropped"))
@@ -200,7 +206,7 @@ def _worded(evidence: Evidence) -> Iterator[str]:
         yield safe_line(f"service tags that have it, and more: {', '.join(evidence.tags)}")
 
 
-def _times(evidence: Evidence) -> str:
+def _times(evidence: FlowEvidence) -> str:
     if evidence.first is None or evidence.last is None:
         return ""
     first, last = map(_time, (evidence.first, evidence.last))

@@ -17,7 +17,7 @@ from cli.egress.inputs import look, make_world, open_source, site_of
 from core.base.errors import ClusterError, SettingsError
 from core.base.safe_text import safe_line
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
-from egress.analysis.overlay import Intents
+from egress.analysis.overlay import FileIntents
 from egress.analysis.verification import (
     NO_TOOL,
     ProbeResult,
@@ -30,7 +30,7 @@ from egress.analysis.verification import (
     untried_openings,
 )
 from kube.client.pod_exec import PodExec
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 FORMAT: Final = 1
 
@@ -72,7 +72,7 @@ async def verify(
     site = site_of(settings)
     within = {where, _APISERVER, *dns_namespaces(site)}
     async with open_source(settings) as source:
-        seen = await look(settings, source, within, Intents())
+        seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site, source.ask)
     chosen = _chosen(world, where, split_pod_name(namespace, pod)[1] if pod is not None else None)
     turns = asyncio.Semaphore(_AT_ONCE)
@@ -88,7 +88,7 @@ async def verify(
     )
 
 
-def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[SeenPod]:
+def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[EgressPod]:
     if not world.enrolled(namespace):
         raise SettingsError(f"namespace {namespace} is not enrolled: its Pods connect everywhere")
     if name is not None:
@@ -104,7 +104,7 @@ def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[Seen
 
 
 async def _verify(  # noqa: PLR0913, PLR0917 (what a try is made of)
-    pod: SeenPod,
+    pod: EgressPod,
     world: ClusterEgress,
     exec_: PodExec,
     others: Sequence[str],

@@ -33,7 +33,7 @@ from policies.authoring.cases import (
     PolicyCase,
     diff_case,
     files_of_rules,
-    rules_beyond,
+    find_unrelated_rules,
 )
 from policies.authoring.parity import RecordedQuestion, RecordingEngine
 from policies.authoring.workspace import Workspace, open_workspace
@@ -119,7 +119,8 @@ def open_group(
         stack.callback(engine.close)
         files = files_of_rules(workspace.bundle)
         judged = [
-            judge_case(case, engine, rules_beyond(case.folder, sites, files)) for case in cases
+            judge_case(case, engine, find_unrelated_rules(case.folder, sites, files))
+            for case in cases
         ]
         yield Group(workspace, judged, engine.asked)
 

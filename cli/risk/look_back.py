@@ -19,9 +19,8 @@ from app.settings.root import Settings
 from audit.access.model.findings import size_text
 from audit.access.reads import LedgerReads
 from audit.access.reads_protocol import ReadsSource
-from audit.clients.acts import AuditorActs
 from audit.clients.auditor import AuditorChannel
-from audit.clients.weight_reads import AuditorReads
+from audit.clients.look_back import AuditorActs, AuditorReads
 from audit.ledger.server.acts import LedgerActs
 from audit.ledger.server.acts_protocol import ActsSource
 from audit.ledger.store.store import Store

@@ -30,8 +30,8 @@ from core.risk.snapshot import RiskSnapshot
 from identity.risk.decision import NamespaceRisk, decide
 from identity.risk.principals import (
     GUID,
-    Nature,
     Principal,
+    PrincipalNature,
     principal_of_client,
     principal_of_note,
 )
@@ -151,7 +151,7 @@ def principal_named(subject: str, snapshot: RiskSnapshot, sign_in: SignIn | None
         raise SettingsError(f"{subject}: names no identity: {_FORMS}")
     nature = principal.nature
     if _kind(snapshot, principal.key) is PrincipalKind.SERVICE_PRINCIPAL:
-        nature = Nature.APPLICATION
+        nature = PrincipalNature.APPLICATION
     return msgspec.structs.replace(principal, role=Role.REQUESTER, nature=nature)
 
 
@@ -178,7 +178,7 @@ def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
         standings=list(known.standings),
         age_seconds=known.age_s,
         said=list(_said(snapshot, key)),
-        behaviour=list(snapshot.acting(principal.key, now).words),
+        behaviour=list(snapshot.behaviour(principal.key, now).words),
         answers=list(_answers(principal, asked, snapshot, table, freshness, now)),
         snapshot=snapshot.head.version,
         table_digest=table.digest,

@@ -101,7 +101,7 @@ def make_status(snapshot: RiskSnapshot, section: Identity, now: float) -> Status
         knowledge=knowledge,
         counts=_counts(snapshot),
         applications=sum(1 for _ in snapshot.applications()),
-        acting=sum(1 for _, acting in snapshot.actings() if now < acting.until),
+        acting=sum(1 for _, acting in snapshot.behaviours() if now < acting.until),
         table=SITES_TABLE if head.table else "shipped",
         table_digest=table_in_force(snapshot).digest,
         records=sum(1 for _ in snapshot.records()),

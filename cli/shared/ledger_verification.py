@@ -13,10 +13,10 @@ import msgspec
 from app.ledger import ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
-from audit.ledger.log.keys import Keys, public_key
+from audit.ledger.log.keys import LogKeys, public_key
 from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Terms, Trust, Verifier, verify_export
+from audit.ledger.log.verifier import VerificationTerms, Verifier, VerifierTrust, verify_export
 from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
@@ -52,10 +52,10 @@ class VerifyOptions:
         since = None if self.since is None else read_since(self.since, now_ms)
         return since, None if self.until is None else read_since(self.until, now_ms, "--until")
 
-    def terms(self, now_ms: int) -> Terms:
+    def terms(self, now_ms: int) -> VerificationTerms:
         """Return what the verifier goes by."""
         since, until = ("" if each is None else milli_text(each) for each in self.times(now_ms))
-        return Terms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
+        return VerificationTerms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
 
 
 class CheckedProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -100,7 +100,7 @@ def check_proof(path: Path, wish: VerifyOptions) -> CheckedProof:
         try:
             with path.open("rb") as file:
                 proof = decode_proof(file.read(_MOST_PROOF))
-            keys = Keys(trust.keys, map(public_key, proof.keys))
+            keys = LogKeys(trust.keys, map(public_key, proof.keys))
             size = heads_of(proof)[-1].size
             anchored = [
                 line.head
@@ -121,7 +121,7 @@ def exit_code(*, sound: bool) -> int:
 
 
 async def _verify_ledger(
-    settings: Settings, wish: VerifyOptions, trust: Trust, progress: Progress
+    settings: Settings, wish: VerifyOptions, trust: VerifierTrust, progress: Progress
 ) -> Verifier:
     now_ms = int(time.time() * 1000)
     ledger = VerifiableLedger(ledger_url(settings))
@@ -134,7 +134,7 @@ async def _verify_ledger(
         await ledger.close()
 
 
-def _trust(wish: VerifyOptions, stack: ExitStack) -> Trust:
+def _trust(wish: VerifyOptions, stack: ExitStack) -> VerifierTrust:
     """Open anchors, and read keys.
 
     Raises:
@@ -148,7 +148,7 @@ def _trust(wish: VerifyOptions, stack: ExitStack) -> Trust:
     readings = [AnchorReading(str(path), _lines(path, stack)) for path in wish.anchors]
     noted = [NotedHeads(list(map(_noted, wish.heads)))] if wish.heads else []
     now_ms = int(time.time() * 1000)
-    return Trust([*readings, *noted], read_trusted_keys(wish.keys), wish.terms(now_ms))
+    return VerifierTrust([*readings, *noted], read_trusted_keys(wish.keys), wish.terms(now_ms))
 
 
 def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:

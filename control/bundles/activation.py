@@ -39,7 +39,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass
-class _Seen:
+class _SeenGate:
     said: GateAnnouncement
     since: float
 
@@ -72,7 +72,7 @@ class BundleActivation:
         self._own = own
         self._clock = clock
         self._wall = wall
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _SeenGate] = {}
         self._told: set[str] = set()
         self._gates = Gauge(
             "sallyport_bundle_gates",
@@ -143,7 +143,7 @@ class BundleActivation:
         for gate, each in said.items():
             seen = self._seen.get(gate)
             if seen is None or seen.said.beat != each.beat or seen.said != each:
-                self._seen[gate] = _Seen(each, now)
+                self._seen[gate] = _SeenGate(each, now)
         for gate in self._seen.keys() - said.keys():
             del self._seen[gate]
         gone = [gate for gate, seen in self._seen.items() if now - seen.since > _FORGOTTEN_S]

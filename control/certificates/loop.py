@@ -39,7 +39,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Certificates:
-    """Each run brings everything to what `certs.rotation.plan` says. `loop` is its loop."""
+    """Brings everything to what `certs.rotation.plan_rotation` says, with each run of `loop`."""
 
     def __init__(  # noqa: PLR0913 (each is one thing that differs between installations or tests)
         self,

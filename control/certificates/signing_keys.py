@@ -39,7 +39,7 @@ class _StoredKeys(msgspec.Struct, frozen=True):
 
 
 class LedgerSigningKeys:
-    """Brings the keys to what `certs.ledger_keys.plan_signing` says, with each run of `loop`."""
+    """Each run of `loop` brings the keys to what `certs.ledger_keys.plan_ledger_keys` says."""
 
     def __init__(
         self,

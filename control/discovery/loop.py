@@ -61,7 +61,7 @@ class _Listed(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class _Known:
+class _ReadDefinition:
     """What came of reading a definition."""
 
     uid: str
@@ -82,7 +82,7 @@ class Discovery:
         self._objects = objects
         self._wanted = wanted or DiscoveryChoices()
         self._clock = clock
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _ReadDefinition] = {}
         self._told: dict[str, str] = {}
         self._kinds = Gauge(
             "sallyport_discovered_kinds",
@@ -130,7 +130,7 @@ class Discovery:
                 continue
             if definition is not None:
                 found = self._find(name, definition)
-                self._known[name] = _Known(metadata.uid, metadata.generation, found)
+                self._known[name] = _ReadDefinition(metadata.uid, metadata.generation, found)
 
     async def _list(self) -> dict[str, _Metadata]:
         listed: dict[str, _Metadata] = {}

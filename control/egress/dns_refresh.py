@@ -10,7 +10,7 @@ import structlog
 from control.egress.dns_store import DnsStore
 from control.loop import Loop
 from core.base.networks import Network
-from egress.dns.learnt_names import LearntName, NamesSettings, Reply, is_due, keep_wanted, learn
+from egress.dns.learnt_names import DnsReply, LearntName, NamesSettings, is_due, keep_wanted, learn
 from egress.dns.usable_addresses import LearntNames
 from kube.leader.lease import Leadership
 
@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 class NameServers(Protocol):
     """Name servers."""
 
-    async def ask(self, name: str) -> Sequence[Reply]:
+    async def ask(self, name: str) -> Sequence[DnsReply]:
         """Return what each of them says of a name; whatever they do, nothing is raised."""
 
 

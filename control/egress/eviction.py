@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from control.egress.status import EVICTED, allowlist_event
-from control.egress.writer import Writer
+from control.egress.writer import PolicyWriter
 from control.eviction import evict
 from core.base import names
 from core.egress.allowlists import EgressAllowlist
@@ -13,7 +13,7 @@ from egress.compiler.allowlists import selects_of
 from kube.client.objects import Objects
 from kube.egress.watch import Condition, Intent
 from kube.leader.lease import Leadership
-from kube.resources.live_pods import live_pods
+from kube.resources.live_pods import list_live_pods
 
 _SHOWN: Final = 5
 
@@ -33,7 +33,7 @@ class Evictions:
     """Asks kube-apiserver to evict Pods."""
 
     objects: Objects
-    writer: Writer
+    writer: PolicyWriter
 
     async def run(
         self, leadership: Leadership, intent: Intent, allowlist: EgressAllowlist, now: float
@@ -50,7 +50,7 @@ class Evictions:
         selects = selects_of(allowlist)
         pods = [
             pod
-            for pod in await live_pods(self.objects, intent.namespace)
+            for pod in await list_live_pods(self.objects, intent.namespace)
             if pod.created < allowlist.expires and matches(selects, pod.labels)
         ]
         kept, evicted = [], 0

@@ -20,7 +20,7 @@ from kube.client.objects import Objects
 from kube.cluster.access_reviews import AccessQuestion, Ask
 from kube.egress.service_endpoints import endpoints_of
 from kube.egress.watch import EgressWatch
-from kube.resources.live_pods import live_pods
+from kube.resources.live_pods import list_live_pods
 
 SERVICE_AGE_S: Final = 50.0
 """The Pods behind a Service are looked at again after so long, though no slice has changed."""
@@ -37,7 +37,7 @@ V = TypeVar("V")
 
 
 @dataclass
-class _Answer(Generic[V]):
+class _CachedAnswer(Generic[V]):
     value: V
     asked: float
     problem: str = ""
@@ -52,7 +52,7 @@ class CachedAnswers(Generic[K, V]):
         self._ask = ask
         self._age_s = age_s
         self._clock = clock
-        self._answers: dict[K, _Answer[V]] = {}
+        self._answers: dict[K, _CachedAnswer[V]] = {}
         self._stale: set[K] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -112,9 +112,9 @@ class CachedAnswers(Generic[K, V]):
             except _ERRORS as error:
                 if before is None:
                     return False, str(error)
-                self._answers[key] = _Answer(before.value, asked, str(error))
+                self._answers[key] = _CachedAnswer(before.value, asked, str(error))
                 return before.problem != str(error), str(error)
-        self._answers[key] = _Answer(value, asked)
+        self._answers[key] = _CachedAnswer(value, asked)
         return before is None or (before.value, before.problem) != (value, ""), ""
 
 
@@ -167,7 +167,7 @@ class EgressLookups:
         if shape is None or shape.external_name:
             return known_service(shape, (), ()) if shape else None
         endpoints = await endpoints_of(self.objects, *key)
-        pods = await live_pods(self.objects, key[0], dict(shape.selector)) if endpoints else []
+        pods = await list_live_pods(self.objects, key[0], dict(shape.selector)) if endpoints else []
         return known_service(shape, endpoints, pods)
 
     async def _ask_right(self, right: Right) -> bool:

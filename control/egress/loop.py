@@ -16,8 +16,8 @@ from control.egress.cluster_state import CLUSTER, EgressState
 from control.egress.dns_refresh import DnsRefresh
 from control.egress.lookups import EgressLookups
 from control.egress.metrics import EgressMetrics
-from control.egress.queue import Queue, Times
-from control.egress.reconciler import ClusterPolicies, Outcome, Reconciler
+from control.egress.queue import NamespaceQueue, NamespaceTimes
+from control.egress.reconciler import ClusterPolicies, NamespaceOutcome, Reconciler
 from control.egress.service_tags import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
@@ -55,11 +55,11 @@ class Egress:
     known: EgressFacts
     """What does not change while the process runs: the cluster's ranges."""
     floor: ClusterPolicies
-    queue: Queue = field(default_factory=Queue)
+    queue: NamespaceQueue = field(default_factory=NamespaceQueue)
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    _times: Times = field(default_factory=Times)
+    outcomes: dict[str, NamespaceOutcome] = field(default_factory=dict)
+    _times: NamespaceTimes = field(default_factory=NamespaceTimes)
     _problems: dict[str, str] = field(default_factory=dict)
     _shown: bool = False
     _resynced: float | None = None
@@ -204,7 +204,9 @@ class Egress:
         else:
             self.queue.succeed(namespace)
 
-    async def _outcome(self, leadership: Leadership, namespace: str, known: EgressFacts) -> Outcome:
+    async def _outcome(
+        self, leadership: Leadership, namespace: str, known: EgressFacts
+    ) -> NamespaceOutcome:
         if namespace == CLUSTER:
             return await self.floor.run(leadership)
         failed = self.queue.failures(namespace)
@@ -220,13 +222,13 @@ class Egress:
             self.known = replace(self.known, tags=self.tags.source, _tag_blocks={})
         return replace(self.known, now=self.clock(), sets=self.state.sets, names=self.naming.source)
 
-    def _note(self, namespace: str, outcome: Outcome) -> None:
+    def _note(self, namespace: str, outcome: NamespaceOutcome) -> None:
         self.metrics.write(outcome.writes)
         ends = [each for each in (outcome.ends,) if each is not None]
         if outcome.waits:
             ends.append(self.clock() + WAITS_S)
         self._times.set(namespace, min(ends, default=None))
-        if outcome == Outcome():
+        if outcome == NamespaceOutcome():
             self.outcomes.pop(namespace, None)
         else:
             self.outcomes[namespace] = outcome

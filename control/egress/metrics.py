@@ -9,7 +9,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client import Counter as Counted
 
-from control.egress.reconciler import Outcome
+from control.egress.reconciler import NamespaceOutcome
 
 STATES: Final = (
     "Open",
@@ -94,7 +94,9 @@ class EgressMetrics:
         self._failures.inc(failures - self._counted)
         self._counted = failures
 
-    def show(self, outcomes: Iterable[Outcome], names: int, failing: int, *, tags: bool) -> None:
+    def show(
+        self, outcomes: Iterable[NamespaceOutcome], names: int, failing: int, *, tags: bool
+    ) -> None:
         """Show how all namespaces stand."""
         enrolled = policies = taken = foreign = 0
         states: Counter[str] = Counter()

@@ -7,7 +7,7 @@ FIRST_RETRY_S: Final = 1.0
 LAST_RETRY_S: Final = 60.0
 
 
-class Queue:
+class NamespaceQueue:
     """Namespaces that are due; each is in it once. Times are seconds of any one clock."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Queue:
             each.clear()
 
 
-class Times:
+class NamespaceTimes:
     """The next time at which something ends, for each namespace."""
 
     def __init__(self) -> None:

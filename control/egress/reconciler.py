@@ -14,7 +14,7 @@ from control.egress.eviction import Evictions
 from control.egress.plan import Apply, Delete, Json, Step, plan_of
 from control.egress.status import AllowlistSituation
 from control.egress.weight_openings import WeightOpenings
-from control.egress.writer import NameTakenError, Writer
+from control.egress.writer import NameTakenError, PolicyWriter
 from core.base import names
 from core.base.errors import ClusterError
 from egress.model.facts import EgressFacts
@@ -24,7 +24,7 @@ from kube.leader.lease import Leadership
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NamespaceOutcome:
     """How a namespace stands after it was looked at."""
 
     enrolled: bool = False
@@ -45,7 +45,7 @@ class Outcome:
 
 
 @dataclass
-class _Look:
+class _NamespaceLook:
     """One look at a namespace: how it went."""
 
     namespace: str
@@ -67,8 +67,8 @@ class _Look:
 
     def outcome(
         self, policies: Iterable[LivePolicy], states: Mapping[str, int], now: float
-    ) -> Outcome:
-        return Outcome(
+    ) -> NamespaceOutcome:
+        return NamespaceOutcome(
             self.enrolled,
             states,
             sum(each.ours for each in policies),
@@ -87,7 +87,7 @@ class Reconciler:
 
     state: EgressState
     wanting: DesiredStates
-    writer: Writer
+    writer: PolicyWriter
     evictions: Evictions
     deletes: bool = False
     """Whether what others' policies open beyond allowlists is taken away, not only told."""
@@ -98,7 +98,7 @@ class Reconciler:
 
     async def run(
         self, leadership: Leadership, namespace: str, known: EgressFacts, failed: int
-    ) -> Outcome:
+    ) -> NamespaceOutcome:
         """Look at a namespace, which has failed so often before.
 
         Raises:
@@ -110,8 +110,10 @@ class Reconciler:
         place = self.state.places.get(namespace)
         if place is None:
             self.wanting.forget(namespace)
-            return Outcome()
-        look = _Look(namespace, self.state.enrolled(namespace), self.state.intents_of(namespace))
+            return NamespaceOutcome()
+        look = _NamespaceLook(
+            namespace, self.state.enrolled(namespace), self.state.intents_of(namespace)
+        )
         look.wanted = self.wanting.forget(namespace)
         if look.enrolled:
             if not place.terminating:
@@ -131,7 +133,7 @@ class Reconciler:
     def _live(self, namespace: str) -> tuple[LivePolicy, ...]:
         return tuple(self.state.policies.get(namespace, {}).values())
 
-    async def _deny(self, leadership: Leadership, look: _Look) -> None:
+    async def _deny(self, leadership: Leadership, look: _NamespaceLook) -> None:
         """Make what is missing of what closes the namespace, before anything is asked."""
         there = {each.name for each in self._live(look.namespace)}
         missing = (
@@ -142,7 +144,7 @@ class Reconciler:
         for step in plan_of(list(missing), ()).steps:
             await self._do(leadership, look, step)
 
-    async def _write(self, leadership: Leadership, look: _Look, *, makes: bool) -> None:
+    async def _write(self, leadership: Leadership, look: _NamespaceLook, *, makes: bool) -> None:
         """Do all steps; one that fails keeps no other from being done."""
         plan = plan_of(look.wanted.policies, self._live(look.namespace))
         allowlists = {each["metadata"]["name"]: _said_by(each) for each in look.wanted.policies}
@@ -152,7 +154,7 @@ class Reconciler:
             if makes or isinstance(step, Delete) or step.live is not None:
                 await self._do(leadership, look, step)
 
-    async def _do(self, leadership: Leadership, look: _Look, step: Step) -> None:
+    async def _do(self, leadership: Leadership, look: _NamespaceLook, step: Step) -> None:
         allowlist = step.live.allowlist if isinstance(step, Delete) else _said_by(step.wanted)
         try:
             if isinstance(step, Apply) and allowlist:
@@ -179,7 +181,7 @@ class Reconciler:
             await self.writer.add_finalizer(leadership, intent)
             self.state.finalized(intent, names.EGRESS_FINALIZER)
 
-    async def _hold_all(self, leadership: Leadership, look: _Look) -> None:
+    async def _hold_all(self, leadership: Leadership, look: _NamespaceLook) -> None:
         """Hold those again that were let go (`sallyport egress release`) and have policies."""
         for name in self.state.opened(look.namespace) & look.intents.keys():
             try:
@@ -188,7 +190,7 @@ class Reconciler:
                 look.fail(name, str(error))
         look.intents = self.state.intents_of(look.namespace)
 
-    async def _close(self, leadership: Leadership, look: _Look) -> None:
+    async def _close(self, leadership: Leadership, look: _NamespaceLook) -> None:
         """Let allowlists go that are being deleted, and have no policies any more."""
         held = self.state.opened(look.namespace)
         for intent in look.intents.values():
@@ -199,7 +201,7 @@ class Reconciler:
                 except ClusterError as error:
                     look.fail(intent.name, str(error))
 
-    async def _evict(self, leadership: Leadership, look: _Look, now: float) -> None:
+    async def _evict(self, leadership: Leadership, look: _NamespaceLook, now: float) -> None:
         for name, intent in look.intents.items():
             if intent.allowlist is None or now < intent.allowlist.expires:
                 continue
@@ -212,7 +214,9 @@ class Reconciler:
             if done is not None:
                 look.evicted[name] = done
 
-    async def _tell(self, leadership: Leadership, look: _Look, now: float) -> Mapping[str, int]:
+    async def _tell(
+        self, leadership: Leadership, look: _NamespaceLook, now: float
+    ) -> Mapping[str, int]:
         """Write the statuses that changed; give how many allowlists have each reason."""
         openings = telling.openings_of(look.wanted.meaning)
         states: Counter[str] = Counter()
@@ -237,7 +241,7 @@ class Reconciler:
                 await self._say(leadership, look, (intent, status), now)
         return states
 
-    async def _foreign(self, leadership: Leadership, look: _Look, now: float) -> int:
+    async def _foreign(self, leadership: Leadership, look: _NamespaceLook, now: float) -> int:
         """Tell which policies of others open more than allowlists say; give how many stay."""
         live = self._live(look.namespace) if look.enrolled else ()
         found: dict[str, tuple[LivePolicy, str]] = {}
@@ -259,7 +263,12 @@ class Reconciler:
         return len(found)
 
     async def _take_away(
-        self, leadership: Leadership, look: _Look, policy: LivePolicy, more: str, now: float
+        self,
+        leadership: Leadership,
+        look: _NamespaceLook,
+        policy: LivePolicy,
+        more: str,
+        now: float,
     ) -> None:
         """Delete a policy of somebody else's, or take its egress away where it closes the way in.
 
@@ -280,7 +289,7 @@ class Reconciler:
     async def _say(
         self,
         leadership: Leadership,
-        look: _Look,
+        look: _NamespaceLook,
         what: tuple[Intent, IntentStatus],
         now: float,
     ) -> None:
@@ -308,11 +317,11 @@ class ClusterPolicies:
 
     state: EgressState
     wanting: DesiredStates
-    writer: Writer
+    writer: PolicyWriter
     make: Callable[[], tuple[Json, ...]]
     """Gives the floor; nothing where it is not wanted."""
 
-    async def run(self, leadership: Leadership) -> Outcome:
+    async def run(self, leadership: Leadership) -> NamespaceOutcome:
         """Look at them once, and write what differs.
 
         Raises:
@@ -340,4 +349,6 @@ class ClusterPolicies:
                     self.state.wrote(written)
                 elif not isinstance(step, Apply):
                     self.state.deleted(step.live)
-        return Outcome(taken=tuple(taken), writes=len(plan.steps), failures=tuple(failures))
+        return NamespaceOutcome(
+            taken=tuple(taken), writes=len(plan.steps), failures=tuple(failures)
+        )

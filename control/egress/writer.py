@@ -37,7 +37,7 @@ class NameTakenError(ClusterError):
 
 
 @dataclass(frozen=True)
-class Writer:
+class PolicyWriter:
     """Writes, as one field manager."""
 
     objects: Objects

@@ -100,7 +100,7 @@ class Behaviours:
         wanted = {who: acting_of(until) for who, until in self._unusual.items()}
 
         def change(draft: SnapshotDraft) -> None:
-            put(draft, wanted, now)
+            put_behaviours(draft, wanted, now)
             put_coverage(draft, str(problem) if problem else learning, now)
 
         await self._store.update(change, leadership)
@@ -114,7 +114,7 @@ class Behaviours:
         """Take what changed; give why nothing can be told yet, or nothing."""
         for _ in range(_MOST_ANSWERS):
             answer = await self._auditor.ask(self._cursor)
-            take(self._unusual, answer, self._clock())
+            take_answer(self._unusual, answer, self._clock())
             self._cursor = answer.cursor
             if not answer.more:
                 break
@@ -135,7 +135,9 @@ class Behaviours:
             self._gauge.labels(word).set(math.nan)
 
 
-def take(unusual: dict[bytes, dict[Behaviour, int]], answer: BehaviourAnswer, now: float) -> None:
+def take_answer(
+    unusual: dict[bytes, dict[Behaviour, int]], answer: BehaviourAnswer, now: float
+) -> None:
     """Take an answer into what is known; what this release does not know of it is left out.
 
     Several auditors each know a part: what one says is added to what another said.
@@ -166,13 +168,15 @@ def acting_of(until: Mapping[Behaviour, int]) -> BehaviourEntry:
     return BehaviourEntry(behaviour, max(until.values()))
 
 
-def put(draft: SnapshotDraft, wanted: Mapping[bytes, BehaviourEntry], now: float) -> None:
+def put_behaviours(
+    draft: SnapshotDraft, wanted: Mapping[bytes, BehaviourEntry], now: float
+) -> None:
     """Put into a draft what is wanted, and take out what is over and not wanted."""
-    for who, before in draft.before.actings():
+    for who, before in draft.before.behaviours():
         if before.until <= now and who not in wanted:
-            draft.put_acting(who, None)
+            draft.put_behaviour(who, None)
     for who, acting in wanted.items():
-        draft.put_acting(who, acting)
+        draft.put_behaviour(who, acting)
 
 
 def put_coverage(draft: SnapshotDraft, problem: str, now: float) -> None:

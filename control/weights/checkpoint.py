@@ -22,7 +22,7 @@ EVER: Final = 0.0
 """The beginning of a gap before which nothing is recorded at all."""
 
 
-def gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str) -> LogGap:  # noqa: PLR0913, PLR0917
+def build_gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str) -> LogGap:  # noqa: PLR0913, PLR0917
     """Return the gap of a log (`pods`, `identities`, `changes`); times in Unix seconds."""
     begin_ms, end_ms = round(begin * 1000), round(end * 1000)
     return LogGap(

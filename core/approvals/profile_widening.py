@@ -36,7 +36,7 @@ def profile_proposal(profile: ContainerProfile, uid: str, author: Person) -> App
     return Approvable(profile_uid(uid), profile_digest(profile), author)
 
 
-def widenings(old: ContainerProfile | None, new: ContainerProfile) -> list[str]:
+def find_widenings(old: ContainerProfile | None, new: ContainerProfile) -> list[str]:
     """Say in what a profile is wider than it was; nothing where it is as narrow, or narrower.
 
     A profile that did not exist is wider in all that it has.

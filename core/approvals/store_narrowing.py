@@ -32,7 +32,7 @@ def store_proposal(name: str, store: WeightStore | None, uid: str, author: Perso
     return Approvable(proposal_uid(KIND, uid), store_digest(name, store), author)
 
 
-def narrowings(old: WeightStore, new: WeightStore | None) -> list[str]:
+def find_narrowings(old: WeightStore, new: WeightStore | None) -> list[str]:
     """Say in what a store guards less than it did; nothing where it guards as much, or more."""
     if new is None:
         return ["is removed"]

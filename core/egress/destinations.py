@@ -282,7 +282,7 @@ def _networks(texts: Sequence[str], path: str, what: str) -> list[Network]:
 
 def _check_overlaps(entries: Sequence[Destination], path: str, what: str) -> None:
     """Refuse an entry to which another adds nothing: whoever removes one would close nothing."""
-    known = [_Known.of(entry) for entry in entries]
+    known = [_Comparable.of(entry) for entry in entries]
     for first, second in combinations(range(len(known)), 2):
         for outer, inner in ((first, second), (second, first)):
             if known[outer].covers(known[inner]):
@@ -291,7 +291,7 @@ def _check_overlaps(entries: Sequence[Destination], path: str, what: str) -> Non
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Comparable:
     """What of an entry is compared, worked out once: there are 2,016 pairs of 64 entries."""
 
     addresses: list[Span]
@@ -302,7 +302,7 @@ class _Known:
     """Merged; each protocol's are a version of their own."""
 
     @classmethod
-    def of(cls, entry: Destination) -> "_Known":
+    def of(cls, entry: Destination) -> "_Comparable":
         whole = msgspec.json.encode(msgspec.structs.replace(entry, ports=None))
         addresses: list[Span] = []
         if entry.cidr is not None:
@@ -313,7 +313,7 @@ class _Known:
         )
         return cls(addresses, whole, ports)
 
-    def covers(self, other: "_Known") -> bool:
+    def covers(self, other: "_Comparable") -> bool:
         if self.addresses and other.addresses:
             reaches = are_within(other.addresses, self.addresses)
         else:

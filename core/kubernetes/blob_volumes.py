@@ -1,7 +1,7 @@
 """Volumes that show blobs of Azure Storage: which account, which container, by which way. Pure.
 
-Sources: kubernetes-sigs/blob-csi-driver (pkg/blob/blob.go, pkg/blob/nodeserver.go and
-docs/driver-parameters.md): names of attributes in any case, the account of a volume written into a
+Sources: kubernetes-sigs/blob-csi-driver (pkg/blob/blob.go, pkg/blob/nodeserver.go and its page
+driver-parameters.md): names of attributes in any case, the account of a volume written into a
 Pod taken from its Secret; NFS 3.0 on blobs: the exported path is `/ACCOUNT/CONTAINER`.
 """
 
@@ -71,7 +71,7 @@ class _Reference(msgspec.Struct):
     name: str = ""
 
 
-class _Driven(msgspec.Struct, rename="camel"):
+class _DriverSource(msgspec.Struct, rename="camel"):
     """A CSI source of a Pod or a PersistentVolume, or a FlexVolume one."""
 
     driver: str = ""
@@ -105,7 +105,7 @@ def find_blob_mounts(
     for kind in ("csi", "flexVolume"):
         raw = sources.get(kind)
         if raw is not None and bytes(raw) != _NULL:
-            source = decode_json_as(_Driven, raw, "volume", f"{path}.{kind}")
+            source = decode_json_as(_DriverSource, raw, "volume", f"{path}.{kind}")
             found += _of_driver(source, f"{path}.{kind}", inline, options)
     raw = sources.get("nfs")
     if raw is not None and bytes(raw) != _NULL:
@@ -133,7 +133,7 @@ def host_of(text: str) -> str:
 
 
 def _of_driver(
-    source: _Driven,
+    source: _DriverSource,
     path: str,
     inline: bool,  # noqa: FBT001
     options: str,
@@ -153,7 +153,7 @@ def _of_driver(
 
 
 def _of_blobs(
-    source: _Driven,
+    source: _DriverSource,
     attributes: Mapping[str, list[str]],
     path: str,
     inline: bool,  # noqa: FBT001

@@ -23,7 +23,7 @@ from core.risk.model import (
 
 
 class RecordSort(enum.IntEnum):
-    """What a record is: the first byte of its key; 0 and 1 are a `core.risk.model.Family`."""
+    """What a record is: the first byte of its key; 0 and 1 are a `core.risk.model.RiskSource`."""
 
     ENTRA = 0
     CAEP = 1

@@ -36,7 +36,7 @@ FORMAT: Final = 1
 """Version of a stored snapshot. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
 _APPLICATION: Final = bytes([RecordSort.APPLICATION])
-_ACTING: Final = bytes([RecordSort.ACTING])
+_BEHAVIOUR: Final = bytes([RecordSort.ACTING])
 _GUEST: Final = bytes([RecordSort.GUEST])
 _FAMILIES: Final = {family: bytes([family]) for family in RiskSource}
 
@@ -105,9 +105,9 @@ class RiskSnapshot:
         record = self.record(_APPLICATION + identity_key(client_id))
         return unpack_application(record) if record is not None else None
 
-    def acting(self, key: bytes, now: float) -> Behaviour:
+    def behaviour(self, key: bytes, now: float) -> Behaviour:
         """Return what an identity does now that is unusual."""
-        record = self.record(_ACTING + key)
+        record = self.record(_BEHAVIOUR + key)
         if record is None:
             return Behaviour(0)
         found = unpack_behaviour(record)
@@ -127,9 +127,9 @@ class RiskSnapshot:
         for key, record in self.records(_APPLICATION):
             yield str(uuid.UUID(bytes=key[1:])), unpack_application(record)
 
-    def actings(self) -> Iterator[tuple[bytes, BehaviourEntry]]:
+    def behaviours(self) -> Iterator[tuple[bytes, BehaviourEntry]]:
         """Yield all identities that do something unusual, by key, also what counts no more."""
-        for key, record in self.records(_ACTING):
+        for key, record in self.records(_BEHAVIOUR):
             yield key[1:], unpack_behaviour(record)
 
     def records(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
@@ -199,9 +199,9 @@ class SnapshotDraft:
         """Forget a client id."""
         self._set(_APPLICATION + identity_key(client_id), None)
 
-    def put_acting(self, key: bytes, acting: BehaviourEntry | None) -> None:
+    def put_behaviour(self, key: bytes, acting: BehaviourEntry | None) -> None:
         """Set what an identity does that is unusual; None for nothing."""
-        self._set(_ACTING + key, pack_behaviour(acting) if acting else None)
+        self._set(_BEHAVIOUR + key, pack_behaviour(acting) if acting else None)
 
     def put_guest(self, key: bytes, *, is_guest: bool) -> None:
         """Set whether a user is a guest."""

@@ -20,7 +20,7 @@ MOST_NOTED: Final = 8
 _DIGITS: Final = 12
 
 
-class Asker(msgspec.Struct, frozen=True, gc=False):
+class GrantAsker(msgspec.Struct, frozen=True, gc=False):
     """The human behind a request, as far as a grant may name them."""
 
     marks: frozenset[str] = frozenset()
@@ -32,22 +32,22 @@ class Asker(msgspec.Struct, frozen=True, gc=False):
     """Whether nobody knows who asks, and it does not matter: of what runs, or of a file."""
 
 
-NOBODY: Final = Asker()
+NOBODY: Final = GrantAsker()
 """Somebody whom nothing noted."""
 
-ANYBODY: Final = Asker(unasked=True)
+ANYBODY: Final = GrantAsker(unasked=True)
 
 
-def asker_of(subject: Subject) -> Asker:
+def asker_of(subject: Subject) -> GrantAsker:
     """Return who asks now."""
     marks = {subject.label.lower(), _digest(subject.username), *person_of(subject)}
-    return Asker(frozenset(filter(_is_mark, marks)), frozenset(subject.groups))
+    return GrantAsker(frozenset(filter(_is_mark, marks)), frozenset(subject.groups))
 
 
-def asker_of_note(label: str, noted: str) -> Asker:
+def asker_of_note(label: str, noted: str) -> GrantAsker:
     """Return who asked first, by what is noted of them: their groups are not known any more."""
     mark = label.lower() if _is_mark(label) else _digest(label)
-    return Asker(frozenset({mark}), noted=frozenset(filter(None, noted.split(","))))
+    return GrantAsker(frozenset({mark}), noted=frozenset(filter(None, noted.split(","))))
 
 
 def _digest(username: str) -> str:
@@ -67,7 +67,7 @@ def note_of_grant(grant: AccessGrant) -> str:
 
 
 def why_not_covered(
-    grant: AccessGrant, way: AccessPath, account: str, asker: Asker, now: float
+    grant: AccessGrant, way: AccessPath, account: str, asker: GrantAsker, now: float
 ) -> str:
     """Say why a grant does not cover a way of a Pod of a service account; empty if it does.
 
@@ -92,7 +92,7 @@ def _when(grant: AccessGrant, now: float) -> str:
     return "it is being deleted"
 
 
-def _whom(grant: AccessGrant, asker: Asker) -> str:
+def _whom(grant: AccessGrant, asker: GrantAsker) -> str:
     if asker.unasked or not asker.marks.isdisjoint(grant.spec.people or ()):
         return ""
     if not asker.groups.isdisjoint(grant.spec.groups or ()):

@@ -32,7 +32,7 @@ class PodLife(DocumentPart, frozen=True, kw_only=True):
     format: int
     id: str
     """UUIDv7 of `time`; the same event of the same Pod always has the same
-    (`core.base.ids.same_id` of cluster, uid and event)."""
+    (`core.base.ids.stable_id` of cluster, uid and event)."""
     time: str
     """RFC 3339: when the event was, by kube-apiserver's clock where the Pod says so."""
     cluster: str

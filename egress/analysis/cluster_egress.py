@@ -23,8 +23,8 @@ from egress.model.facts import NO_TAGS, EgressFacts, KnownService, TagSource
 from egress.model.openings import CompiledAllowlists, Opening, Problem
 from egress.render.engines import render
 from egress.render.target import RenderedNamespace, RenderTarget
-from kube.egress.pods import SeenPod
-from kube.egress.snapshot import Snapshot
+from kube.egress.pods import EgressPod
+from kube.egress.snapshot import EgressSnapshot
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EgressRights:
 class ClusterEgress:
     """What a cluster has, and what that means. What is derived is remembered with it."""
 
-    snapshot: Snapshot
+    snapshot: EgressSnapshot
     site: EgressSettings
     rights: EgressRights = field(default_factory=EgressRights)
     services: Mapping[tuple[str, str], KnownService] = field(default_factory=dict)
@@ -168,20 +168,20 @@ class ClusterEgress:
         rendered = self.rendered(namespace).problems if self.enrolled(namespace) else ()
         return tuple(sorted({*self.whole_meaning(namespace).problems, *rendered}))
 
-    def pod(self, namespace: str, name: str) -> SeenPod | None:
+    def pod(self, namespace: str, name: str) -> EgressPod | None:
         """Return a Pod that runs."""
         return self._pods.get((namespace, name))
 
     @cached_property
-    def _pods(self) -> dict[tuple[str, str], SeenPod]:
+    def _pods(self) -> dict[tuple[str, str], EgressPod]:
         return {(each.namespace, each.name): each for each in self.snapshot.pods}
 
-    def beside(self, namespace: str) -> list[tuple[SeenPod, str]]:
+    def beside(self, namespace: str) -> list[tuple[EgressPod, str]]:
         """Return Pods of an enrolled namespace that no allowlist holds, each with the reason."""
         here = (pod for pod in self.snapshot.pods if pod.namespace == namespace)
         return [(pod, why) for pod in here if (why := unheld_reason(pod))]
 
-    def with_snapshot(self, snapshot: Snapshot, rights: EgressRights) -> "ClusterEgress":
+    def with_snapshot(self, snapshot: EgressSnapshot, rights: EgressRights) -> "ClusterEgress":
         """Return the same cluster with other objects."""
         return ClusterEgress(snapshot, self.site, rights, self.services)
 
@@ -209,7 +209,7 @@ class ClusterEgress:
         return [each.consent for each in here if each.consent and each.consent.uid == meta.uid]
 
 
-def unheld_reason(pod: SeenPod) -> str:
+def unheld_reason(pod: EgressPod) -> str:
     """Say why allowlists do not hold a Pod of an enrolled namespace, or do not reach it."""
     if pod.host_network:
         return "is on its node's network: no policy holds it"

@@ -14,7 +14,7 @@ from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.model.openings import Addresses, Block, Name, Opening, Pods, Service
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 _TARGET: Final = re.compile(
     r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^\[\]:]+)):(?P<port>\d+)(?:/(?P<protocol>\w+))?"
@@ -30,7 +30,7 @@ class ConnectionEnd(msgspec.Struct, frozen=True):
 
     address: Address
     port: PortRange
-    pod: SeenPod | None = None
+    pod: EgressPod | None = None
     """Whose address it is, where it is a Pod's own."""
 
 
@@ -42,7 +42,7 @@ class ConnectionTarget(msgspec.Struct, frozen=True):
     port: PortRange
     name: str = ""
     service: tuple[str, str] | None = None
-    pod: SeenPod | None = None
+    pod: EgressPod | None = None
     ends: tuple[ConnectionEnd, ...] = ()
     """Empty where nobody knows any."""
 
@@ -134,7 +134,7 @@ def _at_name(name: str, port: PortRange, world: ClusterEgress) -> ConnectionTarg
     return ConnectionTarget(name, port, name=name, ends=tuple(ends))
 
 
-def _owner(address: Address, pods: Iterable[SeenPod]) -> SeenPod | None:
+def _owner(address: Address, pods: Iterable[EgressPod]) -> EgressPod | None:
     return next(
         (each for each in pods if address in each.addresses and not each.host_network), None
     )
@@ -230,7 +230,7 @@ def is_dns(aim: ConnectionTarget, world: ClusterEgress) -> bool:
     )
 
 
-def pods_entry(pod: SeenPod, world: ClusterEgress) -> dict[str, Any]:
+def pods_entry(pod: EgressPod, world: ClusterEgress) -> dict[str, Any]:
     """Return the narrowest `pods` that means Pods such as this one.
 
     Service accounts count by labels of the gate's, so in enrolled namespaces alone.

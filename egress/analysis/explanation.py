@@ -23,9 +23,9 @@ from egress.analysis.connection import (
     reached_ends,
 )
 from egress.compiler.allowlists import compile_allowlists
-from egress.model.descriptions import networks_shown, ports_shown, set_of, subjects_of
+from egress.model.descriptions import describe_networks, describe_ports, set_of, subjects_of
 from egress.model.openings import Opening
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 FORMAT: Final = 1
 
@@ -75,7 +75,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     warnings: list[str] = []
 
 
-def explain(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Explanation:
+def explain(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Explanation:
     """Answer for one Pod and one connection."""
     base = Explanation(
         pod=pod.key,
@@ -98,7 +98,7 @@ def explain(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Explan
 
 
 def _by_openings(
-    base: Explanation, pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress
+    base: Explanation, pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress
 ) -> Explanation:
     mine = [each for each in world.openings(pod.namespace) if matches(each.selects, pod.labels)]
     hits = [(opening, found) for opening in mine if (found := reached_ends(aim, opening, world))]
@@ -133,18 +133,18 @@ def _cited(opening: Opening, namespace: str, world: ClusterEgress) -> CitedInten
     return CitedIntent(opening.allowlist, opening.path, spec.owner, spec.reason, spec.expires_at)
 
 
-def _labels(pod: SeenPod) -> Iterator[NearMiss]:
+def _labels(pod: EgressPod) -> Iterator[NearMiss]:
     if why := unheld_reason(pod):
         yield NearMiss(f"Pod {pod.key}", why)
 
 
-def _as_made_anew(pod: SeenPod) -> SeenPod:
+def _as_made_anew(pod: EgressPod) -> EgressPod:
     """Return a Pod as the gate would label it, where it has no label of the gate's."""
     label = {names.EGRESS_ACCOUNT_LABEL: label_value(pod.service_account)}
     return msgspec.structs.replace(pod, labels={**label, **pod.labels})
 
 
-def _near(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
+def _near(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
     """Yield what nearly opens it, what is likeliest to be meant first."""
     ideal = world.with_nothing_over()
     now = set(world.openings(pod.namespace))
@@ -163,9 +163,11 @@ def _near(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator
                 )
         elif reached_ends(aim, opening, ideal, any_port=True):
             also = "" if mine else f", and {_for_others(opening, pod)}"
-            yield NearMiss(what, f"opens {ports_shown(opening.ports)} there, not {aim.port}{also}")
+            yield NearMiss(
+                what, f"opens {describe_ports(opening.ports)} there, not {aim.port}{also}"
+            )
         elif holes := excepted_networks(aim, opening):
-            shown = networks_shown(holes)
+            shown = describe_networks(holes)
             yield NearMiss(what, f"has it, but {shown} is taken out: an entry must name that range")
         elif _same_name(opening, aim):
             yield NearMiss(what, "names it, but no address of it may be opened or is known")
@@ -178,7 +180,7 @@ def _same_name(opening: Opening, aim: ConnectionTarget) -> bool:
     return bool(aim.name) and pattern == aim.name
 
 
-def _for_others(opening: Opening, pod: SeenPod) -> str:
+def _for_others(opening: Opening, pod: EgressPod) -> str:
     those = ", ".join(str(each) for each in subjects_of(pod.namespace, opening.selects))
     return f"is for {those}; this Pod runs as {pod.namespace}/{pod.service_account}"
 
@@ -203,7 +205,7 @@ def _dropped(aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
             yield NearMiss(aim.name, found.problem)
 
 
-def _sets(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
+def _sets(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
     """Yield the sets that have it and that no allowlist of the namespace refers to."""
     ideal = world.with_nothing_over()
     used = {set_of(each) for each in ideal.whole_meaning(pod.namespace).openings}
@@ -219,7 +221,7 @@ def _sets(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator
             yield NearMiss(f"EgressDestinations {name}", why, set=name if may else "")
 
 
-def _referring(pod: SeenPod, name: str) -> EgressAllowlist:
+def _referring(pod: EgressPod, name: str) -> EgressAllowlist:
     spec = AllowlistSpec(
         [pod.service_account], [Destination(destinations=SetName(name))], "?", "?", _NEVER
     )

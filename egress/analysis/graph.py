@@ -11,7 +11,13 @@ import msgspec
 
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import knows_names
-from egress.model.descriptions import Subject, destination_of, entry_of, ports_shown, subjects_of
+from egress.model.descriptions import (
+    PodSubject,
+    describe_ports,
+    destination_of,
+    entry_of,
+    subjects_of,
+)
 from egress.model.openings import Addresses, Name, Opening, Pods, Service
 
 FORMAT: Final = 1
@@ -121,11 +127,11 @@ def _pods_of(world: ClusterEgress, namespace: str) -> dict[str, list[str]]:
     return found
 
 
-def _id(subject: Subject) -> str:
+def _id(subject: PodSubject) -> str:
     return f"subject {subject}"
 
 
-def _subject(subject: Subject, pods: list[str]) -> Node:
+def _subject(subject: PodSubject, pods: list[str]) -> Node:
     text, below = str(subject), _count(pods)
     return Node(_id(subject), "subject", 0, subject.namespace, text, below)
 
@@ -137,7 +143,7 @@ def _count(pods: list[str]) -> str:
 def _target(opening: Opening, namespace: str, world: ClusterEgress) -> Node:
     allowlist = world.snapshot.allowlists[f"{namespace}/{opening.allowlist}"]
     text = destination_of(opening.peer, entry_of(opening, allowlist, world.snapshot))
-    ports = ports_shown(opening.ports)
+    ports = describe_ports(opening.ports)
     kind: Kind = "inside"
     if isinstance(opening.peer, Name):
         kind = "name"
@@ -156,7 +162,7 @@ def _onward(opening: Opening, target: Node, world: ClusterEgress) -> Iterator[Ed
         yield Edge(target.id, EVERYWHERE, said=False, why=why)
 
 
-def _why(opening: Opening, subject: Subject, world: ClusterEgress) -> str:
+def _why(opening: Opening, subject: PodSubject, world: ClusterEgress) -> str:
     spec = world.snapshot.allowlists[f"{subject.namespace}/{opening.allowlist}"].spec
     return (
         f"{subject.namespace}/{opening.allowlist} {opening.path}: {spec.reason} "

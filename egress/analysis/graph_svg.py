@@ -61,7 +61,7 @@ _COLUMNS: Final = ("Who connects", "Where intents say", "What comes with it")
 
 
 @dataclass(frozen=True)
-class _Place:
+class _NodeBox:
     x: float
     y: float
     width: float
@@ -73,7 +73,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Layout:
-    places: Mapping[str, _Place]
+    places: Mapping[str, _NodeBox]
     groups: Sequence[tuple[float, float, str]]
     columns: Sequence[float]
     width: float
@@ -112,7 +112,7 @@ def _lay_out(graph: EgressGraph) -> _Layout:
     for node in graph.nodes:
         columns[node.column].append(node)
     groups: list[tuple[float, float, str]] = []
-    places: dict[str, _Place] = {}
+    places: dict[str, _NodeBox] = {}
     xs: list[float] = []
     x, lowest = _MARGIN, _HEAD + _ROW
     for index, column in enumerate(columns):
@@ -124,20 +124,20 @@ def _lay_out(graph: EgressGraph) -> _Layout:
                 groups.append((x, y + _GROUP - 10, group))
                 y += _GROUP
             for node in nodes:
-                places[node.id] = _Place(x, y, width)
+                places[node.id] = _NodeBox(x, y, width)
                 y += _ROW
             y += _BETWEEN
         lowest = max(lowest, y)
         x += width + _GAP
     if EVERYWHERE in places:
         old = places[EVERYWHERE]
-        places[EVERYWHERE] = _Place(old.x, (_HEAD + lowest) / 2 - _BOX, old.width)
+        places[EVERYWHERE] = _NodeBox(old.x, (_HEAD + lowest) / 2 - _BOX, old.width)
     width = max(x - _GAP + _MARGIN, 640.0)
     return _Layout(places, groups, xs, width, lowest + _LEGEND)
 
 
 def _grouped(
-    column: Sequence[Node], edges: Iterable[Edge], places: Mapping[str, _Place]
+    column: Sequence[Node], edges: Iterable[Edge], places: Mapping[str, _NodeBox]
 ) -> list[tuple[str, list[Node]]]:
     """Order a column: groups as they come, in each who is reached from above first."""
     sources: dict[str, list[float]] = {}

@@ -23,7 +23,7 @@ from egress.analysis.connection import (
 )
 from egress.flows.records import DnsAnswer, Flow, FlowRecord, SkippedRecord, UnreadableRecord
 from egress.service_tags import ServiceTags
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 _MOST_TAGS = 3
 
@@ -69,7 +69,7 @@ class ObservedFlows:
         """Return the `pods` that a flow to a Pod needs."""
         pod = self.world.pod(flow.to_namespace, flow.to_pod)
         if pod is None:
-            pod = SeenPod(flow.to_namespace, flow.to_pod, {}, flow.to_account or "default")
+            pod = EgressPod(flow.to_namespace, flow.to_pod, {}, flow.to_account or "default")
         return pods_entry(pod, self.world)
 
     def _closed(self, flow: Flow, name: str) -> str:
@@ -126,7 +126,7 @@ def observe(records: Iterable[tuple[str, FlowRecord]], world: ClusterEgress) -> 
                 unread.append((file, record))
             case SkippedRecord(why):
                 passed[why] += 1
-    ends = _Ends(world)
+    ends = _FlowEnds(world)
     whole = [ends.fill(_named(flow, answers)) for flow in flows]
     known = tuple(flow for flow in whole if flow.namespace and flow.account)
     return ObservedFlows(known, world, tuple(unread), dict(passed), len(whole) - len(known))
@@ -144,7 +144,7 @@ def _named(flow: Flow, answers: Mapping[tuple[str, str, Address], set[str]]) -> 
     return msgspec.structs.replace(flow, names=tuple(sorted(found))) if found else flow
 
 
-class _Ends:
+class _FlowEnds:
     """The Pods of a cluster, by name and by address, and the Services that send to them."""
 
     def __init__(self, world: ClusterEgress) -> None:

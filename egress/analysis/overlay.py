@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from core.base.errors import SettingsError
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from kube.egress.snapshot import Snapshot
+from kube.egress.snapshot import EgressSnapshot
 
 
 @dataclass(frozen=True)
-class Intents:
+class FileIntents:
     """What files hold that says something of egress."""
 
     allowlists: tuple[EgressAllowlist, ...] = ()
@@ -24,7 +24,7 @@ class Intents:
         return frozenset(each.meta.namespace for each in self.allowlists)
 
 
-def overlay_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
+def overlay_intents(snapshot: EgressSnapshot, intents: FileIntents) -> EgressSnapshot:
     """Return a cluster as it is once files are applied; what they do not change stays as stored."""
     allowlists = dict(snapshot.allowlists)
     for each in intents.allowlists:
@@ -40,7 +40,7 @@ def overlay_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
     return replace(snapshot, allowlists=allowlists, sets=sets, namespaces=namespaces)
 
 
-def remove_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
+def remove_intents(snapshot: EgressSnapshot, intents: FileIntents) -> EgressSnapshot:
     """Return a cluster as it is once the objects of files are deleted.
 
     Raises:
@@ -58,7 +58,7 @@ def remove_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
     )
 
 
-def changed_namespaces(before: Snapshot, after: Snapshot) -> frozenset[str]:
+def changed_namespaces(before: EgressSnapshot, after: EgressSnapshot) -> frozenset[str]:
     """Return the namespaces in which two states of a cluster may differ."""
     found: set[str] = set()
     sets = {name for name in before.sets.keys() | after.sets.keys() if _differ(name, before, after)}
@@ -73,5 +73,5 @@ def changed_namespaces(before: Snapshot, after: Snapshot) -> frozenset[str]:
     return frozenset(found)
 
 
-def _differ(name: str, before: Snapshot, after: Snapshot) -> bool:
+def _differ(name: str, before: EgressSnapshot, after: EgressSnapshot) -> bool:
     return before.sets.get(name) is not after.sets.get(name)

@@ -16,7 +16,13 @@ from core.egress.dns_names import ANY, is_wildcard, matches_name
 from core.kubernetes.label_selectors import implies, matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import knows_names
-from egress.model.descriptions import Subject, destination_of, entry_of, ports_shown, subjects_of
+from egress.model.descriptions import (
+    PodSubject,
+    describe_ports,
+    destination_of,
+    entry_of,
+    subjects_of,
+)
 from egress.model.openings import Addresses, Block, Name, Opening, Peer, Pods, Problem, Service
 
 
@@ -275,7 +281,7 @@ def _compare(
     """Return what is open in one state and not in the other."""
     openings, others = wanted.openings(namespace), there.openings(namespace)
     subjects = sorted({one for each in openings for one in subjects_of(namespace, each.selects)})
-    left: dict[Subject, list[PeerPorts]] = {}
+    left: dict[PodSubject, list[PeerPorts]] = {}
     for subject in subjects:
         if found := missing_connections(_of(subject, openings), _of(subject, others)):
             left[subject] = found
@@ -304,11 +310,11 @@ def _joined(changes: Iterable[Change]) -> list[Change]:
     return list(found.values())
 
 
-def _narrows(subject: Subject, other: Subject) -> bool:
+def _narrows(subject: PodSubject, other: PodSubject) -> bool:
     return implies(subject.requirements, other.requirements)
 
 
-def _of(subject: Subject, openings: Sequence[Opening]) -> list[PeerPorts]:
+def _of(subject: PodSubject, openings: Sequence[Opening]) -> list[PeerPorts]:
     """Return all that a subject's Pods may reach."""
     mine = (
         each
@@ -326,7 +332,7 @@ def _source(opening: Opening) -> str:
 
 
 def _change(
-    sign: Literal["+", "-"], world: ClusterEgress, subject: Subject, connection: PeerPorts
+    sign: Literal["+", "-"], world: ClusterEgress, subject: PodSubject, connection: PeerPorts
 ) -> Change:
     name, _, path = connection.source.partition(" ")
     opening = next(
@@ -352,7 +358,7 @@ def _change(
         workload=subject.workload,
         who=str(subject),
         to=destination_of(connection.peer, entry),
-        ports=ports_shown([connection.ports]),
+        ports=describe_ports([connection.ports]),
         allowlists=[name],
         pods=len(pods),
         examples=pods[:_EXAMPLES],

@@ -17,7 +17,7 @@ from core.egress.destinations import MAX_ENTRIES, MAX_PORTS, PortRange
 from core.egress.dns_names import check_dns_name
 from egress.analysis.observed_flows import FlowSource, ObservedFlows
 from egress.flows.records import Flow
-from egress.model.descriptions import networks_shown, ports_shown
+from egress.model.descriptions import describe_networks, describe_ports
 
 SCAN_PORTS: Final = 16
 """So many ports of one destination are no service that somebody uses, but a search."""
@@ -28,7 +28,7 @@ Key = tuple[str, ...]
 """What kind of destination, and which: `("dnsName", "pypi.org")`."""
 
 
-class Evidence(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class FlowEvidence(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """What was observed of an entry."""
 
     flows: int
@@ -48,7 +48,7 @@ class SuggestedEntry(msgspec.Struct, frozen=True):
     """An entry of `spec.to`, and why."""
 
     entry: dict[str, Any]
-    evidence: Evidence
+    evidence: FlowEvidence
 
 
 class LeftOutFlow(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class LeftOutFlow(msgspec.Struct, frozen=True):
 
     to: str
     why: str
-    evidence: Evidence
+    evidence: FlowEvidence
 
 
 class Suggestion(msgspec.Struct, frozen=True, rename="camel"):
@@ -131,11 +131,11 @@ def _suggested(
 
 def _evidence(
     flows: Sequence[Flow], tags: Sequence[str] = (), fields: Mapping[str, Any] | None = None
-) -> Evidence:
+) -> FlowEvidence:
     firsts = [each.first for each in flows if each.first is not None]
     lasts = [each.last for each in flows if each.last is not None]
     named = {name for each in flows for name in each.names}
-    return Evidence(
+    return FlowEvidence(
         flows=sum(each.count for each in flows),
         forwarded=sum(each.count for each in flows if each.verdict == "forwarded"),
         dropped=sum(each.count for each in flows if each.verdict == "dropped"),
@@ -183,7 +183,7 @@ def _shown(key: Key) -> str:
         case ("service", namespace, name):
             return f"service {namespace}/{name}"
         case ("cidr", network):
-            return networks_shown([network_of(network)])
+            return describe_networks([network_of(network)])
         case ("dnsName", name):
             return name
         case _:
@@ -227,6 +227,6 @@ def _scans(flows: Iterable[Flow]) -> dict[_Host, str]:
     }
     for port, some_hosts in hosts.items():
         if len(some_hosts) >= SCAN_ADDRESSES and dropped[port] * 2 > count[port]:
-            why = f"looks like a scan: {len(some_hosts)} addresses on {ports_shown([port])}"
+            why = f"looks like a scan: {len(some_hosts)} addresses on {describe_ports([port])}"
             found |= dict.fromkeys(some_hosts, why)
     return found

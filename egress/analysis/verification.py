@@ -19,9 +19,9 @@ from core.kubernetes.label_selectors import matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import parse_target
 from egress.analysis.explanation import explain
-from egress.model.descriptions import destination_of, ports_shown
+from egress.model.descriptions import describe_ports, destination_of
 from egress.model.openings import Addresses, Name, Opening, Pods, Service
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 
 METADATA: Final = "169.254.169.254:80"
 WIRE_SERVER: Final = "168.63.129.16:80"
@@ -60,16 +60,16 @@ class ProbeResult(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
+def representatives(pods: Iterable[EgressPod]) -> list[EgressPod]:
     """Return one Pod of each service account and set of labels of the gate's."""
-    found: dict[tuple[object, ...], SeenPod] = {}
+    found: dict[tuple[object, ...], EgressPod] = {}
     for pod in sorted(pods, key=lambda each: each.name):
         labels = tuple(sorted(reserved_labels(pod.labels).items()))
         found.setdefault((pod.namespace, pod.service_account, labels), pod)
     return list(found.values())
 
 
-def probes_of(pod: SeenPod, world: ClusterEgress, others: Sequence[str] = ()) -> list[Probe]:
+def probes_of(pod: EgressPod, world: ClusterEgress, others: Sequence[str] = ()) -> list[Probe]:
     """Return what is tried from a Pod; `others` are `HOST:PORT` that somebody wants tried too."""
     wanted = [*_dns(world), *_said(pod, world), *_closed(pod, world)]
     wanted += [(each, "asked for") for each in others]
@@ -86,11 +86,11 @@ def probes_of(pod: SeenPod, world: ClusterEgress, others: Sequence[str] = ()) ->
     return list(found.values())
 
 
-def untried_openings(pod: SeenPod, world: ClusterEgress) -> list[str]:
+def untried_openings(pod: EgressPod, world: ClusterEgress) -> list[str]:
     """Say which of a Pod's openings cannot be tried, and why."""
     said = []
     for opening in _mine(pod, world):
-        what = f"{destination_of(opening.peer)} {ports_shown(opening.ports)}"
+        what = f"{destination_of(opening.peer)} {describe_ports(opening.ports)}"
         if all(each.protocol != "TCP" for each in opening.ports):
             said.append(f"{what}: only TCP answers by itself whether it is open")
         elif not list(_targets(opening, world)):
@@ -98,7 +98,7 @@ def untried_openings(pod: SeenPod, world: ClusterEgress) -> list[str]:
     return said
 
 
-def judge_probe(pod: SeenPod, probe: Probe, found: ProbeFinding) -> ProbeResult:
+def judge_probe(pod: EgressPod, probe: Probe, found: ProbeFinding) -> ProbeResult:
     """Compare what was found with what intents say."""
     verdict: Verdict = "agrees"
     why = ""
@@ -131,12 +131,12 @@ _Target = tuple[str, str]
 """`HOST:PORT`, and what is there."""
 
 
-def _mine(pod: SeenPod, world: ClusterEgress) -> list[Opening]:
+def _mine(pod: EgressPod, world: ClusterEgress) -> list[Opening]:
     found = world.openings(pod.namespace)
     return [each for each in found if matches(each.selects, pod.labels)]
 
 
-def _said(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
+def _said(pod: EgressPod, world: ClusterEgress) -> Iterator[_Target]:
     for opening in _mine(pod, world):
         what = f"{opening.allowlist} {opening.path}"
         for target in _targets(opening, world):
@@ -192,7 +192,7 @@ def _dns(world: ClusterEgress) -> Iterator[_Target]:
                 yield from ((each, "the cluster's DNS") for each in _at(pod.addresses, [port]))
 
 
-def _closed(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
+def _closed(pod: EgressPod, world: ClusterEgress) -> Iterator[_Target]:
     yield METADATA, "instance metadata"
     yield WIRE_SERVER, "Azure's wire server"
     if pod.node_address is not None:
@@ -206,7 +206,7 @@ def _closed(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
     yield from _of_others(pod, world)
 
 
-def _of_others(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
+def _of_others(pod: EgressPod, world: ClusterEgress) -> Iterator[_Target]:
     """Yield a listening Pod of another namespace, and destinations of others' intents."""
     listening = (
         (each, number)

@@ -101,7 +101,7 @@ def compile_allowlists(
     openings: list[Opening] = []
     problems: list[Problem] = []
     for allowlist in sorted(allowlists, key=lambda each: each.meta.name):
-        for said in _Reading(allowlist, known).read():
+        for said in _AllowlistReader(allowlist, known).read():
             if isinstance(said, Problem):
                 problems.append(said)
             else:
@@ -121,7 +121,7 @@ def selects_of(allowlist: EgressAllowlist) -> Requirements:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _AllowlistReader:
     """One allowlist, as it is read."""
 
     allowlist: EgressAllowlist

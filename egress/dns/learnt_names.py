@@ -42,7 +42,7 @@ class NamesSettings:
             raise SettingsError("egress.names.max_addresses: must be 1 or more")
 
 
-class Reply(msgspec.Struct, frozen=True):
+class DnsReply(msgspec.Struct, frozen=True):
     """What one name server said of a name in one family of addresses."""
 
     server: str
@@ -88,7 +88,7 @@ UNASKED = LearntName()
 
 
 def learn(
-    before: LearntName, replies: Iterable[Reply], now: float, settings: NamesSettings
+    before: LearntName, replies: Iterable[DnsReply], now: float, settings: NamesSettings
 ) -> LearntName:
     """Return what is known of a name after servers were asked, or failed to answer.
 
@@ -160,12 +160,12 @@ def _recent(time: float | None, now: float, window_s: float) -> float | None:
     return time if time is not None and now - time <= window_s else None
 
 
-def _wait(good: Iterable[Reply], settings: NamesSettings) -> float:
+def _wait(good: Iterable[DnsReply], settings: NamesSettings) -> float:
     shortest = min((reply.ttl for reply in good), default=0)
     return min(max(float(shortest), settings.min_refresh_s), settings.max_refresh_s)
 
 
-def _problems(replies: Iterable[Reply]) -> tuple[str, ...]:
+def _problems(replies: Iterable[DnsReply]) -> tuple[str, ...]:
     """Return each once: most servers fail alike in both families."""
     return tuple(
         dict.fromkeys(f"{reply.server} {reply.problem}" for reply in replies if reply.problem)

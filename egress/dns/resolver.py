@@ -21,7 +21,7 @@ import dns.rdtypes.IN.AAAA
 
 from core.base.errors import SettingsError
 from core.base.networks import Address
-from egress.dns.learnt_names import Reply
+from egress.dns.learnt_names import DnsReply
 from egress.dns.resolver_settings import ResolverSettings
 
 DNS_PORT: Final = 53
@@ -39,7 +39,7 @@ _ADDRESSES: Final = (dns.rdtypes.IN.A.A, dns.rdtypes.IN.AAAA.AAAA)
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class NameServer:
     """A name server."""
 
     address: str
@@ -55,7 +55,7 @@ class Server:
         )
 
 
-def server_of(text: str) -> Server:
+def server_of(text: str) -> NameServer:
     """Read `10.0.0.10`, `10.0.0.10:5353`, `fd00::a` or `[fd00::a]:5353`.
 
     Raises:
@@ -72,10 +72,10 @@ def server_of(text: str) -> Server:
             f"egress.resolver.servers: {text!r} must be an IP address, with or without a port: "
             "10.0.0.10, 10.0.0.10:53, [fd00::a]:53"
         )
-    return Server(address, number)
+    return NameServer(address, number)
 
 
-def servers_of_system(resolv_conf: str) -> tuple[Server, ...]:
+def servers_of_system(resolv_conf: str) -> tuple[NameServer, ...]:
     """Return the name servers of a resolv.conf(5), in its order; other lines are of no matter.
 
     Raises:
@@ -95,7 +95,7 @@ class Resolver:
     whatever else a server sends along counts for nothing.
     """
 
-    def __init__(self, servers: Iterable[Server], settings: ResolverSettings) -> None:
+    def __init__(self, servers: Iterable[NameServer], settings: ResolverSettings) -> None:
         """Take the servers; each is asked once, however often it is named.
 
         Raises:
@@ -107,7 +107,7 @@ class Resolver:
         self._settings = settings
         self._room = asyncio.Semaphore(settings.at_once)
 
-    async def ask(self, name: str) -> Sequence[Reply]:
+    async def ask(self, name: str) -> Sequence[DnsReply]:
         """Ask for a name, absolute, without a last dot; it takes twice `tries` timeouts at most.
 
         That is counted from when there is room. Nothing is raised for what servers do.
@@ -122,11 +122,11 @@ class Resolver:
 
     async def _ask(
         self,
-        server: Server,
+        server: NameServer,
         family: Literal[4, 6],
         name: dns.name.Name,
         kind: dns.rdatatype.RdataType,
-    ) -> Reply:
+    ) -> DnsReply:
         problem = ""
         async with self._room:
             for _ in range(self._settings.tries):
@@ -140,11 +140,11 @@ class Resolver:
                     problem = f"cannot be reached ({type(error).__name__})"
                 except dns.exception.DNSException as error:
                     problem = f"sends what is no answer ({type(error).__name__})"
-        return Reply(str(server), family, problem=problem)
+        return DnsReply(str(server), family, problem=problem)
 
 
 async def _exchange(
-    query: dns.message.QueryMessage, server: Server, timeout_s: float
+    query: dns.message.QueryMessage, server: NameServer, timeout_s: float
 ) -> dns.message.Message:
     """Send a question over UDP, from a port of its own; over TCP, if the answer is cut short.
 
@@ -172,7 +172,7 @@ async def _exchange(
     return answer
 
 
-def _reply(server: Server, family: Literal[4, 6], answer: dns.message.Message) -> Reply:
+def _reply(server: NameServer, family: Literal[4, 6], answer: dns.message.Message) -> DnsReply:
     """Say what an answer says.
 
     Raises:
@@ -180,7 +180,7 @@ def _reply(server: Server, family: Literal[4, 6], answer: dns.message.Message) -
     """
     rcode = answer.rcode()
     if rcode not in _ANSWERS or not isinstance(answer, dns.message.QueryMessage):
-        return Reply(str(server), family, problem=f"answers {dns.rcode.to_text(rcode)}")
+        return DnsReply(str(server), family, problem=f"answers {dns.rcode.to_text(rcode)}")
     chain = answer.resolve_chaining()
     addresses: list[Address] = [
         ip_address(record.address)
@@ -189,6 +189,6 @@ def _reply(server: Server, family: Literal[4, 6], answer: dns.message.Message) -
     ]
     recursive = answer.flags & dns.flags.RA
     if not addresses and not recursive and (chain.cnames or not answer.flags & dns.flags.AA):
-        return Reply(str(server), family, problem="does not follow names to other servers")
+        return DnsReply(str(server), family, problem="does not follow names to other servers")
     addresses.sort(key=int)
-    return Reply(str(server), family, tuple(addresses), chain.minimum_ttl)
+    return DnsReply(str(server), family, tuple(addresses), chain.minimum_ttl)

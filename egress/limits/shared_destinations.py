@@ -57,7 +57,7 @@ SHARED_SERVICES: Final[Mapping[str, str]] = {
 https://learn.microsoft.com/azure/private-link/private-endpoint-dns (public zones)."""
 
 
-def name_sharing(name: str) -> str:
+def name_sharing_warning(name: str) -> str:
     """Say who else is behind a DNS name, or a pattern of names; empty where that is not known."""
     if service := _owner(name, SHARED_SERVICES):
         if is_wildcard(name):

@@ -15,7 +15,7 @@ from core.egress.dns_names import ANY, readable_name
 from core.egress.pod_labels import NO_WORKLOAD
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.model.openings import Addresses, Block, Name, Opening, Peer, Pods, Service
-from kube.egress.snapshot import Snapshot
+from kube.egress.snapshot import EgressSnapshot
 
 MOST: Final = 4
 """Networks that are shown of one peer; the others are counted."""
@@ -24,7 +24,7 @@ _PATH: Final = re.compile(r"spec\.to\[(\d+)\](?: \(EgressDestinations (\S+): spe
 _GATES: Final = (names.EGRESS_ACCOUNT_LABEL, names.EGRESS_WORKLOAD_LABEL)
 
 
-class Subject(msgspec.Struct, frozen=True, order=True):
+class PodSubject(msgspec.Struct, frozen=True, order=True):
     """Pods of one service account, of one workload or of any."""
 
     namespace: str
@@ -45,11 +45,15 @@ class Subject(msgspec.Struct, frozen=True, order=True):
     def __str__(self) -> str:
         """Write it as people do: `research/trainer`, `research/trainer Job.fetch`."""
         workload = "no workload" if self.workload == NO_WORKLOAD else self.workload
-        parts = (f"{self.namespace}/{self.account or '*'}", workload, requirements_shown(self.rest))
+        parts = (
+            f"{self.namespace}/{self.account or '*'}",
+            workload,
+            describe_requirements(self.rest),
+        )
         return " ".join(filter(None, parts))
 
 
-def subjects_of(namespace: str, selects: Requirements) -> Iterator[Subject]:
+def subjects_of(namespace: str, selects: Requirements) -> Iterator[PodSubject]:
     """Yield whom a selection means, one for each service account and workload."""
     values: dict[str, Sequence[str]] = dict.fromkeys(_GATES, ("",))
     rest = []
@@ -59,10 +63,10 @@ def subjects_of(namespace: str, selects: Requirements) -> Iterator[Subject]:
         else:
             rest.append(each)
     for account, workload in product(*(values[key] for key in _GATES)):
-        yield Subject(namespace, account, workload, tuple(rest))
+        yield PodSubject(namespace, account, workload, tuple(rest))
 
 
-def requirements_shown(requirements: Requirements) -> str:
+def describe_requirements(requirements: Requirements) -> str:
     """Return what labels must be, in brackets; empty for nothing."""
     said = []
     for each in requirements:
@@ -83,9 +87,9 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
         case Addresses(blocks):
             if entry is not None and entry.service_tag is not None:
                 return f"service tag {entry.service_tag}"
-            return networks_shown([each.network for each in blocks], _excepts(blocks))
+            return describe_networks([each.network for each in blocks], _excepts(blocks))
         case Name(pattern, addresses, pinned):
-            pins = f" (only {networks_shown(addresses) or 'nowhere yet'})" if pinned else ""
+            pins = f" (only {describe_networks(addresses) or 'nowhere yet'})" if pinned else ""
             plain = f" ({readable_name(pattern)})" if readable_name(pattern) != pattern else ""
             return f"{'every name' if pattern == ANY else pattern}{plain}{pins}"
         case Service(namespace, name):
@@ -94,12 +98,12 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
             subject = next(subjects_of(namespace, requirements))
             whose = f"Pods {namespace}/{subject.account}" if subject.account else ""
             whose = whose or f"{'' if subject.rest else 'every '}Pod of {namespace}"
-            return " ".join(filter(None, (whose, requirements_shown(subject.rest))))
+            return " ".join(filter(None, (whose, describe_requirements(subject.rest))))
 
 
-def networks_shown(networks: Sequence[Network], without: Sequence[Network] = ()) -> str:
+def describe_networks(networks: Sequence[Network], without: Sequence[Network] = ()) -> str:
     """Return some networks in words; single addresses without their length."""
-    holes = f" but {networks_shown(without)}" if without else ""
+    holes = f" but {describe_networks(without)}" if without else ""
     some = [str(each).removesuffix(f"/{each.max_prefixlen}") for each in networks[:MOST]]
     more = len(networks) - MOST
     return ", ".join(some) + (f" and {more} more" if more > 0 else "") + holes
@@ -109,7 +113,7 @@ def _excepts(blocks: Iterable[Block]) -> list[Network]:
     return [hole for block in blocks for hole in block.excepts]
 
 
-def ports_shown(ports: Iterable[PortRange]) -> str:
+def describe_ports(ports: Iterable[PortRange]) -> str:
     """Return ports in words: `TCP 80, 443; UDP 53`."""
     found: dict[str, list[str]] = {}
     for each in sorted(ports):
@@ -117,7 +121,7 @@ def ports_shown(ports: Iterable[PortRange]) -> str:
     return "; ".join(f"{protocol} {', '.join(some)}" for protocol, some in found.items())
 
 
-def entry_of(opening: Opening, allowlist: EgressAllowlist, snapshot: Snapshot) -> Destination:
+def entry_of(opening: Opening, allowlist: EgressAllowlist, snapshot: EgressSnapshot) -> Destination:
     """Return the entry that an opening was read from, of the allowlist or of the set in it."""
     return entry_in(opening, allowlist, snapshot.sets)
 

@@ -35,9 +35,9 @@ from egress.render.generated_objects import (
     allow_name,
     generated_object,
 )
-from egress.render.guards import Guard, guards
+from egress.render.guards import RangeGuard, build_guards
 from egress.render.partition import (
-    Item,
+    PolicyItem,
     Ports,
     block_items,
     by_allowlist,
@@ -68,7 +68,7 @@ _LEFT_OUT: Final = re.compile(
 """Beginnings of labels that are in no identity (pkg/labelsfilter, defaultLabelPrefixCfg)."""
 
 
-def unseen_label(requirements: Requirements) -> str:
+def find_unseen_label(requirements: Requirements) -> str:
     """Return a label that Cilium does not see on Pods, if a selector has one; else nothing.
 
     `NotIn` and `DoesNotExist` of such a label would be true of every Pod.
@@ -93,7 +93,7 @@ def of_namespace(namespace: str, requirements: Requirements) -> Json:
     return selector(requirements, **{"io.kubernetes.pod.namespace": namespace})
 
 
-def patterns(name: str, engine: Engine) -> list[Json]:
+def name_patterns(name: str, engine: Engine) -> list[Json]:
     """Return what matches a name or wildcard: in `toFQDNs`, and in rules of DNS."""
     if name == ANY:
         return [{"matchPattern": ANY}]
@@ -121,7 +121,7 @@ def _port(ports: PortRange) -> dict[str, Any]:
     return {"port": str(ports.first), **end, "protocol": ports.protocol}
 
 
-def unsaid_ports(ranges: Sequence[PortRange], engine: Engine) -> Iterator[str]:
+def find_inexpressible_ports(ranges: Sequence[PortRange], engine: Engine) -> Iterator[str]:
     """Yield why ports cannot be said, for a person."""
     if engine.version < PORT_RANGES and any(each.first != each.last for each in ranges):
         yield "ranges of ports need Cilium 1.17: name the ports one by one"
@@ -148,7 +148,7 @@ class RenderedOpening(msgspec.Struct, frozen=True):
     """What policies have of an opening."""
 
     blocks: tuple[tuple[Ports, Block], ...] = ()
-    items: tuple[Item, ...] = ()
+    items: tuple[PolicyItem, ...] = ()
     """Peers that are no networks."""
     names: tuple[str, ...] = ()
     """What Pods may ask the cluster's DNS for."""
@@ -172,7 +172,7 @@ def _unsaid(opening: Opening, target: RenderTarget) -> Iterator[str]:
         if isinstance(peer, Service)
         else opening.ports
     )
-    yield from unsaid_ports(tuple(ports), engine)
+    yield from find_inexpressible_ports(tuple(ports), engine)
     selectors = [opening.selects]
     match peer:
         case Pods():
@@ -182,7 +182,7 @@ def _unsaid(opening: Opening, target: RenderTarget) -> Iterator[str]:
             yield from _unsaid_service(peer)
         case Name(pattern=pattern):
             yield from _unsaid_name(pattern, target)
-    for each in filter(None, map(unseen_label, selectors)):
+    for each in filter(None, map(find_unseen_label, selectors)):
         yield f"Cilium leaves the label {each} out of Pods' identities: select by another one"
 
 
@@ -225,7 +225,9 @@ def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening
     if peer.pinned:
         said = _render_blocks(opening, map(Block, peer.addresses), target)
         return msgspec.structs.replace(said, names=asked)
-    items = tuple(item_of("toFQDNs", ports, each) for each in patterns(peer.pattern, target.engine))
+    items = tuple(
+        item_of("toFQDNs", ports, each) for each in name_patterns(peer.pattern, target.engine)
+    )
     entries = max(1, len(peer.addresses)) * map_entries(ports)
     problems = tuple(_narrowed(opening, peer.pattern, target))
     return RenderedOpening(items=items, names=asked, entries=entries, problems=problems)
@@ -319,19 +321,19 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     """
     # A Pod's resolver tries each name under the cluster's zone first, and musl's gives up where
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
-    zone = patterns(f"*.{target.dns.domain}", target.engine)
+    zone = name_patterns(f"*.{target.dns.domain}", target.engine)
     namespace = meaning.namespace
     return [
         _policy(namespace, DEFAULT_DENY, {}, {"egress": [{}]}),
         _policy(namespace, DNS, {}, {"egress": [_dns_rule(target.dns, zone)]}),
         *(
             _guard(namespace, index, each)
-            for index, each in enumerate(guards(meaning.openings, target.reserved))
+            for index, each in enumerate(build_guards(meaning.openings, target.reserved))
         ),
     ]
 
 
-def _guard(namespace: str, index: int, guard: Guard) -> Json:
+def _guard(namespace: str, index: int, guard: RangeGuard) -> Json:
     but_for: Requirements = ()
     if guard.but_for:
         but_for = (Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for),)
@@ -367,16 +369,16 @@ def _allowlist(
     ], problems
 
 
-def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[Item]:
+def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[PolicyItem]:
     yield from block_items("toCIDRSet", (block for each in said for block in each.blocks))
     for each in said:
         yield from each.items
         for name in each.names:
-            for pattern in patterns(name, target.engine):
+            for pattern in name_patterns(name, target.engine):
                 yield item_of(_DNS_FIELD, (), pattern)
 
 
-def _rules(items: list[Item], dns: Dns) -> Iterator[Json]:
+def _rules(items: list[PolicyItem], dns: Dns) -> Iterator[Json]:
     for field, ports, peers in rules(items):
         if field == _DNS_FIELD:
             yield _dns_rule(dns, peers)

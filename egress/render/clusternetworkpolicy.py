@@ -19,7 +19,7 @@ from core.kubernetes.label_selectors import Requirements, build_selector
 from egress.model.openings import CompiledAllowlists
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.generated_objects import Json, generated_object, passes_name
-from egress.render.guards import named_reserved
+from egress.render.guards import reserved_in_opening
 from egress.render.partition import by_allowlist
 from egress.render.target import Dns
 
@@ -41,7 +41,7 @@ _BASELINE_PRIORITY: Final = 1000
 _EVERYWHERE: Final = ("0.0.0.0/0", "::/0")
 
 
-def floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
+def render_floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
     """Return the floor of the cluster; `enrolled` says which namespaces' labels it is for."""
     subject = {"namespaces": build_selector(enrolled)}
     asks = _rule("dns", "Accept", _dns_peers(dns), _protocols(dns))
@@ -65,12 +65,12 @@ def floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
     )
 
 
-def passes(meaning: CompiledAllowlists) -> tuple[Json, ...]:
+def render_passes(meaning: CompiledAllowlists) -> tuple[Json, ...]:
     """Return what lets Pods of a namespace pass to reserved addresses that allowlists name."""
     found: list[Json] = []
     for openings in by_allowlist(meaning):
         named = collapse(
-            each for opening in openings for each in named_reserved(opening, ALWAYS_RESERVED)
+            each for opening in openings for each in reserved_in_opening(opening, ALWAYS_RESERVED)
         )
         subject = _pods(meaning.namespace, openings[0].selects)
         for index, peers in enumerate(_cut(_networks(named))):

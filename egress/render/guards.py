@@ -13,7 +13,7 @@ from core.base.networks import Network, any_holds, collapse, holds, subtract
 from egress.model.openings import Addresses, Block, Name, Opening
 
 
-class Guard(msgspec.Struct, frozen=True):
+class RangeGuard(msgspec.Struct, frozen=True):
     """Addresses that are denied to all Pods of a namespace but those of some service accounts."""
 
     blocks: tuple[Block, ...]
@@ -22,7 +22,7 @@ class Guard(msgspec.Struct, frozen=True):
     """Values of the gate's label; sorted."""
 
 
-def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
+def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
     """Return what of the reserved ranges an opening names, collapsed."""
     match opening.peer:
         case Addresses(found):
@@ -39,7 +39,9 @@ def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Netwo
     )
 
 
-def guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Guard, ...]:
+def build_guards(
+    openings: Iterable[Opening], reserved: Sequence[Network]
+) -> tuple[RangeGuard, ...]:
     """Return what is denied, so that no guard denies a Pod what an opening of its own names.
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
@@ -49,14 +51,14 @@ def guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Gu
     accounts = _accounts_by_network(openings, reserved)
     named = collapse(accounts)
     base = tuple(_without(each, named) for each in reserved if not any_holds(named, each))
-    found = [Guard(base)] if base else []
+    found = [RangeGuard(base)] if base else []
     by_accounts: dict[tuple[str, ...], list[Block]] = {}
     for network in sorted(accounts, key=_place):
         who = set().union(*(some for other, some in accounts.items() if holds(other, network)))
         parts = collapse(each for each in accounts if each != network and holds(network, each))
         if subtract(network, parts):
             by_accounts.setdefault(tuple(sorted(who)), []).append(Block(network, parts))
-    found += [Guard(tuple(blocks), who) for who, blocks in sorted(by_accounts.items())]
+    found += [RangeGuard(tuple(blocks), who) for who, blocks in sorted(by_accounts.items())]
     return tuple(found)
 
 
@@ -69,7 +71,7 @@ def _accounts_by_network(
 ) -> Mapping[Network, frozenset[str]]:
     found: dict[Network, frozenset[str]] = {}
     for opening in openings:
-        for network in named_reserved(opening, reserved):
+        for network in reserved_in_opening(opening, reserved):
             found[network] = found.get(network, frozenset()) | frozenset(_accounts(opening))
     return found
 

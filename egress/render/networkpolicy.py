@@ -25,7 +25,7 @@ from egress.model.openings import (
 )
 from egress.render.generated_objects import DEFAULT_DENY, DNS, Json, allow_name, generated_object
 from egress.render.partition import (
-    Item,
+    PolicyItem,
     Ports,
     block_items,
     by_allowlist,
@@ -82,7 +82,7 @@ def _refused(opening: Opening) -> Problem:
     return Problem(opening.allowlist, f"{opening.path}.dnsName", "CannotSay", message)
 
 
-def _items(openings: Iterable[Opening]) -> Iterator[Item]:
+def _items(openings: Iterable[Opening]) -> Iterator[PolicyItem]:
     blocks: list[tuple[Ports, Block]] = []
     for opening in openings:
         match opening.peer:
@@ -103,7 +103,7 @@ def _single(ports: Ports, networks: Iterable[Network]) -> Iterator[tuple[Ports, 
         yield ports, Block(network)
 
 
-def _dns_items(dns: Dns) -> list[Item]:
+def _dns_items(dns: Dns) -> list[PolicyItem]:
     ports = tuple(PortRange(protocol, dns.port, dns.port) for protocol in ("TCP", "UDP"))
     return [
         *block_items("to", _single(ports, dns.addresses)),
@@ -111,7 +111,7 @@ def _dns_items(dns: Dns) -> list[Item]:
     ]
 
 
-def _pods_item(ports: Ports, pods: Pods) -> Item:
+def _pods_item(ports: Ports, pods: Pods) -> PolicyItem:
     peer: Json = {
         "namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: pods.namespace}},
         "podSelector": build_selector(pods.requirements),
@@ -119,7 +119,7 @@ def _pods_item(ports: Ports, pods: Pods) -> Item:
     return item_of("to", ports, peer)
 
 
-def _rules(items: Iterable[Item]) -> list[Json]:
+def _rules(items: Iterable[PolicyItem]) -> list[Json]:
     return [
         {"to": peers, "ports": [_port(each) for each in ports]}
         for _, ports, peers in rules(sorted(items))

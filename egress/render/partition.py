@@ -33,7 +33,7 @@ def by_allowlist(meaning: CompiledAllowlists) -> Iterator[list[Opening]]:
         yield list(openings)
 
 
-class Item(msgspec.Struct, frozen=True, order=True, gc=False):
+class PolicyItem(msgspec.Struct, frozen=True, order=True, gc=False):
     """One peer of a rule. Items that are ordered make the same policies, whoever gave them."""
 
     field: str
@@ -51,13 +51,13 @@ class Item(msgspec.Struct, frozen=True, order=True, gc=False):
         return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 
-def item_of(field: str, ports: Ports, peer: Json) -> Item:
+def item_of(field: str, ports: Ports, peer: Json) -> PolicyItem:
     """Return the item of a peer that is no network."""
     text = msgspec.json.encode(peer, order="deterministic")
-    return Item(field, ports, b"\xff" + text, text)
+    return PolicyItem(field, ports, b"\xff" + text, text)
 
 
-def block_items(field: str, opened: Iterable[tuple[Ports, Block]]) -> Iterator[Item]:
+def block_items(field: str, opened: Iterable[tuple[Ports, Block]]) -> Iterator[PolicyItem]:
     """Yield items for blocks, networks without exceptions collapsed for each list of ports.
 
     `field` has peers of the shape of NetworkPolicy's `ipBlock`, or it wraps them in it (`to`).
@@ -76,7 +76,7 @@ def block_items(field: str, opened: Iterable[tuple[Ports, Block]]) -> Iterator[I
         yield _block_item(field, ports, block)
 
 
-def _block_item(field: str, ports: Ports, block: Block) -> Item:
+def _block_item(field: str, ports: Ports, block: Block) -> PolicyItem:
     peer: Json = {"cidr": str(block.network)}
     if block.excepts:
         peer["except"] = [str(each) for each in block.excepts]
@@ -84,12 +84,16 @@ def _block_item(field: str, ports: Ports, block: Block) -> Item:
     head = bytes((network.version,)) + network.network_address.packed
     whole = {"ipBlock": peer} if field == "to" else peer
     text = msgspec.json.encode(whole, order="deterministic")
-    return Item(field, ports, head + bytes((network.prefixlen,)) + text, text)
+    return PolicyItem(field, ports, head + bytes((network.prefixlen,)) + text, text)
 
 
 def pack(
-    items: Iterable[Item], fixed: int, *, max_bytes: int = MAX_BYTES, max_peers: int = MAX_PEERS
-) -> tuple[dict[int, list[Item]], list[Item]]:
+    items: Iterable[PolicyItem],
+    fixed: int,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_peers: int = MAX_PEERS,
+) -> tuple[dict[int, list[PolicyItem]], list[PolicyItem]]:
     """Cut items, each once, into policies by place; give these, and items that fit into no policy.
 
     `fixed` is the size of a policy without rules. An item's place is its digest modulo the least
@@ -97,8 +101,8 @@ def pack(
     go, items move only to policies that are new, or from some that go: as the new are made before
     the others change, and the rest is deleted after that, no item is away for a moment.
     """
-    fitting: list[Item] = []
-    too_large: list[Item] = []
+    fitting: list[PolicyItem] = []
+    too_large: list[PolicyItem] = []
     for item in sorted(set(items)):
         fits = fixed + _size([item]) <= max_bytes
         (fitting if fits else too_large).append(item)
@@ -113,14 +117,14 @@ def pack(
         places *= 2
 
 
-def _by_place(items: Iterable[Item], places: int) -> dict[int, list[Item]]:
-    found: dict[int, list[Item]] = {}
+def _by_place(items: Iterable[PolicyItem], places: int) -> dict[int, list[PolicyItem]]:
+    found: dict[int, list[PolicyItem]] = {}
     for item in items:
         found.setdefault(item.place % places, []).append(item)
     return dict(sorted(found.items()))
 
 
-def _size(policy: Sequence[Item]) -> int:
+def _size(policy: Sequence[PolicyItem]) -> int:
     """Return an upper bound of what items take as the rules of one policy."""
     keys = {(item.field, item.ports) for item in policy}
     rules = sum(_RULE_BYTES + _PORT_BYTES * len(ports) for _, ports in keys)
@@ -133,7 +137,7 @@ def too_large_problem(opening: Opening) -> Problem:
     return Problem(opening.allowlist, opening.path, "TooLarge", message)
 
 
-def rules(policy: Sequence[Item]) -> Iterator[tuple[str, Ports, list[Json]]]:
+def rules(policy: Sequence[PolicyItem]) -> Iterator[tuple[str, Ports, list[Json]]]:
     """Yield the rules of a policy: the field, the ports, the peers, of which there is one or more.
 
     None has an empty list of peers, which would mean everywhere.

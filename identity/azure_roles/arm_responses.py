@@ -81,7 +81,7 @@ class Denial(_Shape, frozen=True):
     properties: DenyProperties
 
 
-class _Ruled(_Shape, frozen=True):
+class _NetworkRules(_Shape, frozen=True):
     default_action: str = "Allow"
 
 
@@ -105,7 +105,7 @@ class AccountProperties(_Shape, frozen=True):
     allow_shared_key_access: bool | None = None
     allow_blob_public_access: bool | None = None
     public_network_access: str | None = None
-    network_acls: _Ruled | None = None
+    network_acls: _NetworkRules | None = None
     private_endpoint_connections: list[PrivateConnection] | None = None
     is_sftp_enabled: bool | None = None
     is_local_user_enabled: bool | None = None

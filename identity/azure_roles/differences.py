@@ -45,7 +45,7 @@ class AccountDetails:
     diagnostics: Sequence[Diagnostic] | None = None
 
 
-def differences(
+def find_differences(
     store: WeightStore, holders: Sequence[Holder], granted: GrantHolders, around: AccountDetails
 ) -> list[AccessDifference]:
     """Return all of them, those of principals first, at most MOST."""
@@ -185,7 +185,7 @@ def _words(abilities: Iterable[Ability]) -> str:
     return ", ".join(way.value for way in sorted(abilities, key=order.index))
 
 
-def by_difference(found: Iterable[AccessDifference]) -> Mapping[DifferenceKind, int]:
+def count_differences(found: Iterable[AccessDifference]) -> Mapping[DifferenceKind, int]:
     """Count them, for metrics and conditions."""
     counts: dict[DifferenceKind, int] = {}
     for one in found:

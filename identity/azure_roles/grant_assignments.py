@@ -59,7 +59,7 @@ class ImpossibleAssignment:
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _RoleScope:
     """What a role opens, and where."""
 
     scope: str
@@ -97,7 +97,7 @@ def wanted_assignments(
             )
             continue
         scope = f"{resource}/blobServices/default/containers/{held.name}"
-        opened = _Opened(scope, role, prefixes)
+        opened = _RoleScope(scope, role, prefixes)
         yield from (_wanted(cluster, grant, opened, one) for one in recipients)
 
 
@@ -127,7 +127,9 @@ def is_ours(cluster: str, assignment: Assignment) -> bool:
     return (properties.description or "").startswith(_MARK) and assignment.name.lower() == name
 
 
-def _wanted(cluster: str, grant: AccessGrant, opened: _Opened, to: Recipient) -> WantedAssignment:
+def _wanted(
+    cluster: str, grant: AccessGrant, opened: _RoleScope, to: Recipient
+) -> WantedAssignment:
     scope, role = opened.scope, opened.role
     name = _name(cluster, grant.id, to.principal, role, scope)
     subscription = "/".join(scope.split("/")[:3])

@@ -26,7 +26,7 @@ class IdQuery:
 
 
 @dataclass
-class _Wait:
+class _WaitingId:
     due: float
     field: str = BY_CLIENT
 
@@ -42,7 +42,7 @@ class IdQueue:
     times: PollIntervals
     left_out: int = 0
     """How many are beyond MOST_IDS."""
-    _waits: dict[str, _Wait] = field(default_factory=dict)
+    _waits: dict[str, _WaitingId] = field(default_factory=dict)
 
     def use(self, ids: Iterable[str], known: Collection[str], now: float) -> None:
         """Take in what is in use. What is new is due at once; what is known already, in its turn.
@@ -52,7 +52,8 @@ class IdQueue:
         wanted = sorted({guid for each in ids if (guid := object_id_of(each)) is not None})
         self.left_out = max(0, len(wanted) - MOST_IDS)
         self._waits = {
-            each: self._waits.get(each) or _Wait(now + (self._turn(each) if each in known else 0))
+            each: self._waits.get(each)
+            or _WaitingId(now + (self._turn(each) if each in known else 0))
             for each in wanted[:MOST_IDS]
         }
 
@@ -81,11 +82,11 @@ class IdQueue:
             if guid not in self._waits:
                 continue
             if guid in found:
-                self._waits[guid] = _Wait(now + self.times.applications_s, asking.field)
+                self._waits[guid] = _WaitingId(now + self.times.applications_s, asking.field)
             elif asking.field == BY_CLIENT:
-                self._waits[guid] = _Wait(now, BY_OBJECT)
+                self._waits[guid] = _WaitingId(now, BY_OBJECT)
             else:
-                self._waits[guid] = _Wait(now + self.times.missing_s)
+                self._waits[guid] = _WaitingId(now + self.times.missing_s)
 
     def _turn(self, guid: str) -> float:
         """Return a time of each id's own, so that a new leader does not ask about all at once."""

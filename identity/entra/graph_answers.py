@@ -153,7 +153,7 @@ class _Page(msgspec.Struct):
     next_link: str | None = msgspec.field(name="@odata.nextLink", default=None)
 
 
-class _Risky(msgspec.Struct, rename="camel"):
+class _RiskyPrincipal(msgspec.Struct, rename="camel"):
     id: str
     risk_level: str | None = None
     risk_state: str | None = None
@@ -162,7 +162,7 @@ class _Risky(msgspec.Struct, rename="camel"):
     app_id: str | None = None
 
 
-class _Detected(msgspec.Struct, rename="camel"):
+class _RiskDetection(msgspec.Struct, rename="camel"):
     id: str
     user_id: str | None = None
     service_principal_id: str | None = None
@@ -172,7 +172,7 @@ class _Detected(msgspec.Struct, rename="camel"):
     detected: str | None = msgspec.field(name="detectedDateTime", default=None)
 
 
-class _Known(msgspec.Struct, rename="camel"):
+class _ServicePrincipal(msgspec.Struct, rename="camel"):
     id: str
     app_id: str
     service_principal_type: str | None = None
@@ -213,7 +213,7 @@ def _read(raw: msgspec.Raw, resource: Resource, tenant: str) -> GraphItem | None
 
 
 def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> RiskyPrincipal | None:
-    found = msgspec.json.decode(raw, type=_Risky)
+    found = msgspec.json.decode(raw, type=_RiskyPrincipal)
     object_id = object_id_of(found.id)
     if object_id is None:
         return None
@@ -229,7 +229,7 @@ def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> RiskyPrincipal | None:
 
 
 def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> RiskDetection | None:
-    found = msgspec.json.decode(raw, type=_Detected)
+    found = msgspec.json.decode(raw, type=_RiskDetection)
     whose = found.user_id if kind is PrincipalKind.USER else found.service_principal_id
     object_id, active = object_id_of(whose), seconds_of(found.activity)
     active = active or seconds_of(found.detected)
@@ -246,7 +246,7 @@ def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> RiskDetection | Non
 
 
 def _read_known(raw: msgspec.Raw, tenant: str) -> ServicePrincipal | None:
-    found = msgspec.json.decode(raw, type=_Known)
+    found = msgspec.json.decode(raw, type=_ServicePrincipal)
     object_id, client_id = object_id_of(found.id), object_id_of(found.app_id)
     kind = _kind_of(found, tenant)
     if object_id is None or client_id is None or kind is None:
@@ -254,7 +254,7 @@ def _read_known(raw: msgspec.Raw, tenant: str) -> ServicePrincipal | None:
     return ServicePrincipal(client_id, Application(kind, object_id))
 
 
-def _kind_of(found: _Known, tenant: str) -> ApplicationKind | None:
+def _kind_of(found: _ServicePrincipal, tenant: str) -> ApplicationKind | None:
     """Tell an app registration from what only looks like one.
 
     None for a type that this release does not know and that no tenant owns: it stays unidentified.

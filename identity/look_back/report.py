@@ -7,7 +7,7 @@ from typing import Final
 from core.base.times import second_text
 from core.kubernetes.workload_kinds import GroupKind
 from core.risk.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State, StoreReads
-from identity.look_back.trails import Trace, Trail
+from identity.look_back.trails import TouchedObject, Trail
 
 MOST_TEXT: Final = 253
 """Characters of a name: what Kubernetes allows at most."""
@@ -61,7 +61,7 @@ def document_of(  # noqa: PLR0913  Each is one thing that the document says.
     )
 
 
-def _state(trace: Trace, unlisted: Collection[GroupKind]) -> State | None:
+def _state(trace: TouchedObject, unlisted: Collection[GroupKind]) -> State | None:
     """Return what became of an object; None where it is gone."""
     if trace.sort is Sort.CREDENTIAL:
         return State.OUTLIVES
@@ -72,7 +72,7 @@ def _state(trace: Trace, unlisted: Collection[GroupKind]) -> State | None:
     return None
 
 
-def _item(trace: Trace, state: State) -> Item:
+def _item(trace: TouchedObject, state: State) -> Item:
     group, kind = trace.kind
     return Item(
         sort=trace.sort,

@@ -93,7 +93,7 @@ class IdentityAtRisk:
     """An identity at risk, and the window that is looked back on. Times are Unix seconds."""
 
     key: bytes
-    """`core.risk.model.key_of`."""
+    """`core.risk.model.identity_key`."""
     labels: tuple[str, ...]
     """What decisions and notes may call it; the first names it."""
     standing: Standing | None

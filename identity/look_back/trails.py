@@ -36,11 +36,11 @@ def _key(sort: Sort, kind: GroupKind, namespace: str, name: str, uid: str) -> Ke
 
 
 @dataclass(slots=True)
-class Trace:
+class TouchedObject:
     """One object that an identity touched."""
 
     whose: bytes
-    """`Risen.key`."""
+    """`IdentityAtRisk.key`."""
     sort: Sort
     kind: GroupKind
     namespace: str
@@ -68,7 +68,7 @@ class Trail:
 
     risen: IdentityAtRisk
     room: ObjectBudget = field(default_factory=ObjectBudget)
-    traces: dict[Key, Trace] = field(default_factory=dict)
+    traces: dict[Key, TouchedObject] = field(default_factory=dict)
     more_acts: int = 0
     older: int = 0
     suspended: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Trail:
         if trace is None:
             how = describe_act(sort, act.operation)
             whose = self.risen.key
-            trace = Trace(whose, sort, kind, act.namespace, act.name, act.uid, 0, how)
+            trace = TouchedObject(whose, sort, kind, act.namespace, act.name, act.uid, 0, how)
             if not self._keep(key, trace):
                 return
         trace.acts += 1
@@ -92,19 +92,19 @@ class Trail:
         if at >= trace.at:
             trace.at, trace.decision = at, act.id
 
-    def add_live(self, live: LiveObject, sort: Sort, how: str, at: int) -> Trace:
+    def add_live(self, live: LiveObject, sort: Sort, how: str, at: int) -> TouchedObject:
         """Note an object that says itself whose it is, and give its trace."""
         kind = live.group_kind
         key = _key(sort, kind, live.namespace, live.name, live.uid)
         trace = self.traces.get(key)
         if trace is None:
             whose = self.risen.key
-            trace = Trace(whose, sort, kind, live.namespace, live.name, live.uid, at, how)
+            trace = TouchedObject(whose, sort, kind, live.namespace, live.name, live.uid, at, how)
             self._keep(key, trace)
         trace.there = True
         return trace
 
-    def _keep(self, key: Key, trace: Trace) -> bool:
+    def _keep(self, key: Key, trace: TouchedObject) -> bool:
         """Keep a new trace, or count it where there is no room."""
         if len(self.traces) >= MOST_OBJECTS or not self.room.left:
             self.more_acts += 1
@@ -133,9 +133,9 @@ class Trails:
         self._by_client = {
             client_id: each for each in trails for client_id in each.risen.client_ids
         }
-        self._by_uid: dict[str, list[Trace]] = {}
-        self._by_name: dict[tuple[str, str, str, str], list[Trace]] = {}
-        self._roots: dict[str, list[Trace]] = {}
+        self._by_uid: dict[str, list[TouchedObject]] = {}
+        self._by_name: dict[tuple[str, str, str, str], list[TouchedObject]] = {}
+        self._roots: dict[str, list[TouchedObject]] = {}
         self._owners: dict[str, str] = {}
 
     @property
@@ -179,7 +179,7 @@ class Trails:
             for trace in self._roots_of(live.owner):
                 trace.pods += 1
 
-    def _matched(self, live: LiveObject) -> list[Trace]:
+    def _matched(self, live: LiveObject) -> list[TouchedObject]:
         found = self._by_uid.get(live.uid, [])
         name = (live.group, live.kind, live.namespace, live.name)
         named = self._by_name.get(name, ())
@@ -192,7 +192,7 @@ class Trails:
         found = {id(trail): trail for mark in marks if (trail := self._by_label.get(mark))}
         return list(found.values())
 
-    def _claim(self, trail: Trail, live: LiveObject, known: Iterable[Trace]) -> None:
+    def _claim(self, trail: Trail, live: LiveObject, known: Iterable[TouchedObject]) -> None:
         """Note what the object itself says: whose it is, and when that may have come about."""
         sort = sort_of(live.group, live.kind)
         if self._suspends and live.kind == "PolicyException":
@@ -226,7 +226,7 @@ class Trails:
         if trail is not None:
             trail.add_live(live, Sort.GRANTED, "may-open", live.created)
 
-    def _note_owned(self, live: LiveObject, known: Collection[Trace]) -> None:
+    def _note_owned(self, live: LiveObject, known: Collection[TouchedObject]) -> None:
         if live.group_kind == ("", "Pod"):
             return
         if live.owner:
@@ -235,7 +235,7 @@ class Trails:
         if roots:
             self._roots.setdefault(live.uid, []).extend(roots)
 
-    def _roots_of(self, owner: str) -> list[Trace]:
+    def _roots_of(self, owner: str) -> list[TouchedObject]:
         for _ in range(_DEEPEST):
             found = self._roots.get(owner)
             if found is not None:

@@ -15,8 +15,8 @@ import msgspec
 from identity.rights.grants import (
     CLUSTER,
     EVERY,
+    ClusterGrants,
     Grant,
-    Grants,
     Held,
     holders_of_both,
     place_phrase,
@@ -30,7 +30,7 @@ from identity.rights.holders import (
     accounts_of,
     groups_of,
 )
-from kube.rbac.authorizer import MASTERS, Question
+from kube.rbac.authorizer import MASTERS, RbacQuestion
 
 _AUTHENTICATION: Final = "authentication.k8s.io"
 _USER_INFO: Final = "impersonate:user-info"
@@ -58,7 +58,7 @@ class EscalationWay:
     """What gives the right: `ClusterRoleBinding operators`."""
 
 
-def ways_to_become(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
+def ways_to_become(target: Holder, grants: ClusterGrants) -> Iterator[EscalationWay]:
     """Yield who becomes `target` in one step, and how. Everyone is in some groups anyway."""
     if target in {AUTHENTICATED, UNAUTHENTICATED}:
         return
@@ -73,24 +73,24 @@ def ways_to_become(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
         yield from _group(target, grants)
 
 
-def _user(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
+def _user(target: Holder, grants: ClusterGrants) -> Iterator[EscalationWay]:
     for asked in (
-        Question("impersonate", "", "users", target.name),
-        Question(_USER_INFO, _AUTHENTICATION, "users", target.name),
+        RbacQuestion("impersonate", "", "users", target.name),
+        RbacQuestion(_USER_INFO, _AUTHENTICATION, "users", target.name),
     ):
         yield from _ways(grants.who(asked), f"impersonates {target}")
 
 
-def _group(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
+def _group(target: Holder, grants: ClusterGrants) -> Iterator[EscalationWay]:
     """Yield who impersonates a group, for which it must impersonate some user too."""
     means = f"impersonates {target}"
-    if legacy := grants.who(Question("impersonate", "", "groups", target.name)):
-        some_one = grants.who(Question("impersonate", "", "users"), any_name=True)
-        some_one |= grants.who_anywhere(Question("impersonate", "", "serviceaccounts"), legacy)
+    if legacy := grants.who(RbacQuestion("impersonate", "", "groups", target.name)):
+        some_one = grants.who(RbacQuestion("impersonate", "", "users"), any_name=True)
+        some_one |= grants.who_anywhere(RbacQuestion("impersonate", "", "serviceaccounts"), legacy)
         yield from _ways(holders_of_both(legacy, some_one), means)
     if target.name != MASTERS:
-        users = grants.who(Question(_USER_INFO, _AUTHENTICATION, "users"), any_name=True)
-        asked = Question(_USER_INFO, _AUTHENTICATION, "groups", target.name)
+        users = grants.who(RbacQuestion(_USER_INFO, _AUTHENTICATION, "users"), any_name=True)
+        asked = RbacQuestion(_USER_INFO, _AUTHENTICATION, "groups", target.name)
         yield from _ways(holders_of_both(grants.who(asked), users), means)
     if namespace := accounts_of(target):
         yield from _account(namespace, None, f"a service account of {namespace}", grants)
@@ -99,7 +99,9 @@ def _group(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
             yield from _account(place, None, "a service account", grants)
 
 
-def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iterator[EscalationWay]:
+def _account(
+    namespace: str, name: str | None, who: str, grants: ClusterGrants
+) -> Iterator[EscalationWay]:
     """Yield who becomes a service account, or with None any one of the namespace."""
     some, known = name is None, name or ""
     for verb, group, subresource, means in (
@@ -107,28 +109,28 @@ def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iter
         ("impersonate:serviceaccount", _AUTHENTICATION, "", f"impersonates {who}"),
         ("create", "", "token", f"creates tokens of {who}"),
     ):
-        asked = Question(verb, group, "serviceaccounts", known, namespace, subresource)
+        asked = RbacQuestion(verb, group, "serviceaccounts", known, namespace, subresource)
         yield from _ways(grants.who(asked, any_name=some), means)
     yield from _ways(_by_secrets(namespace, grants), f"makes Secrets with tokens of {who}")
-    pods = grants.who(Question("create", "", "pods", "", namespace))
+    pods = grants.who(RbacQuestion("create", "", "pods", "", namespace))
     yield from _ways(pods, f"creates Pods that run as {who}")
     yield from _ways(_by_workloads(namespace, grants), f"creates workloads that run as {who}")
 
 
-def _by_secrets(namespace: str, grants: Grants) -> Held:
+def _by_secrets(namespace: str, grants: ClusterGrants) -> Held:
     """Return who may make a Secret that the token controller fills, and read it."""
-    makes = grants.who(Question("create", "", "secrets", "", namespace))
+    makes = grants.who(RbacQuestion("create", "", "secrets", "", namespace))
     reads: Held = {}
     for verb in ("get", "list", "watch"):
-        reads |= grants.who(Question(verb, "", "secrets", "", namespace), any_name=True)
+        reads |= grants.who(RbacQuestion(verb, "", "secrets", "", namespace), any_name=True)
     return holders_of_both(makes, reads)
 
 
-def _by_workloads(namespace: str, grants: Grants) -> Held:
+def _by_workloads(namespace: str, grants: ClusterGrants) -> Held:
     found: Held = {}
     for group, resource in _WORKLOADS:
         for verb in ("create", "update", "patch"):
-            asked = Question(verb, group, resource, "", namespace)
+            asked = RbacQuestion(verb, group, resource, "", namespace)
             found |= grants.who(asked, any_name=verb != "create")
     return found
 
@@ -144,7 +146,7 @@ class Escalations:
     It stands as the grants were when it was last cleared: they only grow, so it lacks at most.
     """
 
-    def __init__(self, grants: Grants) -> None:
+    def __init__(self, grants: ClusterGrants) -> None:
         self.grants = grants
         self._above: dict[Holder, list[Holder]] = {}
         self._ways: dict[Holder, list[Holder]] = {}

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from identity.rights.holders import Holder, group, groups_of, holder_of, is_implied
-from kube.rbac.authorizer import MASTERS, Question, Rbac, rule_allows
+from identity.rights.holders import Holder, group_holder, groups_of, holder_of, is_implied
+from kube.rbac.authorizer import MASTERS, Rbac, RbacQuestion, rule_allows
 from kube.rbac.objects import GROUP, Binding, PolicyRule
 
 CLUSTER: Final = ""
@@ -49,7 +49,7 @@ class Grant:
 def bound_grants(rbac: Rbac) -> Iterator[Grant]:
     """Yield what bindings give, and what kube-apiserver gives without one."""
     means = "is let through by kube-apiserver without any binding"
-    yield Grant(CLUSTER, (group(MASTERS),), EVERYTHING, means)
+    yield Grant(CLUSTER, (group_holder(MASTERS),), EVERYTHING, means)
     for binding, rules in rbac.grants():
         place, name = binding.metadata.namespace, binding.metadata.name
         found = (holder_of(subject, place) for subject in binding.subjects or ())
@@ -98,7 +98,7 @@ _PARTS: Final[tuple[_Asked, ...]] = (
 """The rights of which one holder needs two for something: to one alone another may be lent."""
 
 
-class Grants:
+class ClusterGrants:
     """All grants of a cluster, ready to be asked who may do what.
 
     What was found in a place is kept until something is added there: in a cluster of 2,000
@@ -154,7 +154,7 @@ class Grants:
             )
         return self._parts[key]
 
-    def who(self, question: Question, *, any_name: bool = False) -> Held:
+    def who(self, question: RbacQuestion, *, any_name: bool = False) -> Held:
         """Say who may do what is asked; with `any_name` also who may for some name alone.
 
         The question's namespace may be EVERY: who may in each of them.
@@ -167,7 +167,7 @@ class Grants:
                 held.setdefault(holder, by)
         return held
 
-    def _held_at(self, place: str, question: Question, *, any_name: bool) -> Held:
+    def _held_at(self, place: str, question: RbacQuestion, *, any_name: bool) -> Held:
         """Return who may by what is given in one place; kept, as what `_matching` finds is."""
         q = question
         key = (q.verb, q.group, q.resource, q.subresource, q.name, any_name)
@@ -176,15 +176,15 @@ class Grants:
             kept[key] = _held(self._allowing([place], question, any_name=any_name))
         return kept[key]
 
-    def gives(self, question: Question) -> bool:
+    def gives(self, question: RbacQuestion) -> bool:
         """Return whether what is given in the question's place itself allows it for some name."""
         return bool(self._matching(question.namespace, question))
 
-    def given(self, question: Question, place: str) -> Held:
+    def given(self, question: RbacQuestion, place: str) -> Held:
         """Say who may do it by what is given in this place itself."""
         return dict(self._held_at(place, question, any_name=False))
 
-    def who_anywhere(self, question: Question, among: Held) -> Held:
+    def who_anywhere(self, question: RbacQuestion, among: Held) -> Held:
         """Say who of some may do it in some namespace, or for some name alone."""
         if any(map(is_implied, among)):
             return _held(self._allowing(list(self._at), question, any_name=True))
@@ -197,20 +197,20 @@ class Grants:
             if self._for_some_name(grant.rules, asked)
         }
 
-    def permitting(self, question: Question, namespace: str | None) -> Iterator[Grant]:
+    def permitting(self, question: RbacQuestion, namespace: str | None) -> Iterator[Grant]:
         """Yield the grants that allow it in the namespace; None is any."""
         places = list(self._at) if namespace is None else [CLUSTER, EVERY, namespace]
         return self._allowing(places, question, any_name=False)
 
     def _allowing(
-        self, places: Iterable[str], question: Question, *, any_name: bool
+        self, places: Iterable[str], question: RbacQuestion, *, any_name: bool
     ) -> Iterator[Grant]:
         for place in places:
             for grant, rules in self._matching(place, question):
                 if any_name or any(rule_allows(rule, question) for rule in rules):
                     yield grant
 
-    def _matching(self, place: str, question: Question) -> list[_Match]:
+    def _matching(self, place: str, question: RbacQuestion) -> list[_Match]:
         asked = (question.verb, question.group, question.resource, question.subresource)
         found = self._found.setdefault(place, {})
         if asked not in found:
@@ -231,7 +231,7 @@ class Grants:
 def _allows_some(rule: PolicyRule, asked: _Asked) -> bool:
     verb, group, resource, subresource = asked
     return any(
-        rule_allows(rule, Question(verb, group, resource, name, "", subresource))
+        rule_allows(rule, RbacQuestion(verb, group, resource, name, "", subresource))
         for name in rule.resource_names or [""]
     )
 

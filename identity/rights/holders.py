@@ -25,14 +25,14 @@ class Holder(msgspec.Struct, frozen=True, order=True):
         return f"{self.kind.lower()} {self.name}"
 
 
-def group(name: str) -> Holder:
+def group_holder(name: str) -> Holder:
     """Return the holder that a group is."""
     return Holder("Group", name)
 
 
-AUTHENTICATED: Final = group("system:authenticated")
-UNAUTHENTICATED: Final = group("system:unauthenticated")
-EVERY_ACCOUNT: Final = group(_ACCOUNTS)
+AUTHENTICATED: Final = group_holder("system:authenticated")
+UNAUTHENTICATED: Final = group_holder("system:unauthenticated")
+EVERY_ACCOUNT: Final = group_holder(_ACCOUNTS)
 ANONYMOUS: Final = Holder("User", "system:anonymous")
 
 
@@ -49,7 +49,7 @@ def holder_of(subject: BindingSubject, namespace: str) -> Holder | None:
         if subject.name.startswith(SERVICE_ACCOUNT_PREFIX) and len(parts) == 2 and all(parts):  # noqa: PLR2004 (a namespace and a name)
             return Holder("ServiceAccount", parts[1], parts[0])
         return Holder("User", subject.name)
-    return group(subject.name) if subject.kind == "Group" else None
+    return group_holder(subject.name) if subject.kind == "Group" else None
 
 
 def groups_of(holder: Holder) -> frozenset[Holder]:
@@ -60,7 +60,7 @@ def groups_of(holder: Holder) -> frozenset[Holder]:
     if holder in (ANONYMOUS, UNAUTHENTICATED):
         return frozenset({UNAUTHENTICATED} - {holder})
     if holder.kind == "ServiceAccount":
-        place = group(f"{_ACCOUNTS}:{holder.namespace}")
+        place = group_holder(f"{_ACCOUNTS}:{holder.namespace}")
         return frozenset({AUTHENTICATED, EVERY_ACCOUNT, place})
     if accounts_of(holder):
         return frozenset({AUTHENTICATED, EVERY_ACCOUNT})

@@ -16,8 +16,8 @@ from identity.rights.grants import (
     CLUSTER,
     EVERY,
     EVERYTHING,
+    ClusterGrants,
     Grant,
-    Grants,
     Held,
     holders_of_both,
     needs_another,
@@ -25,7 +25,7 @@ from identity.rights.grants import (
     role_title,
 )
 from identity.rights.holders import AUTHENTICATED, Holder, groups_of, is_implied
-from kube.rbac.authorizer import Question
+from kube.rbac.authorizer import RbacQuestion
 from kube.rbac.objects import GROUP, PolicyRule
 
 _STRONGEST: Final = ("", "cluster-admin")
@@ -39,7 +39,7 @@ Roles = dict[tuple[str, str], tuple[PolicyRule, ...]]
 class SelfGrants:
     """Adds to grants what their holders may give themselves, until nothing is new."""
 
-    grants: Grants
+    grants: ClusterGrants
     roles: Roles
     aggregated: frozenset[str]
     """The ClusterRoles that are made of others."""
@@ -104,7 +104,7 @@ class SelfGrants:
         any_name: bool = False,
         group: str = GROUP,
     ) -> Held:
-        return self.grants.who(Question(verb, group, resource, name, place), any_name=any_name)
+        return self.grants.who(RbacQuestion(verb, group, resource, name, place), any_name=any_name)
 
     def _changes(self, resource: str, name: str, place: str, *, any_name: bool = False) -> Held:
         held = self._who("update", resource, name, place, any_name=any_name)
@@ -144,7 +144,9 @@ class SelfGrants:
         if not writes and not changes:
             return
         wide = place in {CLUSTER, EVERY}  # What counts more widely than here is found there.
-        local = writes if wide else self.grants.given(Question("create", GROUP, bindings), place)
+        local = (
+            writes if wide else self.grants.given(RbacQuestion("create", GROUP, bindings), place)
+        )
         bound = {grant.role for grant in self.grants.at(place) if grant.binding}
         for grant in self._native(local | changes, place):
             role = grant.role
@@ -173,7 +175,7 @@ class SelfGrants:
                 rule.resource_names or [""],
             ):
                 resource, _, sub = what.partition("/")
-                held = self.grants.who(Question(verb, group, resource, name, place, sub))
+                held = self.grants.who(RbacQuestion(verb, group, resource, name, place, sub))
                 found = held if found is None else holders_of_both(found, held)
         return found or {}
 
@@ -191,8 +193,8 @@ class SelfGrants:
         """Return whether someone may bind a ClusterRole here that it may not bind everywhere."""
         if not able or place in {CLUSTER, EVERY}:
             return bool(able)
-        binds = Question("bind", GROUP, _roles(CLUSTER), "", place)
-        writes = Question("create", GROUP, _bindings(place), "", place)
+        binds = RbacQuestion("bind", GROUP, _roles(CLUSTER), "", place)
+        writes = RbacQuestion("create", GROUP, _bindings(place), "", place)
         here = self.grants.gives(binds) or self.grants.gives(writes)
         return here or bool(holders_of_both(able, changes))
 

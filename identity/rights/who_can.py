@@ -15,10 +15,10 @@ import msgspec
 
 from core.base import names
 from identity.rights.escalation import ways_to_become
-from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, bound_grants, needs_another
+from identity.rights.grants import CLUSTER, EVERY, ClusterGrants, Grant, bound_grants, needs_another
 from identity.rights.holders import Holder, groups_of
 from identity.rights.self_grants import SelfGrants
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import Binding, Role
 
 EVERYWHERE: Final = ""
@@ -64,10 +64,10 @@ def who_can_use(
     roles = list(roles)
     made = frozenset(role.metadata.name for role in roles if role.aggregation_rule)
     rbac = Rbac(roles, bindings)
-    grants = Grants(bound_grants(rbac))
+    grants = ClusterGrants(bound_grants(rbac))
     known = {(place, name): rules for place, name, rules in rbac.roles()}
     SelfGrants(grants, known, aggregated | made).run()
-    question = Question(names.USE_VERB, names.GROUP, names.PROFILES_RESOURCE, profile)
+    question = RbacQuestion(names.USE_VERB, names.GROUP, names.PROFILES_RESOURCE, profile)
     reached = _Reached()
     permitting = list(grants.permitting(question, namespace))
     for joint in (False, True):  # A chain that can be followed step by step explains more.
@@ -114,7 +114,7 @@ class _Reached:
         places[reach.namespace] = reach
         self._waiting.append(reach)
 
-    def spread(self, grants: Grants) -> None:
+    def spread(self, grants: ClusterGrants) -> None:
         """Add whoever becomes one that is there, until nobody is new."""
         waiting, self._waiting = self._waiting, []
         while waiting:

@@ -91,7 +91,7 @@ def merge_entry(  # noqa: PLR0913  Each is another part of the rule.
     Args:
         draft: what is changed.
         family: whose word it is.
-        key: `core.risk.model.key_of` the identity.
+        key: `core.risk.model.identity_key` of the identity.
         entry: what it says.
         now: Unix seconds, of the source's clock where it gives one.
         settled: the source was asked what holds now, long after `entry.updated`: its word stands

@@ -22,7 +22,7 @@ UNIDENTIFIED: Final = "unidentified"
 """In the place of the client id of what hides which it uses."""
 
 
-class Nature(enum.Enum):
+class PrincipalNature(enum.Enum):
     """Where an identity's risk would be told."""
 
     PERSON = "person"
@@ -41,8 +41,8 @@ class Principal(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     who: str
     """`Subject.label`; of a workload `client:<client id>`, or `client:unidentified`."""
     key: bytes
-    """By which the snapshot knows it (`core.risk.model.key_of`); of a client id, that id's."""
-    nature: Nature
+    """By which the snapshot knows it: `core.risk.model.identity_key`, also of a client id."""
+    nature: PrincipalNature
     is_guest: bool = False
     client_id: str = ""
     """Of a workload, a GUID in lower case; empty for what hides which it uses."""
@@ -72,12 +72,12 @@ def principal_of(subject: Subject) -> Principal | None:
     )
 
 
-def _nature(who: str, subject: Subject) -> Nature:
+def _nature(who: str, subject: Subject) -> PrincipalNature:
     """Tell them apart; whoever shows an object id that is none, or several, is not outside."""
     if not who.startswith(_OBJECT_ID):
-        return Nature.APPLICATION if subject.extra.get("oid") else Nature.OUTSIDE
+        return PrincipalNature.APPLICATION if subject.extra.get("oid") else PrincipalNature.OUTSIDE
     is_application = subject.username.lower() == who.removeprefix(_OBJECT_ID).lower()
-    return Nature.APPLICATION if is_application else Nature.PERSON
+    return PrincipalNature.APPLICATION if is_application else PrincipalNature.PERSON
 
 
 def principal_of_note(label: str) -> Principal | None:
@@ -89,7 +89,7 @@ def principal_of_note(label: str) -> Principal | None:
     if not label or label.startswith(_CLUSTERS_OWN):
         return None
     is_entras = label.startswith(_OBJECT_ID)
-    nature = Nature.PERSON if is_entras else Nature.OUTSIDE
+    nature = PrincipalNature.PERSON if is_entras else PrincipalNature.OUTSIDE
     return Principal(role=Role.AUTHOR, who=label, key=identity_key(label), nature=nature)
 
 
@@ -101,7 +101,7 @@ def principal_of_client(client_id: str, tenant: str = "") -> Principal:
         role=Role.WORKLOAD,
         who=who,
         key=identity_key(known or who),
-        nature=Nature.APPLICATION,
+        nature=PrincipalNature.APPLICATION,
         client_id=known,
         tenant=tenant.lower(),
     )

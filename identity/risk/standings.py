@@ -25,7 +25,7 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import Coverage, RiskSnapshot
-from identity.risk.principals import Nature, Principal
+from identity.risk.principals import Principal, PrincipalNature
 
 AHEAD_S: Final = 300.0
 """Seconds that clocks may differ: what is known as of a later time is not trusted."""
@@ -117,7 +117,7 @@ def standing_of(
     principal: Principal, snapshot: RiskSnapshot, freshness: Freshness, now: float
 ) -> IdentityStandings:
     """Return what is known of an identity at a time (Unix seconds)."""
-    if principal.nature is Nature.OUTSIDE:
+    if principal.nature is PrincipalNature.OUTSIDE:
         return OUTSIDE
     key, kind = _whose(principal, snapshot)
     coverage = _coverage(kind, snapshot)
@@ -148,8 +148,8 @@ def _worst_first(found: list[Standing]) -> tuple[Standing, ...]:
 def is_at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
     """Return whether any family says that an identity is at risk, however old its word is.
 
-    `key` is `core.risk.model.key_of` a label. Entra's "at risk" counts also where no licence shows
-    the level, or where it is one that this release does not know.
+    `key` is `core.risk.model.identity_key` of a label. Entra's "at risk" counts also where no
+    licence shows the level, or where it is one that this release does not know.
     """
     return any(
         entry_at_risk(each) for family in RiskSource if (each := snapshot.entry(family, key))
@@ -174,7 +174,7 @@ class _Kind(enum.Enum):
 
 def _whose(principal: Principal, snapshot: RiskSnapshot) -> tuple[bytes, ApplicationKind | _Kind]:
     """Return the key of an identity's entries, and what it is."""
-    key, is_person = principal.key, principal.nature is Nature.PERSON
+    key, is_person = principal.key, principal.nature is PrincipalNature.PERSON
     if principal.is_guest or (principal.role is not Role.WORKLOAD and snapshot.is_guest(key)):
         return key, _Kind.GUEST
     if is_person and principal.role is Role.REQUESTER:

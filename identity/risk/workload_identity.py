@@ -85,7 +85,7 @@ def client_ids_of(pod: Pod, annotated: str, tenant: str) -> tuple[ClientId, ...]
     token = _token_path(pod)
     if not _says_itself(pod):
         return _of_account(annotated, tenant, token) if token else ()
-    found = _Found(tenant.lower())
+    found = _ClientIds(tenant.lower())
     if token and annotated:
         found.add(annotated, _ACCOUNT)
     beside = annotated if token else None
@@ -106,12 +106,12 @@ def client_ids_of(pod: Pod, annotated: str, tenant: str) -> tuple[ClientId, ...]
 @lru_cache(_MOST_REMEMBERED)
 def _of_account(annotated: str, tenant: str, token: str) -> tuple[ClientId, ...]:
     """Return what a Pod signs in as whose containers say nothing themselves."""
-    found = _Found(tenant.lower())
+    found = _ClientIds(tenant.lower())
     found.add(annotated, _ACCOUNT if annotated else token)
     return tuple(found.by_identity.values())
 
 
-class _Found:
+class _ClientIds:
     """What has been found so far, once each."""
 
     def __init__(self, tenant: str) -> None:
@@ -131,7 +131,7 @@ class _Found:
 
 
 def _read_environment(
-    container: Container, place: str, annotated: str | None, found: _Found
+    container: Container, place: str, annotated: str | None, found: _ClientIds
 ) -> None:
     """Add what a container's own environment says; `annotated` is what a token is for besides.
 

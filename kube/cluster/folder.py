@@ -50,18 +50,18 @@ from core.weights import access_grants, stores
 from core.weights.access_grants import parse_grant
 from core.weights.stores import parse_store
 from kube.approvals.watch import BreakGlasses, Exceptions
-from kube.egress.allowlists import Intents
+from kube.egress.allowlists import FolderIntents
 from kube.manifests.reader import Manifest, read_paths
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac.objects import GROUP as RBAC_GROUP
 from kube.rbac.objects import Binding, PolicyRule, Role, check_binding, check_role
 from kube.resources import exposed_services, runtime_classes, sandbox_capacity, service_accounts
-from kube.resources.exposed_services import Exposing, Services
+from kube.resources.exposed_services import ExposedService, Services
 from kube.resources.namespaces import parse_namespace
 from kube.resources.owners import read_owned
 from kube.resources.persistent_volumes import Volumes
-from kube.resources.service_accounts import made_of, sign_in_of
+from kube.resources.service_accounts import creation_time, sign_in_of
 from kube.risk.store import SecretContent, parse_content, snapshot_in
 from kube.weights.watch import WeightGrants
 
@@ -108,7 +108,7 @@ class FolderReader:
         self.definitions: dict[tuple[str, str], CustomResourceDefinition] = {}
         self.runtime_classes: dict[str, RuntimeClass] = {}
         self.capacities: Mapping[str, Capacity] = {}
-        self.exposing: list[Exposing] = []
+        self.exposing: list[ExposedService] = []
         self.service_accounts: dict[tuple[str, str], service_accounts.AccountRecord] = {}
         self.risk: dict[str, SecretContent] = {}
         self._seen: dict[tuple[str, str, str], str] = {}
@@ -280,7 +280,7 @@ class FolderCluster:
         guarded = reading.guarded
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
-        self.intents = Intents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
+        self.intents = FolderIntents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
         self.weights = WeightGrants(guarded[stores.KIND], guarded[access_grants.KIND])
         self.roles = tuple(reading.roles)
         """The roles of the folder, without those that every cluster has."""
@@ -358,7 +358,7 @@ class FolderCluster:
 
         A folder is not complete: what it does not hold is not new.
         """
-        return made_of(self._service_accounts.get((namespace, name), 0.0))
+        return creation_time(self._service_accounts.get((namespace, name), 0.0))
 
     def service_account_sign_in(self, namespace: str, name: str) -> SignIn:
         """Return whom a ServiceAccount of the folder signs in as."""
@@ -409,7 +409,9 @@ class FolderCluster:
         namespace: str,
     ) -> bool:
         subject = Subject(username, groups=list(groups))
-        return self._rbac.allows(subject, Question(verb, names.GROUP, resource, name, namespace))
+        return self._rbac.allows(
+            subject, RbacQuestion(verb, names.GROUP, resource, name, namespace)
+        )
 
 
 def role_rule(rule: PolicyRule) -> RoleRule:

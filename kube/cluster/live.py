@@ -26,12 +26,12 @@ from kube.approvals.watch import WatchedBreakGlasses, WatchedExceptions
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.cluster.access_reviews import AccessCache, AccessQuestion, AccessReviews
-from kube.egress.allowlists import IntentGets
+from kube.egress.allowlists import IntentLookup
 from kube.egress.generated_policies import GeneratedPolicies, WatchedDefaultDenies
 from kube.resources.exposed_services import WatchedServices
-from kube.resources.lookups import PodGets, RoleGets
+from kube.resources.lookups import PodLookup, RoleLookup
 from kube.resources.namespaces import parse_namespace
-from kube.resources.owners import OwnerCache, OwnerGets
+from kube.resources.owners import OwnerCache, OwnerLookup
 from kube.resources.persistent_volumes import WatchedVolumes
 from kube.resources.runtime_classes import WatchedRuntimeClasses
 from kube.resources.sandbox_capacity import WatchedCapacities
@@ -140,13 +140,13 @@ class LiveCluster:
             allow_age_s=self._settings.allow_age_s,
             deny_age_s=self._settings.deny_age_s,
         )
-        gets = OwnerGets(self._connection, self._settings)
+        gets = OwnerLookup(self._connection, self._settings)
         self._owners = OwnerCache(
             gets.get, size=self._settings.cache_size, age_s=self._settings.owner_age_s
         )
-        self.pod = PodGets(self._connection, self._settings).get
-        self.role = RoleGets(self._connection, self._settings).get
-        self.intents = IntentGets(self._connection, self._settings)
+        self.pod = PodLookup(self._connection, self._settings).get
+        self.role = RoleLookup(self._connection, self._settings).get
+        self.intents = IntentLookup(self._connection, self._settings)
         self.generated = GeneratedPolicies(self._connection, self._settings).list
         self._tasks: list[asyncio.Task[None]] = []
 

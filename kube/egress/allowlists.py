@@ -37,7 +37,7 @@ def allowlists_path(namespace: str) -> str:
     return f"/apis/{names.API_VERSION}/namespaces/{namespace}/{names.ALLOWLISTS_RESOURCE}"
 
 
-class Intents:
+class FolderIntents:
     """Those of a folder of YAML, as a cluster wrote them."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Intents:
         return self._sets.get(name)
 
 
-class IntentGets:
+class IntentLookup:
     """Those of a real cluster: one LIST of a namespace, one GET of one."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:

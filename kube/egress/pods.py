@@ -13,7 +13,7 @@ _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _DEFAULT: Final = "default"
 
 
-class SeenPod(msgspec.Struct, frozen=True, gc=False):
+class EgressPod(msgspec.Struct, frozen=True, gc=False):
     """What is read of a Pod that neither succeeded nor failed."""
 
     namespace: str
@@ -83,7 +83,7 @@ class _Pod(msgspec.Struct, frozen=True):
 _POD: Final = msgspec.json.Decoder(_Pod)
 
 
-def read_pod(raw: bytes | msgspec.Raw) -> SeenPod | None:
+def read_pod(raw: bytes | msgspec.Raw) -> EgressPod | None:
     """Read a Pod; None for one that has succeeded or failed.
 
     Raises:
@@ -100,9 +100,9 @@ def read_pod(raw: bytes | msgspec.Raw) -> SeenPod | None:
     return None if pod.status.phase in _FINISHED else _seen(pod, addresses)
 
 
-def _seen(pod: _Pod, addresses: tuple[Address, ...]) -> SeenPod:
+def _seen(pod: _Pod, addresses: tuple[Address, ...]) -> EgressPod:
     spec, meta = pod.spec, pod.metadata
-    return SeenPod(
+    return EgressPod(
         meta.namespace,
         meta.name,
         meta.labels or {},

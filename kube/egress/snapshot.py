@@ -31,7 +31,7 @@ from core.kubernetes.object_meta import NameMeta
 from kube.approvals.watch import APPROVALS_PATH, CLUSTER_APPROVALS_PATH
 from kube.client.objects import Objects, list_objects
 from kube.egress.allowlists import SETS_PATH
-from kube.egress.pods import SeenPod, read_pod
+from kube.egress.pods import EgressPod, read_pod
 from kube.egress.service_endpoints import (
     SERVICE_LABEL,
     Endpoint,
@@ -50,11 +50,11 @@ _DEFAULT: Final = "default"
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class EgressSnapshot:
     """What was seen."""
 
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
-    pods: tuple[SeenPod, ...] = ()
+    pods: tuple[EgressPod, ...] = ()
     allowlists: Mapping[str, EgressAllowlist] = field(default_factory=dict)
     """By `namespace/name`."""
     sets: Mapping[str, EgressDestinations] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class SnapshotBuilder:
 
     def __init__(self) -> None:
         self._namespaces: dict[str, Namespace] = {}
-        self._pods: list[SeenPod] = []
+        self._pods: list[EgressPod] = []
         self._allowlists: dict[str, EgressAllowlist] = {}
         self._sets: dict[str, EgressDestinations] = {}
         self._services: dict[tuple[str, str], ServiceShape] = {}
@@ -93,9 +93,9 @@ class SnapshotBuilder:
         self._broken: list[str] = []
 
     @property
-    def seen(self) -> Snapshot:
+    def seen(self) -> EgressSnapshot:
         """All of it."""
-        return Snapshot(
+        return EgressSnapshot(
             self._namespaces,
             tuple(self._pods),
             self._allowlists,
@@ -207,7 +207,7 @@ _FEW: Final = 50
 """For more namespaces than that it is quicker to list them all."""
 
 
-def read_folder(path: Path | None) -> Snapshot:
+def read_folder(path: Path | None) -> EgressSnapshot:
     """Look at a folder of YAML, or at one file; None holds nothing.
 
     Raises:
@@ -226,7 +226,7 @@ async def read_cluster(
     system_namespace: str,
     within: Collection[str] | None,
     others: Sequence[EgressAllowlist] = (),
-) -> Snapshot:
+) -> EgressSnapshot:
     """Look at a cluster; of `within`, namespaces, None means all.
 
     `system_namespace` is where Sallyport is installed, and has what was learnt of DNS names. Where
@@ -248,13 +248,13 @@ async def read_cluster(
 
 
 def _places(
-    seen: Snapshot, within: Collection[str] | None, others: Sequence[EgressAllowlist]
+    seen: EgressSnapshot, within: Collection[str] | None, others: Sequence[EgressAllowlist]
 ) -> list[str]:
     """Return the namespaces to read Pods of; an empty name stands for all."""
     if within is None:
         return [""]
     chosen = [one for one in seen.allowlists.values() if one.meta.namespace in within]
-    found = {*within, *namespaces_named((*chosen, *others), seen.sets.values())}
+    found = {*within, *find_namespaces((*chosen, *others), seen.sets.values())}
     return sorted(found) if len(found) <= _FEW else [""]
 
 
@@ -270,7 +270,7 @@ async def _list(
             raise ClusterError(message, error.status) from None
 
 
-def namespaces_named(
+def find_namespaces(
     allowlists: Iterable[EgressAllowlist], sets: Iterable[EgressDestinations]
 ) -> frozenset[str]:
     """Return the namespaces whose Pods or Services these name, their own included."""

@@ -105,7 +105,7 @@ ALL: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RbacQuestion:
     """May it be done? `namespace` is empty for a question about the whole cluster."""
 
     verb: str
@@ -116,7 +116,7 @@ class Question:
     subresource: str = ""
 
 
-def rule_allows(rule: PolicyRule, question: Question) -> bool:
+def rule_allows(rule: PolicyRule, question: RbacQuestion) -> bool:
     """Return whether one rule allows what is asked."""
     return (
         _has(rule.verbs, question.verb)
@@ -130,7 +130,7 @@ def _has(allowed: Sequence[str] | None, asked: str) -> bool:
     return allowed is not None and (ALL in allowed or asked in allowed)
 
 
-def _names_resource(resources: Sequence[str], question: Question) -> bool:
+def _names_resource(resources: Sequence[str], question: RbacQuestion) -> bool:
     if not question.subresource:
         return ALL in resources or question.resource in resources
     wanted = {
@@ -170,7 +170,7 @@ class Rbac:
         for binding in bindings:
             self._bindings.setdefault(binding.metadata.namespace, []).append(binding)
 
-    def allows(self, user: Subject, question: Question) -> bool:
+    def allows(self, user: Subject, question: RbacQuestion) -> bool:
         """Return whether the user may do what is asked."""
         return MASTERS in user.groups or any(
             rule_allows(rule, question) for rule in self._rules_of(user, question.namespace)

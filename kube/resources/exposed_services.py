@@ -40,7 +40,7 @@ _AWS: Final = "service.beta.kubernetes.io/aws-load-balancer-internal"
 pkg/service/model_build_load_balancer.go)."""
 
 
-class Exposing(msgspec.Struct, frozen=True, gc=False):
+class ExposedService(msgspec.Struct, frozen=True, gc=False):
     """A Service that lets traffic in from outside."""
 
     namespace: str
@@ -87,7 +87,7 @@ class _Envelope(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_Envelope)
 
 
-def parse_exposing(raw: bytes | msgspec.Raw) -> Exposing | None:
+def parse_exposing(raw: bytes | msgspec.Raw) -> ExposedService | None:
     """Read a Service from its JSON; None for one that lets nothing in, or selects nothing.
 
     Without a selector, or with an empty one, a Service selects nothing, and an ExternalName none
@@ -102,7 +102,9 @@ def parse_exposing(raw: bytes | msgspec.Raw) -> Exposing | None:
     selector = read.spec.selector
     if not selector or not _lets_in(read):
         return None
-    return Exposing(read.metadata.namespace, read.metadata.name, tuple(sorted(selector.items())))
+    return ExposedService(
+        read.metadata.namespace, read.metadata.name, tuple(sorted(selector.items()))
+    )
 
 
 def _lets_in(service: _Envelope) -> bool:
@@ -156,11 +158,11 @@ class Services:
     By itself it is what a folder of YAML holds.
     """
 
-    def __init__(self, exposing: Iterable[Exposing] = ()) -> None:
-        self._by_namespace: Mapping[str, list[Exposing]] = {}
+    def __init__(self, exposing: Iterable[ExposedService] = ()) -> None:
+        self._by_namespace: Mapping[str, list[ExposedService]] = {}
         self.take(exposing)
 
-    def take(self, exposing: Iterable[Exposing]) -> None:
+    def take(self, exposing: Iterable[ExposedService]) -> None:
         """Take all of them as they are now."""
         found = defaultdict(list)
         for each in exposing:
@@ -173,7 +175,7 @@ class Services:
         return tuple(sorted({each.name for each in found if each.selects(labels)}))
 
 
-class WatchedServices(OptionalWatch[Exposing]):
+class WatchedServices(OptionalWatch[ExposedService]):
     """Those of a real cluster."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:

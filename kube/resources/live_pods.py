@@ -57,7 +57,7 @@ class _Pod(msgspec.Struct):
 _DECODER: Final = msgspec.json.Decoder(_Pod)
 
 
-async def live_pods(
+async def list_live_pods(
     objects: Objects, namespace: str, selector: Mapping[str, str] | None = None, account: str = ""
 ) -> list[LivePod]:
     """Return the live Pods of a namespace that have all labels of `selector`.

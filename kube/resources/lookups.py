@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
 _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 
 
-class Gets:
+class ObjectLookup:
     """Gets what lies at paths of kube-apiserver."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
@@ -64,11 +64,11 @@ def may_exist(name: str) -> bool:
     return bool(name.strip(".")) and not set(name) & _NO_SEGMENT
 
 
-class PodGets:
+class PodLookup:
     """Gets Pods, so many at a time and no longer."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
-        self._gets = Gets(connection, settings)
+        self._gets = ObjectLookup(connection, settings)
 
     async def get(self, namespace: str, name: str) -> Pod | None:
         """Get a Pod as etcd has it now; None where there is none.
@@ -95,11 +95,11 @@ class _Role(msgspec.Struct):
     rules: list[RoleRule] | None = None
 
 
-class RoleGets:
+class RoleLookup:
     """Gets roles, so many at a time and no longer."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
-        self._gets = Gets(connection, settings)
+        self._gets = ObjectLookup(connection, settings)
 
     async def get(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Get the rules of a Role or ClusterRole; None where there is none.

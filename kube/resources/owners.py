@@ -25,7 +25,7 @@ from core.kubernetes.workload_kinds import workload_of
 from kube.client.settings import LiveSettings
 from kube.client.singleflight import SingleFlight
 from kube.manifests.reader import Manifest
-from kube.resources.lookups import Gets, may_exist
+from kube.resources.lookups import ObjectLookup, may_exist
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
@@ -62,11 +62,11 @@ Ask = Callable[[str, OwnerReference], Awaitable[OwnerObject | None]]
 """Gets an owner of a namespace; raises OwnerUnknownError where the cluster did not say."""
 
 
-class OwnerGets:
+class OwnerLookup:
     """Gets the metadata of owners, so many at a time and no longer."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
-        self._gets = Gets(connection, settings)
+        self._gets = ObjectLookup(connection, settings)
         self._discovered: dict[tuple[str, str], str] = {}
 
     async def get(self, namespace: str, reference: OwnerReference) -> OwnerObject | None:

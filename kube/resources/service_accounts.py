@@ -102,7 +102,7 @@ def _kept(text: str | None) -> str:
     return sys.intern((text or "")[:_LONGEST])
 
 
-def made_of(kept: AccountRecord) -> float:
+def creation_time(kept: AccountRecord) -> float:
     """Return when one was made, in Unix seconds."""
     return kept if isinstance(kept, float) else kept.made
 
@@ -128,7 +128,7 @@ class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
         found = self._find(namespace, name)
-        return None if found is None else made_of(found)
+        return None if found is None else creation_time(found)
 
     def sign_in(self, namespace: str, name: str) -> SignIn | None:
         """Return whom one signs in as; None where it is not known yet.

@@ -72,7 +72,7 @@ class RiskSecrets:
         self._shards: dict[str, Shard] = {}
 
     async def read(self, name: str) -> Secret | None:
-        """Return one; None where there is none. As `kube.secrets.Secrets.read`."""
+        """Return one; None where there is none. As `Secrets.read`."""
         return await self._secrets.read(name)
 
     async def write(
@@ -82,7 +82,7 @@ class RiskSecrets:
         content: SecretContent,
         leadership: Leadership | None,
     ) -> Secret:
-        """Create or change one, as `kube.secrets.Secrets.write`, and give it as it is now."""
+        """Create or change one, as `Secrets.write` does, and return it as it is now."""
         return await self._secrets.write(leadership, name, before, content, OPAQUE)
 
     async def base(self, stored: StoredHead) -> SnapshotBase:
@@ -169,7 +169,7 @@ Change = Callable[[SnapshotDraft], None]
 
 
 @dataclass(frozen=True)
-class _Held:
+class _StoredSecrets:
     """What is stored, as it was read."""
 
     secret: Secret | None
@@ -190,7 +190,7 @@ class RiskStore:
         """Take Sallyport's namespace and what gives Unix seconds."""
         self._secrets = RiskSecrets(objects, namespace)
         self._clock = clock
-        self._held: _Held | None = None
+        self._held: _StoredSecrets | None = None
         self._version = 0
         self._problem = ""
         self._turn = asyncio.Lock()
@@ -278,12 +278,16 @@ class RiskStore:
         raise _conflict()
 
     async def _put(
-        self, held: _Held, stored: StoredHead, after: RiskSnapshot, leadership: Leadership | None
+        self,
+        held: _StoredSecrets,
+        stored: StoredHead,
+        after: RiskSnapshot,
+        leadership: Leadership | None,
     ) -> None:
         """Write the head, and remember what is stored then."""
         content = encode_head(stored)
         secret = await self._secrets.write(HEAD_NAME, held.secret, content, leadership)
-        self._held = _Held(secret, stored, after)
+        self._held = _StoredSecrets(secret, stored, after)
         self._version = max(self._version, after.head.version)
 
     def _tidy(self, written: StoredBase) -> None:
@@ -308,20 +312,20 @@ class RiskStore:
         await self._secrets.write(HEAD_NAME, held.secret, encode_head(stored), leadership)
         return nonce
 
-    async def _confirmed(self, nonce: str) -> _Held:
+    async def _confirmed(self, nonce: str) -> _StoredSecrets:
         """Return what is stored; a conflict where the head does not hold the nonce any more."""
         held = await self._load()
         if held.stored.rebase != nonce:
             raise _conflict()
         return held
 
-    def _changed(self, held: _Held, change: Change) -> RiskSnapshot:
+    def _changed(self, held: _StoredSecrets, change: Change) -> RiskSnapshot:
         """Return the snapshot with the change; the same one where nothing changes."""
         draft = SnapshotDraft.of(held.snapshot)
         change(draft)
         return draft.finish(self._clock()) if draft.changed else held.snapshot
 
-    async def _load(self) -> _Held:
+    async def _load(self) -> _StoredSecrets:
         """Read what is stored, as far as it is not known."""
         problem: InvalidObjectError | None = None
         for _ in range(READS):
@@ -342,22 +346,22 @@ class RiskStore:
         self._version = max(self._version, held.snapshot.head.version)
         return held
 
-    async def _read(self, secret: Secret | None) -> _Held:
+    async def _read(self, secret: Secret | None) -> _StoredSecrets:
         if secret is None:
-            return _Held(None, _NOTHING, self._last())
+            return _StoredSecrets(None, _NOTHING, self._last())
         if is_newer(secret.content):
             text = f"Secret {HEAD_NAME} was written by a later release, and is left as it is"
             raise ClusterError(f"{text}: run that release, or delete the Secret")
         stored = decode_head(secret.content)
         if not stored.head.written:
-            return _Held(secret, stored, self._last())
-        return _Held(secret, stored, snapshot_of(stored, await self._secrets.base(stored)))
+            return _StoredSecrets(secret, stored, self._last())
+        return _StoredSecrets(secret, stored, snapshot_of(stored, await self._secrets.base(stored)))
 
     def _last(self) -> RiskSnapshot:
         """Return what this process read or wrote last: it is written again where it was lost."""
         return self._held.snapshot if self._held else RiskSnapshot(Head(version=self._version))
 
-    def _anew(self, secret: Secret | None, problem: InvalidObjectError | None) -> _Held:
+    def _anew(self, secret: Secret | None, problem: InvalidObjectError | None) -> _StoredSecrets:
         """Go on where what is stored is broken: with what is in memory, or with its sound parts."""
         if str(problem) != self._problem:
             self._problem = str(problem)
@@ -368,7 +372,7 @@ class RiskStore:
             )
         content = secret.content if secret else {}
         snapshot = self._last() if self._held else snapshot_without_base(content, self._version)
-        return _Held(secret, _NOTHING, snapshot)
+        return _StoredSecrets(secret, _NOTHING, snapshot)
 
 
 def _encoded(after: RiskSnapshot, before: StoredHead) -> StoredHead:

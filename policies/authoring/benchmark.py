@@ -40,7 +40,7 @@ _FEW: Final = 2
 """Rules of which one must have the greater share."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class BenchmarkSample(msgspec.Struct, frozen=True):
     """One input of `judge`."""
 
     kind: str
@@ -69,7 +69,7 @@ class Cost(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 def measure(
     workspace: Workspace,
-    samples: Sequence[Sample],
+    samples: Sequence[BenchmarkSample],
     rounds: int,
     most_share: float,
     tell: Callable[[str], None],
@@ -115,7 +115,7 @@ def _rego(sets: Mapping[str, Sequence[str]], entries: Mapping[str, str]) -> str:
 
 
 def _cost(
-    compiled: CompiledPolicy, rule: str, entry: str, samples: Sequence[Sample], rounds: int
+    compiled: CompiledPolicy, rule: str, entry: str, samples: Sequence[BenchmarkSample], rounds: int
 ) -> Cost:
     times, sized, too_much = [], {}, []
     for each in samples:
@@ -186,7 +186,9 @@ def _shared(cost: Cost, total: float, count: int, most: float) -> Cost:
     return msgspec.structs.replace(cost, share=share, too_much=too_much, notes=notes)
 
 
-def samples_of(documents: Mapping[str, Sequence[bytes]], sized: Mapping[str, int]) -> list[Sample]:
+def samples_of(
+    documents: Mapping[str, Sequence[bytes]], sized: Mapping[str, int]
+) -> list[BenchmarkSample]:
     """Make samples of what was asked about each object; `sized` has the containers of some.
 
     Raises:
@@ -199,7 +201,7 @@ def samples_of(documents: Mapping[str, Sequence[bytes]], sized: Mapping[str, int
                 kind = msgspec.json.decode(document, type=_Kinded).kind
             except msgspec.MsgspecError as error:
                 raise BundleRefusedError(f"{about}: no input of judge: {error}") from error
-            found.append(Sample(kind, document, sized.get(about, 0)))
+            found.append(BenchmarkSample(kind, document, sized.get(about, 0)))
     return found
 
 

@@ -327,7 +327,7 @@ def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
     return found
 
 
-def rules_beside(folder: Path) -> list[str]:
+def find_folder_rules(folder: Path) -> list[str]:
     """Return the ids of the rules of a folder (`rules/labels/team`): of its Rego but the tests.
 
     Raises:
@@ -338,7 +338,7 @@ def rules_beside(folder: Path) -> list[str]:
     return sorted({each.replace(".", "/") for each in packages if each.startswith("rules.")})
 
 
-def rules_beyond(
+def find_unrelated_rules(
     about: Path, sites: Sequence[Path], files: Mapping[str, PurePosixPath]
 ) -> frozenset[str]:
     """Return the rules and signals that a case of the folder `about` says nothing about.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from core.base.errors import BundleRefusedError, PolicyError
 from policies.authoring.workspace import Workspace, run_program
-from policies.engine.embedded_engine import Limits, make_instance
+from policies.engine.embedded_engine import EvaluationLimits, make_instance
 from policies.engine.wasm import Code, Instance
 
 _COMPILED = "entries.tar.gz"
@@ -19,7 +19,7 @@ class CompiledPolicy:
 
     def __init__(self, wasm: bytes) -> None:
         self._code = Code(wasm)
-        self._instance: Instance = make_instance(self._code, Limits())
+        self._instance: Instance = make_instance(self._code, EvaluationLimits())
 
     def evaluate(self, name: str, document: bytes, seconds: float) -> bytes:
         """Return the result set of an entry point, `site.x_test.test_a`, as JSON.
@@ -32,7 +32,7 @@ class CompiledPolicy:
             return self._instance.evaluate(number, document, seconds)
         except PolicyError:
             self._instance.close()
-            self._instance = make_instance(self._code, Limits())
+            self._instance = make_instance(self._code, EvaluationLimits())
             raise
 
     def close(self) -> None:

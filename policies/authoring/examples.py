@@ -15,10 +15,10 @@ from policies.authoring.cases import (
     PolicyCase,
     document_of,
     find_cases,
+    find_folder_rules,
     manifest_of,
     read_case,
     read_text,
-    rules_beside,
 )
 from policies.site.choices import Choices, read_choices
 
@@ -107,7 +107,7 @@ def _beside(folder: Path) -> Choices:
 def _found(path: Path) -> Iterator[ExpectedFinding]:
     if not path.is_file():
         return
-    rules = rules_beside(path.parent)
+    rules = find_folder_rules(path.parent)
     if len(rules) != 1:
         raise BundleRefusedError(
             f"{path}:1: is about the one rule beside it; there are {', '.join(rules) or 'none'}: "

@@ -92,7 +92,7 @@ class Difference(msgspec.Struct, frozen=True):
     opa: str
 
 
-def differences(workspace: Workspace, asked: Sequence[RecordedQuestion]) -> list[Difference]:
+def find_differences(workspace: Workspace, asked: Sequence[RecordedQuestion]) -> list[Difference]:
     """Ask OPA each question, on the same files, with built-ins that fail being errors."""
     if not asked:
         return []

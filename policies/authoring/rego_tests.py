@@ -219,7 +219,7 @@ class CompiledTest(msgspec.Struct, frozen=True):
     """It cannot be compiled, so nothing is known; `detail` says why."""
 
 
-def run_compiled(workspace: Workspace, tests: Sequence[RegoTest]) -> list[CompiledTest]:
+def run_compiled_tests(workspace: Workspace, tests: Sequence[RegoTest]) -> list[CompiledTest]:
     """Run those tests that OPA has run; each should end as it does there."""
     known = [test for test in tests if test.outcome in {Outcome.PASSED, Outcome.FAILED}]
     if not known:
@@ -268,7 +268,7 @@ def _holds(answer: bytes) -> bool:
     return result is True
 
 
-def find_differing(
+def find_different_results(
     tests: Sequence[RegoTest], compiled: Sequence[CompiledTest]
 ) -> list[CompiledTest]:
     """Return those that end otherwise than with OPA."""

@@ -58,7 +58,7 @@ SITE_FILES: Final = "rego/site/"
 
 
 @dataclass(frozen=True)
-class Places:
+class WorkspacePaths:
     """Knows which file of an author is meant by a path of a workspace."""
 
     sites: tuple[Path, ...]
@@ -78,7 +78,7 @@ class Workspace:
 
     opa: Path
     folder: Path
-    places: Places
+    places: WorkspacePaths
     bundle: Bundle
     """What a gate would put in force."""
 
@@ -97,7 +97,7 @@ def open_workspace(
     Raises:
         BundleRefusedError: they are no bundle; the message has the author's file and line.
     """
-    places = Places(tuple(sites))
+    places = WorkspacePaths(tuple(sites))
     with tempfile.TemporaryDirectory(prefix="sallyport-author-") as scratch:
         staged = Path(scratch)
         try:

@@ -50,7 +50,7 @@ _GROUP: Final = f"authorizer.group('{names.GROUP}')"
 Json = dict[str, Any]
 
 
-def manifests(remedies: Mapping[str, str], namespace: str, excluded: list[str]) -> list[Json]:
+def build_manifests(remedies: Mapping[str, str], namespace: str, excluded: list[str]) -> list[Json]:
     """Return the policy and its binding.
 
     `remedies` are the rules', by id; `excluded` are the namespaces that are left out.

@@ -182,7 +182,9 @@ def stage_sites(
         opa, staged, [*_copied(staged, sites), *_library(staged, choices, sites)], built_in
     )
     written = [read_rule(rule_id, modules) for rule_id, modules in sorted(found.items())]
-    check_names(choices, [*(each.rule.id for each in written if each.rule.kinds), *in_library()])
+    check_names(
+        choices, [*(each.rule.id for each in written if each.rule.kinds), *list_library_rules()]
+    )
     chosen = [(each, choices.of(each.rule)) for each in written]
     for each, choice in chosen:
         if choice.action == "off":
@@ -229,7 +231,7 @@ def _modules(
     return found
 
 
-def in_library() -> list[str]:
+def list_library_rules() -> list[str]:
     """Return the ids of the library's rules."""
     return sorted(
         f"rules/{path.parent.relative_to(LIBRARY).as_posix()}"

@@ -132,7 +132,7 @@ what is none, have `*` stop at a new line and IPv4 within IPv6 be another addres
 another order."""
 
 
-class Guard(enum.Enum):
+class CallGuard(enum.Enum):
     """Of which argument the host is asked at once."""
 
     EMPTY = "empty"
@@ -143,12 +143,12 @@ class Guard(enum.Enum):
     """Second: compiled in, `concat` joins its members in another order."""
 
 
-GUARDS: Final[Mapping[str, Guard]] = {
-    "concat": Guard.SET,
-    "indexof": Guard.EMPTY,
-    "regex.find_all_string_submatch_n": Guard.NUL,
-    "regex.match": Guard.NUL,
-    "replace": Guard.EMPTY,
+GUARDS: Final[Mapping[str, CallGuard]] = {
+    "concat": CallGuard.SET,
+    "indexof": CallGuard.EMPTY,
+    "regex.find_all_string_submatch_n": CallGuard.NUL,
+    "regex.match": CallGuard.NUL,
+    "replace": CallGuard.EMPTY,
 }
 
 

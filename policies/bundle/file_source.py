@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from policies.bundle.format import Bundle, read_bundle
-from policies.bundle.signatures import NO_KEYS, Keys
+from policies.bundle.signatures import NO_KEYS, BundleKeys
 
 _Seen = tuple[int, int, int, int]
 
@@ -14,7 +14,7 @@ class FileSource:
     """Gives what is new in a file; not for several threads at once."""
 
     path: Path
-    keys: Keys = NO_KEYS
+    keys: BundleKeys = NO_KEYS
     """By which it must be signed."""
     _seen: _Seen | None = field(default=None, init=False)
     _digest: str = field(default="", init=False)

@@ -23,7 +23,7 @@ from core.base.safe_text import safe_excerpt
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
 from policies.bundle.archive import pack, read_archive, unpack
-from policies.bundle.signatures import NO_KEYS, SIGNATURES, Keys, refuse_large, sign, verify
+from policies.bundle.signatures import NO_KEYS, SIGNATURES, BundleKeys, refuse_large, sign, verify
 
 if TYPE_CHECKING:  # As signatures.py: its libraries are not for what is not signed.
     from policies.bundle.signature_keys import SigningKey
@@ -147,7 +147,7 @@ class Bundle:
     signed_by: str = field(default="", compare=False)
     """Id of the key by which it is signed; empty where none is demanded."""
     machine: bytes = field(default=b"", compare=False, repr=False)
-    """What `wasm` was compiled to here (`policies.confining`); never of a file."""
+    """What `wasm` was compiled to here (`policies.trial.process`); never of a file."""
 
     @property
     def has_site_rules(self) -> bool:
@@ -163,7 +163,7 @@ class _OpaManifest(msgspec.Struct):
     metadata: _Metadata
 
 
-def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
+def read_bundle(path: Path, keys: BundleKeys = NO_KEYS) -> Bundle:
     """Read a bundle from a `.tar.gz`, which one of `keys` must have signed where there are any.
 
     Raises:
@@ -173,7 +173,7 @@ def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
     return parse_bundle(read_archive(path), str(path), keys)
 
 
-def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
+def parse_bundle(packed: bytes, path: str, keys: BundleKeys = NO_KEYS) -> Bundle:
     """Read a bundle from the bytes of a `.tar.gz`; `path` is what messages call it.
 
     Raises:
@@ -196,7 +196,7 @@ def wording_refusals() -> Iterator[None]:
         raise BundleRefusedError(safe_excerpt(str(error))) from error
 
 
-def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
+def _parsed(packed: bytes, path: str, keys: BundleKeys) -> Bundle:
     files = unpack(packed, path)
     refuse_large(files, path)
     signed_by = verify(files, keys, path) if keys else ""

@@ -35,7 +35,7 @@ _FIX: Final = "sign it with 'sallyport policy build --signing-key FILE'"
 
 
 @dataclass(frozen=True)
-class Keys:
+class BundleKeys:
     """Public keys, one of which must have signed a bundle; without any, none need be signed."""
 
     by_id: "Mapping[str, PublicKey]" = field(default_factory=dict)
@@ -45,10 +45,10 @@ class Keys:
         return bool(self.by_id)
 
 
-NO_KEYS: Final = Keys()
+NO_KEYS: Final = BundleKeys()
 
 
-def read_keys(files: Mapping[str, Path]) -> Keys:
+def read_keys(files: Mapping[str, Path]) -> BundleKeys:
     """Read public keys (PEM), by their ids.
 
     Raises:
@@ -58,7 +58,7 @@ def read_keys(files: Mapping[str, Path]) -> Keys:
         return NO_KEYS
     from policies.bundle.signature_keys import read_public_key  # noqa: PLC0415 (slow)
 
-    return Keys({name: read_public_key(name, path) for name, path in files.items()})
+    return BundleKeys({name: read_public_key(name, path) for name, path in files.items()})
 
 
 def sign(files: Mapping[str, bytes], signing: "SigningKey") -> bytes:
@@ -89,7 +89,7 @@ def refuse_large(files: Mapping[str, bytes], where: str) -> None:
             raise BundleRefusedError(f"{where}: {name}: larger than {MOST_JSON >> 20} MiB")
 
 
-def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
+def verify(files: Mapping[str, bytes], keys: BundleKeys, where: str) -> str:
     """Demand that one of the keys has signed exactly these files; give the id of the key.
 
     Raises:
@@ -119,7 +119,7 @@ def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
     return key_id
 
 
-def _verified(content: bytes, keys: Keys, where: str) -> tuple[dict[str, Any], str]:
+def _verified(content: bytes, keys: BundleKeys, where: str) -> tuple[dict[str, Any], str]:
     """Return the payload of the one signature, and whose it is."""
     from policies.bundle.signature_keys import algorithm_of, is_signed_by  # noqa: PLC0415 (slow)
 

@@ -9,7 +9,7 @@ from core.kubernetes.pod import SecurityContext
 from policies.engine.interface import Judgement, PolicyAnswer
 from policies.projection.containers import Container
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import Projection, encode
+from policies.projection.model import Projection, encode
 
 CANARY: Final = encode(
     Projection(

@@ -1,7 +1,7 @@
 """The default engine: OPA's own compiler to WebAssembly, evaluated in-process.
 
 A policy's code runs in a memory of its own, with a deadline and a memory cap for each evaluation.
-That it stays there rests on wasmtime, and on the checks in `policies.engine.interface.wasm` of each
+That it stays there rests on wasmtime, and on the checks in `policies.engine.wasm` of each
 address that it names; what the functions do that the gate supplies it with counts towards the
 deadline, and is not interrupted. Why this engine: `docs/adr/0004-embedded-engine.md`.
 """
@@ -85,7 +85,7 @@ thread costs more than the evaluation (docs/adr/0005-evaluate-inline.md). A Pod'
 
 
 @dataclass(frozen=True)
-class Limits:
+class EvaluationLimits:
     """What one evaluation may take."""
 
     seconds: float = 0.5
@@ -104,7 +104,7 @@ class EmbeddedEngine:
     def __init__(
         self,
         bundle: Bundle,
-        limits: Limits = Limits(),
+        limits: EvaluationLimits = EvaluationLimits(),
         observe: Callable[[float], None] = lambda _: None,
     ) -> None:
         self.revision = bundle.revision
@@ -204,7 +204,7 @@ class EmbeddedEngine:
             raise BundleRefusedError(problem)
 
 
-def _load(bundle: Bundle, limits: Limits) -> tuple[Code, dict[str, int]]:
+def _load(bundle: Bundle, limits: EvaluationLimits) -> tuple[Code, dict[str, int]]:
     """Compile the bundle and find its entry points.
 
     Raises:
@@ -234,7 +234,7 @@ def _load(bundle: Bundle, limits: Limits) -> tuple[Code, dict[str, int]]:
     return code, entrypoints
 
 
-def make_instance(code: Code, limits: Limits) -> Instance:
+def make_instance(code: Code, limits: EvaluationLimits) -> Instance:
     """Return an instance with the functions that the engine supplies.
 
     Raises:

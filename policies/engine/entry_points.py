@@ -54,46 +54,46 @@ class _Entry(msgspec.Struct):
     container: str | None = None
 
 
-class _Denied(msgspec.Struct):
+class _Denial(msgspec.Struct):
     path: str
     value: str
 
 
-class _Signalled(msgspec.Struct):
+class _SignalHit(msgspec.Struct):
     path: str
     value: str
     container: str | None = None
 
 
-class _Answer(msgspec.Struct):
+class _RulesAnswer(msgspec.Struct):
     containers: int
     needs: dict[str, list[_Entry]]
-    denials: dict[str, list[_Denied]]
-    signals: dict[str, list[_Signalled]]
+    denials: dict[str, list[_Denial]]
+    signals: dict[str, list[_SignalHit]]
     features: list[Feature]
 
 
-class _Ruled(msgspec.Struct):
+class _SiteFinding(msgspec.Struct):
     path: str
     value: str = ""
     message: str = ""
     container: str | None = None
 
 
-class _Judged(msgspec.Struct):
+class _SiteAnswer(msgspec.Struct):
     absent: int
-    signals: dict[str, list[_Signalled]]
-    denials: dict[str, list[_Ruled]] = {}
+    signals: dict[str, list[_SignalHit]]
+    denials: dict[str, list[_SiteFinding]] = {}
     """Not in what a bundle of format 2 answers."""
-    warnings: dict[str, list[_Ruled]] = {}
+    warnings: dict[str, list[_SiteFinding]] = {}
 
 
 class _AnswerResult(msgspec.Struct):
-    result: _Answer
+    result: _RulesAnswer
 
 
 class _JudgedResult(msgspec.Struct):
-    result: _Judged
+    result: _SiteAnswer
 
 
 _ANSWERS: Final = msgspec.json.Decoder(tuple[_AnswerResult])
@@ -135,7 +135,7 @@ def read_judgement(answer: bytes) -> Judgement:
     return Judgement(_signals(read.signals), _ruled(read.denials), _ruled(read.warnings))
 
 
-def _ruled(found: dict[str, list[_Ruled]]) -> tuple[Denial, ...]:
+def _ruled(found: dict[str, list[_SiteFinding]]) -> tuple[Denial, ...]:
     denials = [
         Denial(
             f"rules/{rule}",
@@ -159,7 +159,7 @@ def _decoded(decoder: msgspec.json.Decoder[_T], answer: bytes, entrypoint: str) 
         raise EvaluationError(message) from error
 
 
-def _signals(found: dict[str, list[_Signalled]]) -> tuple[Signal, ...]:
+def _signals(found: dict[str, list[_SignalHit]]) -> tuple[Signal, ...]:
     signals = [
         Signal(f"sandbox/{rule}", entry.path, entry.value, entry.container)
         for rule, entries in found.items()

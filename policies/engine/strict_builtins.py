@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from core.base.errors import PolicyError
-from policies.builtins.native import GUARDS, NATIVE, REPLACED, Guard
+from policies.builtins.native import GUARDS, NATIVE, REPLACED, CallGuard
 from policies.engine.wasm_binary import Functions, Signature, number_of
 
 ASKED: Final[Mapping[int, str]] = {-at: name for at, name in enumerate(NATIVE, 1)}
@@ -72,11 +72,11 @@ def _change(found: Functions, at: int, number: int, name: str) -> None:
     found.bodies[at] = _wrap(original, count, ask, guard)
 
 
-def _guard(guard: Guard, local: bytes) -> bytes:
+def _guard(guard: CallGuard, local: bytes) -> bytes:
     """Push whether the host is asked at once; a local of the function is free for it."""
-    if guard is Guard.EMPTY:  # Another value may seem empty: the host says then what is so.
+    if guard is CallGuard.EMPTY:  # Another value may seem empty: the host says then what is so.
         return _SECOND + _LENGTH + _EQZ
-    if guard is Guard.SET:
+    if guard is CallGuard.SET:
         return _SECOND + _KIND + _A_SET
     # Bytes from the last to the first: at none left out of the block with 0, at a NUL on to 1.
     done = _const(0) + _GET + local + _EQZ + _BR_IF + b"\x01" + _DROP

@@ -151,7 +151,7 @@ class ConvertedRules(msgspec.Struct):
     passed_over: int = 0
 
 
-class _Ready(msgspec.Struct):
+class _ReadyTemplate(msgspec.Struct):
     template: Template
     name: str
     converted: ConvertedTemplate
@@ -172,7 +172,7 @@ def convert_all(opa: Path, documents: Iterable[Document]) -> ConvertedRules:
             constraints.append(read_constraint(document))
         else:
             carried.passed_over += 1
-    ready: dict[str, _Ready | None] = {}
+    ready: dict[str, _ReadyTemplate | None] = {}
     for document in templates:
         _template(opa, document, ready, carried)
     _check_builtins(opa, ready, carried)
@@ -203,7 +203,7 @@ def prove_rules(opa: Path, carried: ConvertedRules) -> None:
 
 
 def _template(
-    opa: Path, document: Document, ready: dict[str, _Ready | None], carried: ConvertedRules
+    opa: Path, document: Document, ready: dict[str, _ReadyTemplate | None], carried: ConvertedRules
 ) -> None:
     kind = "ConstraintTemplate"
     name = name_of(document)
@@ -219,7 +219,7 @@ def _template(
             ImportOutcome(kind, name, document.place, "refused", why=str(error))
         )
         return
-    ready[template.kind] = _Ready(template, short, made, reading)
+    ready[template.kind] = _ReadyTemplate(template, short, made, reading)
     carried.outcomes.append(ImportOutcome(kind, name, document.place, "carried-over"))
     for file, text in made.texts.items():
         carried.files[f"{CATEGORY}/{short}/{file}"] = text
@@ -230,7 +230,9 @@ def _check_new(template: Template, ready: Mapping[str, object]) -> None:
         raise BundleRefusedError(f"{template.place}: the template was read before: leave one")
 
 
-def _check_builtins(opa: Path, ready: dict[str, _Ready | None], carried: ConvertedRules) -> None:
+def _check_builtins(
+    opa: Path, ready: dict[str, _ReadyTemplate | None], carried: ConvertedRules
+) -> None:
     """Refuse the templates that call what the engine lacks."""
     missing = missing_builtins(opa, {kind: it.converted for kind, it in ready.items() if it})
     for kind, names in missing.items():
@@ -268,7 +270,7 @@ def _followed(template: Template, made: ConvertedTemplate) -> InputReads:
 
 
 def _constraint(
-    constraint: Constraint, ready: Mapping[str, _Ready | None], carried: ConvertedRules
+    constraint: Constraint, ready: Mapping[str, _ReadyTemplate | None], carried: ConvertedRules
 ) -> None:
     try:
         if constraint.kind not in ready:
@@ -287,7 +289,7 @@ def _constraint(
 
 
 def _rule(
-    template: _Ready, constraint: Constraint, match: Match, carried: ConvertedRules
+    template: _ReadyTemplate, constraint: Constraint, match: Match, carried: ConvertedRules
 ) -> ImportOutcome:
     name = _short(f"{template.name}_{constraint.name}")
     rule = f"{CATEGORY}/{name}"
@@ -336,7 +338,7 @@ def _notes(template: Template, match: Match) -> Iterable[str]:
         yield f"is asked about {', '.join(others)} only where the chart's webhooks.kinds has them"
 
 
-def _alone(template: _Ready, carried: ConvertedRules) -> None:
+def _alone(template: _ReadyTemplate, carried: ConvertedRules) -> None:
     """Write the rule of a template that nobody uses yet, switched off."""
     made = template.template
     constraint = Constraint(made.kind, made.name, made.place, {})

@@ -4,7 +4,7 @@ It errs on one side: what it cannot follow, it takes as read. Nothing is evaluat
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from core.base.errors import BundleRefusedError
 from policies.gatekeeper_import.rego_values import (
@@ -39,7 +39,7 @@ class _Module:
         self.imports: dict[str, list[Term]] = {}
 
 
-class Names:
+class RuleNames:
     """Resolves names, from the trees of all files."""
 
     def __init__(self, trees: Sequence[Tree]) -> None:
@@ -106,21 +106,51 @@ class InputReads:
         self.seen |= other.seen
 
 
-class Follower(Protocol):
+_DEEPEST: Final = 60
+"""Calls in calls."""
+
+
+class Follower:
     """Follows rules and functions, and notes what they read."""
 
-    names: Names
-    reading: InputReads
-    """What has been read so far."""
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        self.reading = InputReads()
+        """What has been read so far."""
+        self._known: dict[tuple[Any, ...], tuple[Value, InputReads]] = {}
+        self._depth = 0
+        self.names = RuleNames(trees)
 
     def read(self, value: Value) -> None:
         """Note that all in a value is read."""
+        self.reading.whole |= whole(value)
 
     def called(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
         """Return what a rule may be; of a function, with these arguments."""
+        key = (package, name, given)
+        if key not in self._known:
+            self._known[key] = (NOTHING, InputReads())
+            self._known[key] = self.apart(lambda: self._evaluated(package, name, given))
+        value, reading = self._known[key]
+        self.reading.add(reading)
+        return value
 
     def apart(self, work: Callable[[], T]) -> tuple[T, InputReads]:
         """Return what some work gives, and what it reads, which does not count yet."""
+        before, self.reading = self.reading, InputReads()
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise BundleRefusedError("its calls lie too deep to be followed")
+        try:
+            return work(), self.reading
+        finally:
+            self.reading = before
+            self._depth -= 1
+
+    def _evaluated(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
+        rules = self.names.rules(package, name)
+        found = [Clause(self, package, rule, given).value() for rule in rules]
+        joined: Value = frozenset().union(*found)
+        return joined
 
 
 _PATTERNS: Final = frozenset({"var", "array", "object"})
@@ -385,54 +415,12 @@ def _all(sites: Mapping[int, Value]) -> Value:
     return joined
 
 
-_DEEPEST: Final = 60
-
-
 def follow(trees: Sequence[Tree], rule: str = "violation") -> InputReads:
     """Return what a rule of the first of the trees reads.
 
     Raises:
         BundleRefusedError: it replaces its input (`with`), or is too deep to be followed.
     """
-    follower = _Follower(trees)
+    follower = Follower(trees)
     follower.read(follower.called(package_of(trees[0]), rule, ()))
     return follower.reading
-
-
-class _Follower:
-    def __init__(self, trees: Sequence[Tree]) -> None:
-        self.reading = InputReads()
-        self._known: dict[tuple[Any, ...], tuple[Value, InputReads]] = {}
-        self._depth = 0
-        self.names = Names(trees)
-
-    def read(self, value: Value) -> None:
-        self.reading.whole |= whole(value)
-
-    def called(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
-        """Return what a rule may be; of a function, with these arguments."""
-        key = (package, name, given)
-        if key not in self._known:
-            self._known[key] = (NOTHING, InputReads())
-            self._known[key] = self.apart(lambda: self._evaluated(package, name, given))
-        value, reading = self._known[key]
-        self.reading.add(reading)
-        return value
-
-    def apart(self, work: Callable[[], T]) -> tuple[T, InputReads]:
-        """Return what some work gives, and what it reads, which does not count yet."""
-        before, self.reading = self.reading, InputReads()
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise BundleRefusedError("its calls lie too deep to be followed")
-        try:
-            return work(), self.reading
-        finally:
-            self.reading = before
-            self._depth -= 1
-
-    def _evaluated(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
-        rules = self.names.rules(package, name)
-        found = [Clause(self, package, rule, given).value() for rule in rules]
-        joined: Value = frozenset().union(*found)
-        return joined

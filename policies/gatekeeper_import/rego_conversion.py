@@ -19,13 +19,13 @@ from policies.gatekeeper_import.syntax import (
     Mistake,
     Tree,
     constant_path,
-    mistakes,
-    no_mistake,
     package_of,
     parse_rego,
+    read_mistakes,
     references,
+    require_parsed,
 )
-from policies.gatekeeper_import.templates import Source, Template
+from policies.gatekeeper_import.templates import Template, TemplateSource
 
 _ROUNDS: Final = 40
 _MOVED: Final = {"re_match": "regex.match", "net.cidr_overlap": "net.cidr_contains"}
@@ -73,7 +73,7 @@ def convert_template(opa: Path, template: Template, name: str) -> ConvertedTempl
     sources = {"policy.rego": template.policy}
     sources |= {f"lib{number}.rego": lib for number, lib in enumerate(template.libs, 1)}
     trees = {
-        file: no_mistake(parse_rego(opa, each.text, legacy=each.version == "v0"), each.at(1))
+        file: require_parsed(parse_rego(opa, each.text, legacy=each.version == "v0"), each.at(1))
         for file, each in sources.items()
     }
     names = _packages(template, trees, name)
@@ -82,7 +82,7 @@ def convert_template(opa: Path, template: Template, name: str) -> ConvertedTempl
         for file, source in sources.items()
     }
     texts = _strict(opa, texts, template)
-    after = [no_mistake(parse_rego(opa, text), template.place) for text in texts.values()]
+    after = [require_parsed(parse_rego(opa, text), template.place) for text in texts.values()]
     if not any(_gives_violations(rule) for rule in after[0].get("rules") or []):
         raise BundleRefusedError(f"{template.policy.at(1)}: has no rule violation")
     return ConvertedTemplate(package, texts, tuple(after))
@@ -105,7 +105,7 @@ def _packages(template: Template, trees: Mapping[str, Tree], name: str) -> dict[
     return names
 
 
-def _renamed(source: Source, tree: Tree, names: Mapping[str, str]) -> str:
+def _renamed(source: TemplateSource, tree: Tree, names: Mapping[str, str]) -> str:
     """Return the text with the new names of packages and of functions that are gone."""
     lines = source.text.splitlines()
     edits: list[tuple[int, int, str, str]] = []
@@ -151,7 +151,7 @@ def _moved(called: str, names: Mapping[str, str], place: str) -> tuple[str, str]
     raise BundleRefusedError(f"{place}: {problem}")
 
 
-def _formatted(opa: Path, source: Source, text: str) -> str:
+def _formatted(opa: Path, source: TemplateSource, text: str) -> str:
     """Return the text as Rego v1."""
     flags = ["--v0-v1"] if source.version == "v0" else []
     done = subprocess.run(
@@ -195,7 +195,7 @@ def _against(opa: Path, texts: Mapping[str, str]) -> list[Mistake]:
             ".",
         ]
         done = subprocess.run(command, cwd=scratch, capture_output=True, check=False)
-        return mistakes(done.stdout or done.stderr) if done.returncode else []
+        return read_mistakes(done.stdout or done.stderr) if done.returncode else []
 
 
 def _without(text: str, found: list[Mistake], template: Template) -> str:

@@ -42,10 +42,10 @@ def parse_rego(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     if done.returncode == 0:
         return msgspec.json.decode(done.stdout, type=dict)
-    return next(iter(mistakes(done.stdout or done.stderr)))
+    return next(iter(read_mistakes(done.stdout or done.stderr)))
 
 
-def mistakes(printed: bytes) -> list[Mistake]:
+def read_mistakes(printed: bytes) -> list[Mistake]:
     """Return what OPA printed as errors; never none."""
     try:
         errors = msgspec.json.decode(printed)["errors"]
@@ -62,7 +62,7 @@ def mistakes(printed: bytes) -> list[Mistake]:
         return [Mistake(printed.decode(errors="replace").strip() or "no reason given", 1, 1)]
 
 
-def no_mistake(found: Tree | Mistake, at: str) -> Tree:
+def require_parsed(found: Tree | Mistake, at: str) -> Tree:
     """Return the tree.
 
     Raises:

@@ -18,7 +18,7 @@ _TARGET: Final = "admission.k8s.gatekeeper.sh"
 _REGO: Final = "Rego"
 
 
-class Source(msgspec.Struct, frozen=True):
+class TemplateSource(msgspec.Struct, frozen=True):
     """One text of Rego in a template."""
 
     text: str
@@ -43,8 +43,8 @@ class Template(msgspec.Struct, frozen=True):
     title: str
     description: str
     place: str
-    policy: Source
-    libs: tuple[Source, ...]
+    policy: TemplateSource
+    libs: tuple[TemplateSource, ...]
     schema: dict[str, Any]
     """Of the parameters, as OpenAPI has it."""
     other_engines: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _others(target: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(engine for engine in engines if engine != _REGO)
 
 
-def _sources(document: Document, targets: Any) -> tuple[Source, tuple[Source, ...]]:
+def _sources(document: Document, targets: Any) -> tuple[TemplateSource, tuple[TemplateSource, ...]]:
     if not isinstance(targets, list) or len(targets) != 1:
         raise BundleRefusedError(f"{document.place}: spec.targets must have one target")
     target = _mapping(targets[0])
@@ -149,15 +149,15 @@ def _sources(document: Document, targets: Any) -> tuple[Source, tuple[Source, ..
 
 def _texts(
     document: Document, source: dict[str, Any], steps: tuple[str | int, ...]
-) -> tuple[Source, tuple[Source, ...]]:
+) -> tuple[TemplateSource, tuple[TemplateSource, ...]]:
     version = str(source.get("version") or "v0")
     if version not in {"v0", "v1"}:
         problem = f"source.version is {version!r}"
         raise BundleRefusedError(f"{document.place}: {problem}: only v0 and v1 are known")
 
-    def made(text: Any, *more: str | int) -> Source:
+    def made(text: Any, *more: str | int) -> TemplateSource:
         line, exact = document.text_line(*steps, *more)
-        return Source(str(text or ""), document.file, line, exact, version)
+        return TemplateSource(str(text or ""), document.file, line, exact, version)
 
     libs = source.get("libs") or []
     return made(source.get("rego"), "rego"), tuple(

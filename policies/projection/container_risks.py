@@ -88,7 +88,7 @@ _SPACES: Final = str.maketrans("\"',\\", "    ")
 _WORDS: Final = msgspec.json.Decoder(list[str] | None)
 
 
-class Start(NamedTuple):
+class ContainerStart(NamedTuple):
     """What a container gets from the network when it starts."""
 
     installs: tuple[str, ...]
@@ -97,11 +97,11 @@ class Start(NamedTuple):
     """Tools that give a shell, or make a program, what no field of the object shows."""
 
 
-NOTHING: Final = Start((), ())
+NOTHING: Final = ContainerStart((), ())
 _NULL: Final = msgspec.Raw(b"null")
 
 
-def read_start(container: k8s.Container, path: str) -> Start:
+def read_start(container: k8s.Container, path: str) -> ContainerStart:
     """Read the command of a container and what runs after its start (`lifecycle.postStart`).
 
     Raises:
@@ -112,11 +112,11 @@ def read_start(container: k8s.Container, path: str) -> Start:
     if lifecycle and lifecycle.post_start and lifecycle.post_start.exec:
         command = lifecycle.post_start.exec.command
         then = _read(command, _NULL, f"{path}.lifecycle.postStart.exec")
-        return Start(*(tuple(sorted({*a, *b})) for a, b in zip(first, then, strict=True)))
+        return ContainerStart(*(tuple(sorted({*a, *b})) for a, b in zip(first, then, strict=True)))
     return first
 
 
-def _read(command: msgspec.Raw, arguments: msgspec.Raw, path: str) -> Start:
+def _read(command: msgspec.Raw, arguments: msgspec.Raw, path: str) -> ContainerStart:
     try:
         words = [_WORDS.decode(each or _NULL) or [] for each in (command, arguments)]
     except msgspec.ValidationError as error:
@@ -124,14 +124,14 @@ def _read(command: msgspec.Raw, arguments: msgspec.Raw, path: str) -> Start:
     return read_command(" ".join(words[0] + words[1]))
 
 
-def read_command(text: str) -> Start:
+def read_command(text: str) -> ContainerStart:
     """Return what a command's text gets from the network.
 
     >>> read_command("sh -c 'pip install -q numpy && curl -s https://x.example/a | bash -s'")
     Start(installs=('pip',), scripts=('curl',))
     """
     if len(text) > _LONGEST_READ:
-        return Start((_TOO_LONG,), ())
+        return ContainerStart((_TOO_LONG,), ())
     text = text.translate(_SPACES)
     installs: set[str] = set()
     if any(word in text for word in _INSTALLING):
@@ -145,7 +145,7 @@ def read_command(text: str) -> Start:
         scripts.add("python")
     if not (installs or scripts):
         return NOTHING
-    return Start(tuple(sorted(installs)), tuple(sorted(scripts)))
+    return ContainerStart(tuple(sorted(installs)), tuple(sorted(scripts)))
 
 
 def _piped(text: str) -> set[str]:
@@ -179,25 +179,25 @@ _LONGEST_REMEMBERED: Final = 16 * 1024
 """Bytes of all that is read of one Pod. Together at most 8 MiB."""
 
 
-class Risk(NamedTuple):
+class ContainerRisk(NamedTuple):
     """Of one container."""
 
-    start: Start = NOTHING
+    start: ContainerStart = NOTHING
     interactive: bool = False
     """Whether it has a terminal and waits for what is typed into it."""
     resources: tuple[str, ...] = ()
     """Those that not every node has."""
 
 
-NONE: Final = Risk()
+NONE: Final = ContainerRisk()
 
 
 _ENCODER: Final = msgspec.json.Encoder()
 
-_remembered: Final[dict[bytes, tuple[Risk, ...]]] = {}
+_remembered: Final[dict[bytes, tuple[ContainerRisk, ...]]] = {}
 
 
-def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[Risk]:
+def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[ContainerRisk]:
     """Return what makes each of a Pod's containers risky; each comes with its path.
 
     Raises:
@@ -219,13 +219,13 @@ def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[Risk]:
     return risks
 
 
-def _all(containers: Sequence[tuple[str, k8s.Container]]) -> tuple[Risk, ...]:
+def _all(containers: Sequence[tuple[str, k8s.Container]]) -> tuple[ContainerRisk, ...]:
     return tuple(_of(path, each) for path, each in containers)
 
 
-def _of(path: str, container: k8s.Container) -> Risk:
+def _of(path: str, container: k8s.Container) -> ContainerRisk:
     limits = container.resources and container.resources.limits
-    return Risk(
+    return ContainerRisk(
         read_start(container, path),
         bool(container.stdin and container.tty),
         special_resources(limits, path) if limits else (),

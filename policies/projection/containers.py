@@ -7,7 +7,7 @@ import msgspec
 
 from core.kubernetes import pod as k8s
 from core.kubernetes.device_variables import NO_DEVICE, names_devices
-from policies.projection.container_risks import NONE, Risk, risks_of
+from policies.projection.container_risks import NONE, ContainerRisk, risks_of
 from policies.projection.images import origin
 from policies.projection.limits import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projection.resources import is_nothing
@@ -125,7 +125,7 @@ def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) ->
 
 
 def _project(
-    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, risk: Risk | None
+    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, risk: ContainerRisk | None
 ) -> Container:
     """Project one container; `risk` is None where nobody may ask that its Pod be sandboxed."""
     context = container.security_context

@@ -12,7 +12,8 @@ from core.base.json_errors import decode_json_as
 from core.people.subject import pseudonymous_user
 from policies.projection.images import segment
 from policies.projection.limits import bound, check_length
-from policies.projection.pods import Object, Projection, project_annotations
+from policies.projection.model import Object, Projection
+from policies.projection.pods import project_annotations
 from policies.projection.volumes import Token
 
 _NOBODY_KNOWS: Final = [""]

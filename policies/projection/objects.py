@@ -12,7 +12,7 @@ from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection import rbac
 from policies.projection.limits import bound
-from policies.projection.pods import DeviceConfig, DeviceRequest, Object, Projection
+from policies.projection.model import DeviceConfig, DeviceRequest, Object, Projection
 from policies.projection.volumes import Token, of_persistent
 
 

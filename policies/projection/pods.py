@@ -1,9 +1,4 @@
-"""The projection: the part of an object that policies see, and all they see; that of Pods.
-
-Its published schema is `policies/rego/schema/projection.json`. What no rule reads stays out: small
-inputs are fast inputs, and secrets cannot reach a policy that never gets them. Paths are from the
-object's root, so that a finding can name the field its author wrote.
-"""
+"""The projection of Pods."""
 
 import enum
 import re
@@ -14,12 +9,12 @@ import msgspec
 
 from core.kubernetes import pod as k8s
 from core.kubernetes.pod import Pod
-from policies.projection.containers import Container, project_containers
-from policies.projection.hints import Hint, project_hints
+from policies.projection.containers import project_containers
+from policies.projection.hints import project_hints
 from policies.projection.limits import bound, check_length
+from policies.projection.model import HostAlias, Projection, Toleration
 from policies.projection.resources import special_resources
-from policies.projection.rights import FederatedIdentity, Rights
-from policies.projection.volumes import ClaimLookup, Token, Volume, no_claims, project_volumes
+from policies.projection.volumes import ClaimLookup, no_claims, project_volumes
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Prefix of the annotations that older kubelets honour (k8s.io/api/core/v1)."""
@@ -58,106 +53,6 @@ _MOST_REMEMBERED: Final = 4096
 
 _OF_EVERY_POD: Final = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Tolerations that the admission plugin DefaultTolerationSeconds adds to every Pod."""
-
-
-class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
-    """Frozen; absent fields are left out when encoded."""
-
-
-class Toleration(_Struct, frozen=True):
-    """A toleration that the Pod's author wrote."""
-
-    path: str
-    key: str = ""
-    operator: str = ""
-
-
-class HostAlias(_Struct, frozen=True):
-    """Names that the Pod resolves by itself."""
-
-    path: str
-    hostnames: list[str] = []
-
-
-class DeviceRequest(_Struct, frozen=True):
-    """A request of a ResourceClaim."""
-
-    path: str
-    admin_access: bool = False
-
-
-class DeviceConfig(_Struct, frozen=True):
-    """Opaque settings for a driver, in a ResourceClaim."""
-
-    path: str
-    driver: str
-
-
-class Object(_Struct, frozen=True):
-    """What is read of an object that is no Pod."""
-
-    kind: str
-    name: str = ""
-    handler: str = ""
-    provisioner: str = ""
-    global_default: bool = False
-    tokens: list[Token] = []
-    requests: list[DeviceRequest] = []
-    configs: list[DeviceConfig] = []
-    command: str = ""
-    arguments: bool = False
-    stdin: bool = False
-    tty: bool = False
-    port: str = ""
-    endpoint: str = ""
-    bound: bool = False
-    seconds: int = 0
-    signer: str = ""
-    """Segments of a privilege."""
-    common_name: str = ""
-    organisations: list[str] = []
-    rights: Rights | None = None
-    identities: list[FederatedIdentity] = []
-
-
-class Projection(_Struct, frozen=True):
-    """What policies see. Absent, false and empty are the same: left out."""
-
-    containers: list[Container]
-    object: Object | None = None
-    os: str = ""
-    host_network: bool = False
-    host_pid: bool = msgspec.field(default=False, name="hostPID")
-    host_ipc: bool = msgspec.field(default=False, name="hostIPC")
-    host_users: bool | None = None
-    automount: bool | None = None
-    node_name: str = ""
-    tolerations: list[Toleration] = []
-    priority_class: str = ""
-    share_process_namespace: bool = False
-    dns_policy: str = ""
-    nameservers: list[str] = []
-    host_aliases: list[HostAlias] = []
-    security_context: k8s.PodSecurityContext | None = None
-    annotations: dict[str, str] = {}
-    volumes: list[Volume] = []
-    weighed: bool = False
-    """Whether anybody may ask that the Pod run in a sandbox; what follows is left out otherwise."""
-    hints: tuple[Hint, ...] = ()
-    resources: tuple[str, ...] = ()
-    resource_claims: bool = False
-
-
-_ENCODER = msgspec.json.Encoder()
-
-
-def encode(projection: Projection) -> bytes:
-    """Return the projection as the JSON that policies are evaluated on."""
-    return _ENCODER.encode(projection)
-
-
-NO_POD: Final = encode(Projection(containers=[]))
-"""Of what is no Pod: rules see its fields alone."""
 
 
 def project(

@@ -57,7 +57,7 @@ class _Source(msgspec.Struct):
     ref: _Line
 
 
-class _Said(msgspec.Struct, kw_only=True):
+class _Metadata(msgspec.Struct, kw_only=True):
     title: _Line
     description: _Text
     related_resources: list[_Source] = []
@@ -67,11 +67,11 @@ class _Said(msgspec.Struct, kw_only=True):
         return [source.ref for source in self.related_resources]
 
 
-class _SignalSaid(_Said, kw_only=True):
+class _SignalMetadata(_Metadata, kw_only=True):
     custom: _OfSignal
 
 
-class _RuleSaid(_Said, kw_only=True):
+class _RuleMetadata(_Metadata, kw_only=True):
     custom: _OfRule
 
 
@@ -101,13 +101,13 @@ def read_rule(rule_id: str, modules: Sequence[Module]) -> AuthoredRule:
 
 def _read_signal(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) -> AuthoredRule:
     _check_schemas(rule_id, annotations, _SCHEMAS)
-    said = _said(rule_id, annotations, _SignalSaid, _SIGNAL_FIX)
+    said = _convert_metadata(rule_id, annotations, _SignalMetadata, _SIGNAL_FIX)
     rule = _rule(rule_id, said, points=said.custom.points)
     return AuthoredRule(rule, sets, annotations.location.place)
 
 
 def _read_rule(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) -> AuthoredRule:
-    said = _said(rule_id, annotations, _RuleSaid, _RULE_FIX)
+    said = _convert_metadata(rule_id, annotations, _RuleMetadata, _RULE_FIX)
     custom = said.custom
     _check_schemas(rule_id, annotations, _SCHEMAS | (_FIELDS if custom.fields else {}))
     try:
@@ -120,7 +120,7 @@ def _read_rule(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) ->
     return AuthoredRule(rule, sets, annotations.location.place, custom.parameters)
 
 
-def _rule(rule_id: str, said: _SignalSaid | _RuleSaid, **own: Any) -> Rule:
+def _rule(rule_id: str, said: _SignalMetadata | _RuleMetadata, **own: Any) -> Rule:
     """Return what rules and signals have in common, and what is one's own."""
     return Rule(
         id=rule_id,
@@ -135,7 +135,7 @@ def _rule(rule_id: str, said: _SignalSaid | _RuleSaid, **own: Any) -> Rule:
     )
 
 
-def _said(rule_id: str, annotations: Annotations, kind: type[_T], fix: str) -> _T:
+def _convert_metadata(rule_id: str, annotations: Annotations, kind: type[_T], fix: str) -> _T:
     try:
         return msgspec.convert(msgspec.to_builtins(annotations), kind)
     except msgspec.ValidationError as error:

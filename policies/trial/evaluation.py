@@ -22,7 +22,7 @@ from policies.bundle.format import Bundle, BundleCase, Rule, wording_refusals
 from policies.engine.cache import CachedSample, RememberingEngine
 from policies.engine.canary import CANARY, CANARY_CONTEXT
 from policies.engine.interface import Judgement, PolicyAnswer, ShownFields
-from policies.projection.pods import NO_POD
+from policies.projection.model import NO_POD
 
 MOST_SAMPLES: Final = 200
 """Inputs that a bundle is compared on: about 0.1 s of evaluation."""
@@ -57,7 +57,7 @@ class Trial(Protocol):
 
 
 class LocalTrial:
-    """In this process: for an engine that evaluates elsewhere (`policies.confining` else)."""
+    """In this process: for an engine that evaluates elsewhere (`policies.trial.process` else)."""
 
     def try_out(
         self, bundle: Bundle, make: MakeEngine, samples: Sequence[CachedSample], built_in: Bundle

@@ -22,7 +22,7 @@ import msgspec
 from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle.format import Bundle
 from policies.engine.cache import CachedSample
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from policies.trial.evaluation import MakeEngine, TrialResult
 from policies.trial.wire import ENCODER, OUTCOMES, TrialOutcome, TrialTask, encode_samples
 
@@ -45,7 +45,7 @@ _NO_MEMORY: Final = re.compile(r"MemoryError|memory allocation of \d+ bytes fail
 class ProcessTrial:
     """Tries bundles out for the embedded engine, one at a time."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
     """Of an evaluation; of CPU time there."""
     cpu_s: int = CPU_S
     room_bytes: int = ROOM_BYTES

@@ -7,7 +7,7 @@ import msgspec
 
 from policies.bundle.format import Bundle, BundleCase, Rule
 from policies.engine.cache import CachedSample
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 
 
@@ -36,7 +36,7 @@ class TrialTask(msgspec.Struct, frozen=True, array_like=True):
     built_in_rules: dict[str, Rule]
     built_in_sources: dict[str, str]
     seen: list[WireSample]
-    limits: Limits
+    limits: EvaluationLimits
     cpu_s: int
     """CPU time that it may take in all."""
     memory_bytes: int

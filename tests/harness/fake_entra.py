@@ -106,7 +106,7 @@ class FakeEntra(FakeTenant):
         guests: bool = False,
         **times: float,
     ) -> PollSettings:
-        """Return settings for the poller; `times` are fields of `polling_times.Times`."""
+        """Return settings for the poller; `times` are fields of `PollIntervals`."""
         files = {
             CredentialKind.FEDERATED: self.desk.token_file,
             CredentialKind.CERTIFICATE: self.desk.certificate_file,

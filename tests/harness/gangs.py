@@ -18,7 +18,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from core.kubernetes.pod import decode_pod
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json
 from tests.harness.evidence import ROOT

@@ -21,10 +21,11 @@ from core.base.errors import EvaluationError, InvalidObjectError
 from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import build
-from policies.build.site_rego import in_library
+from policies.build.site_rego import list_library_rules
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import NO_POD, encode, project
+from policies.projection.model import NO_POD, encode
+from policies.projection.pods import project
 from policies.site.choices import Choice, Choices
 from policies.site.fields import DeclaredFields
 from tests.harness.evidence import ROOT
@@ -108,7 +109,10 @@ def run(first: Engine, second: Engine, cases: Sequence[Case]) -> Tally:
 
 def build_all(folder: Path) -> Path:
     """Build a bundle of the built-in policies, the sites of the examples and all of the library."""
-    rules = {rule.removeprefix("rules/"): Choice(parameters=_given(rule)) for rule in in_library()}
+    rules = {
+        rule.removeprefix("rules/"): Choice(parameters=_given(rule))
+        for rule in list_library_rules()
+    }
     rules["acme/hosts"] = Choice(parameters={"domains": [".example.com"]})
     bundle = folder / "all.tar.gz"
     build(provide("opa"), BUILT_IN_REGO, bundle, SITES, Choices(rules))

@@ -9,7 +9,7 @@ from itertools import cycle, islice
 from typing import Any, Final
 
 from policies.engine.interface import ShownFields
-from policies.projection.pods import NO_POD
+from policies.projection.model import NO_POD
 from policies.site.fields import DeclaredFields, steps_of
 from tests.harness.parity import Case, examples, of_library
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from core.people.subject import Subject
-from kube.rbac.authorizer import Question, Rbac, aggregate
+from kube.rbac.authorizer import Rbac, RbacQuestion, aggregate
 from kube.rbac.default_roles import bootstrap_roles
 from kube.rbac.objects import Binding, PolicyRule, Role, check_binding, check_role
 from tests.harness import rbac
@@ -104,7 +104,7 @@ async def _installed(client: Client, canary: str, made: World) -> AsyncIterator[
     items = [*made.roles, *made.bindings, *_canary(canary)]
     for item in items:
         await client.create(item)
-    sung = Question(canary, "", canary)
+    sung = RbacQuestion(canary, "", canary)
     await _until(lambda: _allowed(client, Subject(canary), sung))
     await _until(lambda: _still(client))
     yield
@@ -180,7 +180,7 @@ async def _compare_answers(client: Client, seed: int, made: World, count: int) -
 
 
 async def _work(
-    client: Client, folder: Rbac, stream: Iterator[tuple[Subject, Question]], place: str
+    client: Client, folder: Rbac, stream: Iterator[tuple[Subject, RbacQuestion]], place: str
 ) -> Tally:
     counts: Counter[bool] = Counter()
     differences = []
@@ -193,7 +193,7 @@ async def _work(
     return Tally(asked=counts.total(), allowed=counts[True], differences=tuple(differences))
 
 
-async def _allowed(client: Client, user: Subject, question: Question) -> bool:
+async def _allowed(client: Client, user: Subject, question: RbacQuestion) -> bool:
     """Ask kube-apiserver by SubjectAccessReview; anything but an answer fails."""
     asked = {
         "verb": question.verb,

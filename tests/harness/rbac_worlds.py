@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac.authorizer import Question
+from kube.rbac.authorizer import RbacQuestion
 from tests.harness import rbac
 from tests.harness.client import Json
 
@@ -86,14 +86,14 @@ def world(seed: int) -> World:
     return World([*cluster, *roles], list(_bindings(rng, names)))
 
 
-def questions(seed: int, count: int) -> Iterator[tuple[Subject, Question]]:
+def questions(seed: int, count: int) -> Iterator[tuple[Subject, RbacQuestion]]:
     """Yield `count` questions of the seed, each with who is asked about."""
     rng = random.Random(seed)  # noqa: S311 -- as above
     for _ in range(count):
         group, resource = rng.choice(_ASKED)
         yield (
             rng.choice(USERS),
-            Question(
+            RbacQuestion(
                 rng.choice(("use", "use", "get", "approve", "exempt", "*", "")),
                 group,
                 resource,

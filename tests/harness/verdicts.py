@@ -15,7 +15,8 @@ from core.profiles.container_profiles import ProfileSet, Version, build_profile_
 from policies.build.builder import build
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.client import read_objects
 from tests.harness.evidence import ROOT
 from tests.harness.pods import Pod

@@ -20,7 +20,7 @@ from audit.access.detections.catalogue import DETECTIONS
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.state import IngestOptions, IngestState
 from audit.access.model.batch import SourceRecord
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
@@ -117,7 +117,7 @@ class _Taker:
         )
         engine = DetectionEngine(DETECTIONS, expected=EXPECTED, on_failure=self._note)
         self._state = IngestState(CLUSTER, self._options, engine)
-        self._reader = RecordReader(CLUSTER, Callers(CALLERS))
+        self._reader = RecordReader(CLUSTER, CallerLocator(CALLERS))
         self._stores: WeightStores | None = None
         self._forgotten = START
 

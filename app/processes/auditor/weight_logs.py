@@ -21,7 +21,7 @@ from audit.access.ingest.parser_process import ParserProcess
 from audit.access.ingest.pipeline import Ingest, slow_garbage_collection
 from audit.access.ingest.state import IngestOptions
 from audit.access.model.batch import LogSource, RecordBatch
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.access.sources.files import BlobFolder, LogFiles, StandardInput
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
@@ -159,7 +159,10 @@ def ingest_of(settings: Settings, store: Store, *, patience_s: float | None = No
     engine = partial(
         DetectionEngine, tuned=section.tuning, expected=expected, on_failure=make_failure_logger()
     )
-    reader, beside = RecordReader(cluster, Callers(networks)), ParserProcess(cluster, networks)
+    reader, beside = (
+        RecordReader(cluster, CallerLocator(networks)),
+        ParserProcess(cluster, networks),
+    )
     return Ingest(store, cluster, reader, engine, options, beside=beside)
 
 

@@ -20,16 +20,16 @@ from control.egress.lookups import EgressLookups
 from control.egress.loop import Egress
 from control.egress.metrics import EgressMetrics
 from control.egress.plan import Json
-from control.egress.queue import Queue
+from control.egress.queue import NamespaceQueue
 from control.egress.reconciler import ClusterPolicies, Reconciler
 from control.egress.service_tags import TagFile
 from control.egress.weight_openings import WeightOpenings
-from control.egress.writer import Writer
+from control.egress.writer import PolicyWriter
 from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
-from egress.dns.resolver import Resolver, Server, server_of, servers_of_system
+from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
 from egress.model.facts import EgressFacts
 from egress.model.openings import CompiledAllowlists
@@ -62,15 +62,15 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     target = target_of(section)
     terms = terms_of(settings, cluster)
     state = EgressState(world, enrolment_of(section, settings.namespace).enrols)
-    writer = Writer(objects)
+    writer = PolicyWriter(objects)
     wanting = DesiredStates(
         state,
         EgressLookups(objects, world, ask),
         Approvals(cluster, lambda: terms, limits_of(section)),
         lambda meaning: render(meaning, target),
-        clusternetworkpolicy.passes if section.floor else _nothing,
+        clusternetworkpolicy.render_passes if section.floor else _nothing,
     )
-    queue = Queue()
+    queue = NamespaceQueue()
 
     def touch(name: str) -> None:
         for each in sorted(state.referring("name", name)):
@@ -119,7 +119,7 @@ def enrolled_labels(section: Section, own: str) -> Requirements:
 def _floor(section: Section, own: str, target: RenderTarget) -> Callable[[], tuple[Json, ...]]:
     if not section.floor:
         return tuple
-    policies = clusternetworkpolicy.floor(enrolled_labels(section, own), target.dns)
+    policies = clusternetworkpolicy.render_floor(enrolled_labels(section, own), target.dns)
     return lambda: policies
 
 
@@ -133,7 +133,7 @@ def _resolver(section: Section) -> NameServers:
     return Resolver(_servers(resolver.servers), settings)
 
 
-def _servers(texts: Iterable[str]) -> tuple[Server, ...]:
+def _servers(texts: Iterable[str]) -> tuple[NameServer, ...]:
     """Return the servers that are set, or those of the Pod itself.
 
     Raises:

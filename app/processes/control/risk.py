@@ -14,10 +14,9 @@ from app.entra_clients import event_hub_of, federated_token, poll_settings_of, s
 from app.recorder import Recording
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from audit.clients.acts import AuditorActs
 from audit.clients.auditor import AuditorChannel
 from audit.clients.behaviour import BehaviourClient
-from audit.clients.weight_reads import AuditorReads
+from audit.clients.look_back import AuditorActs, AuditorReads
 from control.loop import Loop
 from control.risk.applications import ApplicationsInUse, NotingJudge
 from control.risk.behaviour import Behaviours
@@ -26,7 +25,7 @@ from control.risk.look_back.loop import LookBackMetrics, LookBacks
 from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources
 from control.risk.look_back.store import MemoryStore
 from control.risk.poll.loop import build_poller
-from control.risk.push.event_hub import EventsIn
+from control.risk.push.event_hub import EventHubLoop
 from control.risk.push.metrics import PushMetrics
 from control.risk.push.receiver import SecurityEventReceiver
 from control.risk.table import RiskTables
@@ -167,7 +166,7 @@ async def _open_pushes(control: RiskControl, sign_in: SignIn, stack: AsyncExitSt
         hub = EventHub(hub_settings, tokens)
     metrics = PushMetrics(around.registry, lambda: hub is not None and hub.is_open)
     if hub is not None:
-        events_in = EventsIn(hub, control.store, section.tenant, metrics)
+        events_in = EventHubLoop(hub, control.store, section.tenant, metrics)
         stack.push_async_callback(events_in.close)
         control.own.append(events_in.loop)
     if events is not None:

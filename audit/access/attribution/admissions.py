@@ -32,7 +32,7 @@ class Admission(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """`namespace/name@uid` of the AccessGrants that it was admitted under."""
 
 
-class _Asked(msgspec.Struct, rename="camel"):
+class _Request(msgspec.Struct, rename="camel"):
     operation: str = ""
     kind: str = ""
     object_uid: str = ""
@@ -48,7 +48,7 @@ class AdmissionDocument(msgspec.Struct, rename="camel"):
 
     id: str
     source: DecisionSource
-    request: _Asked
+    request: _Request
     requester: str = ""
     allowed: bool = False
     root: _Root | None = None

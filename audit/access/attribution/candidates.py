@@ -49,7 +49,7 @@ def attribute(
 ) -> PodAttribution:
     """Say from which Pods an access can have come, and why."""
     if access.signed_by not in _TOKENS:
-        return _nobody(explanations.of_nobody(access.signed_by))
+        return _nobody(explanations.explain_nobody(access.signed_by))
     claim = _claim(access, histories, rules)
     if claim is None:
         return _nobody(explanations.WITHOUT_IDENTITY)
@@ -69,8 +69,10 @@ def _at_address(
     if near:
         return _here(near, access, claim, histories, rules)
     if not claim.accounts:
-        return _no_pod(explanations.of_strangers(access), claim, histories, rules)
-    why = explanations.of_elsewhere(claim, access, *_elsewhere(access, claim, histories, rules))
+        return _no_pod(explanations.explain_strangers(access), claim, histories, rules)
+    why = explanations.explain_elsewhere(
+        claim, access, *_elsewhere(access, claim, histories, rules)
+    )
     return _no_pod(why, claim, histories, rules)
 
 
@@ -133,14 +135,14 @@ def _here(
     lives.sort(key=_name)
     own = access.address in lives[0].addresses
     gap = _gap(claim, histories, rules)
-    doubts = [explanations.of_gap(*gap)] if gap else []
+    doubts = [explanations.explain_gap(*gap)] if gap else []
     if len(lives) == 1 and lives[0].ended < claim.unix_s:
         doubts.append(explanations.ENDED_JUST_BEFORE)
     if claim.delegated and not own:
         doubts.append(explanations.CARRIED)
     certain = len(lives) == 1 and not doubts
-    why = explanations.of_here(claim, access, lives, own=own)
-    why += explanations.of_hint(access, lives) if len(lives) > 1 else ""
+    why = explanations.explain_here(claim, access, lives, own=own)
+    why += explanations.explain_hint(access, lives) if len(lives) > 1 else ""
     confidence = Confidence.EXACT if certain else Confidence.ONE_OF
     return _found(confidence, "; ".join([why, *doubts]), lives, claim, histories, gaps=bool(gap))
 
@@ -150,17 +152,18 @@ def _anywhere(
 ) -> PodAttribution:
     """Attribute where the address tells nothing: to every Pod of the identity that lived then."""
     if not claim.accounts:
-        return _no_pod(explanations.of_strangers(access), claim, histories, rules)
+        return _no_pod(explanations.explain_strangers(access), claim, histories, rules)
     lives = list(islice(_alive(claim, histories, rules), MOST_CANDIDATES))
     if not lives:
-        why = explanations.of_elsewhere(claim, access, 0, None)
+        why = explanations.explain_elsewhere(claim, access, 0, None)
         return _no_pod(why, claim, histories, rules)
     lives.sort(key=_name)
     gap = _gap(claim, histories, rules)
     parts = [
-        explanations.of_anywhere(claim, access, len(lives)) + explanations.of_hint(access, lives)
+        explanations.explain_anywhere(claim, access, len(lives))
+        + explanations.explain_hint(access, lives)
     ]
-    parts += [explanations.of_gap(*gap)] if gap else []
+    parts += [explanations.explain_gap(*gap)] if gap else []
     return _found(
         Confidence.ONE_OF, "; ".join(parts), lives, claim, histories, gaps=gap is not None
     )
@@ -189,11 +192,13 @@ def _mounted(
         lonely = claim.of_nodes and not near
         if not lonely:
             return None
-        return _no_pod(explanations.of_node(claim, access, known=known), claim, histories, rules)
+        return _no_pod(
+            explanations.explain_node(claim, access, known=known), claim, histories, rules
+        )
     lives = sorted({**mounting, **{life.uid: life for life in near}}.values(), key=_name)
     gap = _gap(claim, histories, rules)
-    parts = [explanations.of_mounted(claim, access, lives)]
-    parts += [explanations.of_gap(*gap)] if gap else []
+    parts = [explanations.explain_mounted(claim, access, lives)]
+    parts += [explanations.explain_gap(*gap)] if gap else []
     return _found(Confidence.NODE, "; ".join(parts), lives, claim, histories, gaps=gap is not None)
 
 
@@ -276,7 +281,7 @@ def _no_pod(
 ) -> PodAttribution:
     """Attribute to none, which a gap in the record may be the reason of."""
     gap = _gap(claim, histories, rules)
-    why = "; ".join([why, *([explanations.of_gap(*gap)] if gap else [])])
+    why = "; ".join([why, *([explanations.explain_gap(*gap)] if gap else [])])
     confidence = Confidence.UNATTRIBUTED
     attribution = Attribution(confidence=confidence, why=why, gaps=gap is not None)
     return PodAttribution(attribution, (), claim.accounts)

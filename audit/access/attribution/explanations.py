@@ -31,12 +31,12 @@ _NOBODY: Final = {
 }
 
 
-def of_nobody(signed_by: SignedBy) -> str:
+def explain_nobody(signed_by: SignedBy) -> str:
     """Say why what was signed so has no one to attribute to."""
     return _NOBODY[signed_by]
 
 
-def of_strangers(access: Access) -> str:
+def explain_strangers(access: Access) -> str:
     """Say that nobody in the cluster signs in so."""
     return (
         f"no service account signs in as {access.who}: a person, or something outside this cluster"
@@ -44,7 +44,7 @@ def of_strangers(access: Access) -> str:
     )
 
 
-def of_here(claim: IdentityClaim, access: Access, lives: Sequence[Life], *, own: bool) -> str:
+def explain_here(claim: IdentityClaim, access: Access, lives: Sequence[Life], *, own: bool) -> str:
     """Say what the address narrowed the Pods of an identity to."""
     accounts = _accounts(claim.accounts)
     if len(lives) > 1:
@@ -58,7 +58,7 @@ def of_here(claim: IdentityClaim, access: Access, lives: Sequence[Life], *, own:
     return f"{claim.who} is {accounts}, of which only {lives[0].pod} {where}"
 
 
-def of_anywhere(claim: IdentityClaim, access: Access, count: int) -> str:
+def explain_anywhere(claim: IdentityClaim, access: Access, count: int) -> str:
     """Say that the address narrowed nothing."""
     why = (
         f"{access.address} is shared"
@@ -69,14 +69,14 @@ def of_anywhere(claim: IdentityClaim, access: Access, count: int) -> str:
     return f"{claim.who} is {_accounts(claim.accounts)}, of which {pods} lived then; {why}"
 
 
-def of_mounted(claim: IdentityClaim, access: Access, lives: Sequence[Life]) -> str:
+def explain_mounted(claim: IdentityClaim, access: Access, lives: Sequence[Life]) -> str:
     """Say that a node read for those that mount the container."""
     pods = "one Pod mounts" if len(lives) == 1 else f"{len(lives)} Pods mount"
     place = f"{access.account}/{access.container}"
     return f"read as {claim.who} from a node's address, {access.address}, where {pods} {place}"
 
 
-def of_node(claim: IdentityClaim, access: Access, *, known: bool) -> str:
+def explain_node(claim: IdentityClaim, access: Access, *, known: bool) -> str:
     """Say that a node's identity was used for no Pod that is known to mount the container."""
     where = "where no Pod mounts" if known else "which is no known node's with a Pod that mounts"
     return (
@@ -85,7 +85,7 @@ def of_node(claim: IdentityClaim, access: Access, *, known: bool) -> str:
     )
 
 
-def of_elsewhere(claim: IdentityClaim, access: Access, alive: int, before: Life | None) -> str:
+def explain_elsewhere(claim: IdentityClaim, access: Access, alive: int, before: Life | None) -> str:
     """Say that no Pod of the identity had the address."""
     pods = {0: "no Pod", 1: "one Pod"}.get(alive, f"{alive} Pods")
     said = f"{claim.who} is {_accounts(claim.accounts)}, of which {pods} lived then"
@@ -97,7 +97,7 @@ def of_elsewhere(claim: IdentityClaim, access: Access, alive: int, before: Life 
     return said
 
 
-def of_gap(log: str, begin: float, end: float) -> str:
+def explain_gap(log: str, begin: float, end: float) -> str:
     """Say that the record has a gap there."""
     if math.isinf(begin) and math.isinf(end):
         return "nothing is recorded of Pods: another may have been there"
@@ -107,7 +107,7 @@ def of_gap(log: str, begin: float, end: float) -> str:
     return f"the record of {of} has a gap{since}{until}: another may have been there"
 
 
-def of_hint(access: Access, lives: Sequence[Life]) -> str:
+def explain_hint(access: Access, lives: Sequence[Life]) -> str:
     """Say which of the Pods the caller's own request id names; it proves nothing."""
     named = access.client_request
     if not named:

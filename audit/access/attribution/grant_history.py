@@ -32,7 +32,7 @@ class GrantTerm:
     """Whether two people's approval of it counted."""
 
 
-class _Event(msgspec.Struct, frozen=True, order=True, array_like=True):
+class _GrantEvent(msgspec.Struct, frozen=True, order=True, array_like=True):
     at: float
     id: str
     event: str
@@ -54,7 +54,7 @@ class GrantHistory:
     """
 
     def __init__(self) -> None:
-        self._events: dict[str, list[_Event]] = {}
+        self._events: dict[str, list[_GrantEvent]] = {}
         """By UID, in the order of their times."""
         self._terms: dict[str, tuple[GrantTerm, ...]] = {}
         self._about: dict[str, tuple[GrantTerm, ...]] = {}
@@ -70,7 +70,7 @@ class GrantHistory:
         """
         if change.kind != KIND:
             return
-        event = _Event(
+        event = _GrantEvent(
             unix_seconds(change.time),
             change.id,
             change.event,
@@ -125,7 +125,7 @@ class GrantHistory:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Take back what `saved` gave."""
-        self._events = msgspec.convert(saved, dict[str, list[_Event]])
+        self._events = msgspec.convert(saved, dict[str, list[_GrantEvent]])
         for uid in self._events:
             self._set_terms(uid)
 
@@ -155,7 +155,7 @@ class GrantHistory:
             counts = bool(approved) and approved == grant.approvable.digest
             yield GrantTerm(grant, event.at, end, counts)
 
-    def _read(self, uid: str, event: _Event) -> AccessGrant | None:
+    def _read(self, uid: str, event: _GrantEvent) -> AccessGrant | None:
         meta = Metadata(name=event.name, namespace=event.namespace, uid=uid)
         try:
             return grant_of(UntypedObject(meta, event.spec, event.digest))

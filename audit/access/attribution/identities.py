@@ -31,7 +31,7 @@ class IdentityClaim(msgspec.Struct, frozen=True, gc=False):
     """Whether it is the identity of kubelets, as which CSI drivers mount for all of a node."""
 
 
-class _Said(msgspec.Struct, frozen=True, order=True, array_like=True):
+class _Declaration(msgspec.Struct, frozen=True, order=True, array_like=True):
     """What an object said from a time on."""
 
     at: float
@@ -49,7 +49,7 @@ class Identities:
     """
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str], list[_Said]] = {}
+        self._said: dict[tuple[str, str], list[_Declaration]] = {}
         """By service account and the object that says it, in the order of their times."""
         self._naming: dict[str, set[tuple[str, str]]] = {}
         """By client id: the keys of `_said` that ever named it."""
@@ -65,7 +65,7 @@ class Identities:
             return ""
         key = (account, f"{change.kind}/{change.namespace}/{change.name}")
         client = "" if change.event in {"deleted", "ended"} else _text(change.spec, "clientId")
-        self._note(key, _Said(at, change.id, client, change.event == "there"))
+        self._note(key, _Declaration(at, change.id, client, change.event == "there"))
         return account
 
     def pair(self, object_id: str, client: str) -> None:
@@ -97,11 +97,11 @@ class Identities:
     def restore(self, saved: list[Any]) -> None:
         """Take back what `saved` gave."""
         for account, by, said in saved[0]:
-            for each in msgspec.convert(said, list[_Said]):
+            for each in msgspec.convert(said, list[_Declaration]):
                 self._note((account, by), each)
         self._clients = dict(saved[1])
 
-    def _note(self, key: tuple[str, str], new: _Said) -> None:
+    def _note(self, key: tuple[str, str], new: _Declaration) -> None:
         said = self._said.setdefault(key, [])
         if new in said:
             return
@@ -119,7 +119,7 @@ class Identities:
             del self._named[account]
 
 
-def _names(said: list[_Said], client: str, begin_s: float, end_s: float) -> bool:
+def _names(said: list[_Declaration], client: str, begin_s: float, end_s: float) -> bool:
     """Return whether a client id was named at a time in between; the last before counts first.
 
     What named it and ended at that very time still counts.

@@ -24,7 +24,7 @@ MOST_SPANS: Final = 16
 _CLEAN: Final = "clean"
 
 
-class _Told(msgspec.Struct, rename="camel"):
+class _LookBack(msgspec.Struct, rename="camel"):
     """A document of a look back, as far as it is read here."""
 
     id: str
@@ -39,15 +39,15 @@ class _Assessed(msgspec.Struct):
     since: str = ""
 
 
-class _Judged(msgspec.Struct):
+class _Decision(msgspec.Struct):
     """A decision document, as far as it is read here."""
 
     id: str
     risk: list[_Assessed] = []
 
 
-_TOLD: Final = msgspec.json.Decoder(_Told)
-_JUDGED: Final = msgspec.json.Decoder(_Judged)
+_TOLD: Final = msgspec.json.Decoder(_LookBack)
+_JUDGED: Final = msgspec.json.Decoder(_Decision)
 
 
 class _Span(msgspec.Struct, array_like=True):

@@ -21,7 +21,7 @@ _MOST_A_SWEEP: Final = 16
 """Identities that are asked about again with one event, so that no event takes long."""
 
 
-class Day(msgspec.Struct, gc=False, array_like=True):
+class RiskyDay(msgspec.Struct, gc=False, array_like=True):
     """What an identity accessed in one store on a day."""
 
     store: str
@@ -35,19 +35,19 @@ class Day(msgspec.Struct, gc=False, array_like=True):
     """The last access of each hour: at these moments it is asked how the identity stood."""
 
 
-class Identity(msgspec.Struct, gc=False, array_like=True):
+class IdentityAccess(msgspec.Struct, gc=False, array_like=True):
     """What an identity accessed lately."""
 
     asked: float = 0.0
     """Time of the access that was asked for last."""
-    days: dict[str, Day] = {}
+    days: dict[str, RiskyDay] = {}
     """By store and day."""
 
 
 class AccessAtRiskState(msgspec.Struct):
     """What this detection remembers."""
 
-    identities: dict[str, Identity] = {}
+    identities: dict[str, IdentityAccess] = {}
     swept: float = 0.0
     """When the last sweep began."""
     waiting: list[str] = []
@@ -60,7 +60,7 @@ def _see(access: Access, state: AccessAtRiskState, known: EventContext) -> Seque
     if known.done and (access.principal or access.application or access.delegator):
         key = f"{access.store} {known.day}"
         for who in _identities(access, known):
-            identity = touch(state.identities, who, Identity, _MOST)
+            identity = touch(state.identities, who, IdentityAccess, _MOST)
             day = _note(access, identity, key, known)
             if known.at >= identity.asked + _ASK_S:
                 identity.asked = known.at
@@ -84,12 +84,12 @@ def _identities(access: Access, known: EventContext) -> list[str]:
     return names
 
 
-def _note(access: Access, identity: Identity, key: str, known: EventContext) -> Day:
+def _note(access: Access, identity: IdentityAccess, key: str, known: EventContext) -> RiskyDay:
     day = identity.days.get(key)
     if day is None:
         if len(identity.days) >= _MOST_DAYS:
             del identity.days[next(iter(identity.days))]
-        day = Day(access.store, known.day, known.at, example=access.id)
+        day = RiskyDay(access.store, known.day, known.at, example=access.id)
         identity.days[key] = day
     day.bytes += access.bytes_out
     day.events += 1
@@ -117,7 +117,12 @@ def _sweep(access: Access, state: AccessAtRiskState, known: EventContext) -> Seq
 
 
 def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
-    access: Access, who: str, day: Day, at: float, state: AccessAtRiskState, known: EventContext
+    access: Access,
+    who: str,
+    day: RiskyDay,
+    at: float,
+    state: AccessAtRiskState,
+    known: EventContext,
 ) -> Sequence[Finding]:
     standing = known.surroundings.at_risk(who, at)
     if not standing:

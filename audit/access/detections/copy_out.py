@@ -18,7 +18,7 @@ _WAIT_S: Final = 900.0
 _SOURCE: Final = "CopyBlobSource"
 
 
-class Copy(msgspec.Struct, gc=False, array_like=True):
+class CopyTrail(msgspec.Struct, gc=False, array_like=True):
     """What the records of one copy have told so far."""
 
     at: float
@@ -31,7 +31,7 @@ class Copy(msgspec.Struct, gc=False, array_like=True):
 class CopyOutState(msgspec.Struct):
     """What this detection remembers."""
 
-    copies: dict[str, Copy] = {}
+    copies: dict[str, CopyTrail] = {}
     """By correlationId."""
     pairs: dict[str, float] = {}
     """From which container into which it was copied, and when first."""
@@ -44,7 +44,7 @@ def _see(access: Access, state: CopyOutState, known: EventContext) -> Sequence[F
     if not known.done:
         return ()
     key = access.correlation or access.id
-    copy = touch(state.copies, key, lambda: Copy(known.at), _MOST)
+    copy = touch(state.copies, key, lambda: CopyTrail(known.at), _MOST)
     place = f"{access.account}/{access.container}/{access.blob}"
     if access.operation == _SOURCE:
         copy.source = access.copy_source or copy.source or place
@@ -60,7 +60,7 @@ def _see(access: Access, state: CopyOutState, known: EventContext) -> Sequence[F
 
 
 def _judge(
-    access: Access, copy: Copy, state: CopyOutState, known: EventContext
+    access: Access, copy: CopyTrail, state: CopyOutState, known: EventContext
 ) -> Sequence[Finding]:
     source, target = copy.source.split("/", 2), copy.target.split("/", 2)
     store = _store_of(source, known)

@@ -20,7 +20,7 @@ _SPREAD: Final = 0.7
 _YOUNG_DAYS: Final = 3
 
 
-class Made(msgspec.Struct, gc=False, array_like=True):
+class NewBlob(msgspec.Struct, gc=False, array_like=True):
     """A blob that was made lately."""
 
     store: str
@@ -39,7 +39,7 @@ class Made(msgspec.Struct, gc=False, array_like=True):
 class CreateReadDeleteState(msgspec.Struct):
     """What this detection remembers."""
 
-    made: dict[int, Made] = {}
+    made: dict[int, NewBlob] = {}
     staged: dict[str, DailyAmounts] = {}
     """Bytes that a principal made, read once and deleted in a store, by day."""
     deleted: dict[str, DailyAmounts] = {}
@@ -71,7 +71,7 @@ def _note_made(access: Access, state: CreateReadDeleteState, known: EventContext
     if made is None and len(state.made) >= _MOST_BLOBS:
         del state.made[next(iter(state.made))]
     copied = access.act is Act.COPY
-    state.made[digest] = Made(access.store, known.who, known.at, access.bytes_in, copied)
+    state.made[digest] = NewBlob(access.store, known.who, known.at, access.bytes_in, copied)
 
 
 def _note_read(access: Access, state: CreateReadDeleteState, known: EventContext) -> None:

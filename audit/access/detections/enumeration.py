@@ -25,7 +25,7 @@ _DISTANCES: Final = 5.0
 _SPREAD: Final = 0.7
 
 
-class Counts(msgspec.Struct, gc=False, array_like=True):
+class LookCounts(msgspec.Struct, gc=False, array_like=True):
     """What one principal looks at in one store from one address; each count fades."""
 
     at: float
@@ -40,7 +40,7 @@ class Counts(msgspec.Struct, gc=False, array_like=True):
 class EnumerationState(msgspec.Struct):
     """What this detection remembers."""
 
-    counts: dict[str, Counts] = {}
+    counts: dict[str, LookCounts] = {}
     peaks: dict[str, DailyAmounts] = {}
     """Of a principal, store and kind of burst: the largest count of each day."""
     raised: dict[str, int] = {}
@@ -57,7 +57,7 @@ def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequen
         return ()
     if access.operation in _NOT_ABOUT_RIGHTS:
         return ()
-    counts = touch(state.counts, name, lambda: Counts(at=known.at, first=known.at), _MOST)
+    counts = touch(state.counts, name, lambda: LookCounts(at=known.at, first=known.at), _MOST)
     _fade(counts, known.at)
     counts.events += 1
     if act is Act.POLICY:
@@ -73,7 +73,7 @@ def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequen
     return _judge(access, state, known, counts, "looks", counts.looks)
 
 
-def _fade(counts: Counts, at: float) -> None:
+def _fade(counts: LookCounts, at: float) -> None:
     passed = at - counts.at
     if passed <= 0:
         return
@@ -91,7 +91,7 @@ def _judge(  # noqa: PLR0913, PLR0917  one count of three
     access: Access,
     state: EnumerationState,
     known: EventContext,
-    counts: Counts,
+    counts: LookCounts,
     what: str,
     count: float,
 ) -> Sequence[Finding]:

@@ -21,7 +21,7 @@ _WORDS: Final = {
 _MOST: Final = 4096
 
 
-class Reads(msgspec.Struct, gc=False, array_like=True):
+class SignatureReads(msgspec.Struct, gc=False, array_like=True):
     """What one signature read of one store on one day."""
 
     first: float
@@ -32,7 +32,7 @@ class Reads(msgspec.Struct, gc=False, array_like=True):
 class KeyOrAnonymousReadState(msgspec.Struct):
     """What this detection remembers."""
 
-    reads: dict[str, Reads] = {}
+    reads: dict[str, SignatureReads] = {}
     raised: dict[str, int] = {}
 
 
@@ -41,7 +41,7 @@ def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) ->
         return ()
     key = (access.store, known.who, str(known.day))
     name = " ".join(key)
-    reads = touch(state.reads, name, lambda: Reads(known.at), _MOST)
+    reads = touch(state.reads, name, lambda: SignatureReads(known.at), _MOST)
     reads.bytes += access.bytes_out
     reads.events += 1
     grave = known.tuned["unsigned_grave_share"] * (known.checkpoint_bytes(access.store) or 1e30)
@@ -56,7 +56,12 @@ def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) ->
 
 
 def _finding(
-    access: Access, reads: Reads, known: EventContext, key: tuple[str, ...], *, is_grave: bool
+    access: Access,
+    reads: SignatureReads,
+    known: EventContext,
+    key: tuple[str, ...],
+    *,
+    is_grave: bool,
 ) -> Finding:
     word = _WORDS[access.signed_by]
     return make_finding(

@@ -16,7 +16,7 @@ _MOST: Final = 512
 _OF_STORAGE: Final = "storage"
 
 
-class Flow(msgspec.Struct, gc=False, array_like=True):
+class LogFlow(msgspec.Struct, gc=False, array_like=True):
     """How one account's log flows."""
 
     last: float
@@ -32,7 +32,7 @@ class Flow(msgspec.Struct, gc=False, array_like=True):
 class LogGapState(msgspec.Struct):
     """What this detection remembers."""
 
-    flows: dict[str, Flow] = {}
+    flows: dict[str, LogFlow] = {}
     switched: dict[str, float] = {}
     """When diagnostic settings were changed last, by account; empty for one that is not told."""
     looked: float = 0.0
@@ -51,7 +51,7 @@ def _see(
     flow = state.flows.get(event.account)
     if flow is None:
         if len(state.flows) < _MOST:
-            state.flows[event.account] = Flow(last=known.at)
+            state.flows[event.account] = LogFlow(last=known.at)
         return ()
     _note(flow, known)
     if known.at < state.looked + HOUR_S / 4:
@@ -60,7 +60,7 @@ def _see(
     return _judge_silences(event, state, known)
 
 
-def _note(flow: Flow, known: EventContext) -> None:
+def _note(flow: LogFlow, known: EventContext) -> None:
     silence = known.at - flow.last
     if silence > 0:
         flow.longest = max(flow.longest, silence)

@@ -17,7 +17,7 @@ _MOST_COMBINATIONS: Final = 8192
 _FORGET_DAYS: Final = 120
 
 
-class Container(msgspec.Struct, gc=False, array_like=True):
+class ContainerReaders(msgspec.Struct, gc=False, array_like=True):
     """What is known of who reads one container, each with the day of its last use."""
 
     since: float
@@ -29,7 +29,7 @@ class Container(msgspec.Struct, gc=False, array_like=True):
 class NewCallerState(msgspec.Struct):
     """What this detection remembers."""
 
-    containers: dict[str, Container] = {}
+    containers: dict[str, ContainerReaders] = {}
     today: dict[str, int] = {}
     """Combinations that were looked at on the day: most accesses end here."""
     raised: dict[str, int] = {}
@@ -46,7 +46,9 @@ def _see(access: Access, state: NewCallerState, known: EventContext) -> Sequence
         state.today.clear()
     state.today[seen] = known.day
     where = f"{access.account}/{access.container}"
-    container = touch(state.containers, where, lambda: Container(since=known.at), _MOST_CONTAINERS)
+    container = touch(
+        state.containers, where, lambda: ContainerReaders(since=known.at), _MOST_CONTAINERS
+    )
     is_learning = known.at < container.since + known.tuned["new_caller_learning_days"] * DAY_S
     news = _news(access, container, known.day)
     if not news or is_learning:
@@ -71,7 +73,7 @@ def _see(access: Access, state: NewCallerState, known: EventContext) -> Sequence
     ]
 
 
-def _news(access: Access, container: Container, day: int) -> dict[str, str]:
+def _news(access: Access, container: ContainerReaders, day: int) -> dict[str, str]:
     """Note who came how from where; give what was not known."""
     news = {}
     who = access.who

@@ -15,7 +15,7 @@ _MOST: Final = 4096
 _SIGNED: Final = frozenset({SignedBy.OAUTH, SignedBy.KERBEROS, SignedBy.DELEGATION_SAS})
 
 
-class Reads(msgspec.Struct, gc=False, array_like=True):
+class UnaccountedReads(msgspec.Struct, gc=False, array_like=True):
     """What of one principal and store is unaccounted for on a day."""
 
     first: float
@@ -26,7 +26,7 @@ class Reads(msgspec.Struct, gc=False, array_like=True):
 class NoLivePodState(msgspec.Struct):
     """What this detection remembers."""
 
-    reads: dict[str, Reads] = {}
+    reads: dict[str, UnaccountedReads] = {}
     raised: dict[str, int] = {}
 
 
@@ -45,7 +45,7 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
         return ()  # A person whom a grant lets read without a Pod.
     what = "unattributed" if is_unattributed else "unadmitted"
     name = f"{known.pair} {what} {known.day}"
-    reads = touch(state.reads, name, lambda: Reads(known.at), _MOST)
+    reads = touch(state.reads, name, lambda: UnaccountedReads(known.at), _MOST)
     reads.bytes += access.bytes_out
     reads.events += 1
     severity = _severity(is_unattributed=is_unattributed, gaps=attribution.gaps)

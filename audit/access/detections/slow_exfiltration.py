@@ -32,7 +32,7 @@ _REMEMBERED_DAYS: Final = 180
 """After so long a finding may come again at the same amount."""
 
 
-class Reader(msgspec.Struct, gc=False, array_like=True):
+class ReaderWindow(msgspec.Struct, gc=False, array_like=True):
     """What one principal has read of one store within the window."""
 
     footprint: Footprint = msgspec.field(default_factory=Footprint)
@@ -54,7 +54,7 @@ class Reader(msgspec.Struct, gc=False, array_like=True):
 class SlowExfiltrationState(msgspec.Struct):
     """What this detection remembers."""
 
-    readers: dict[str, Reader] = {}
+    readers: dict[str, ReaderWindow] = {}
     written: BlobSizes = msgspec.field(default_factory=BlobSizes)
     unsized: dict[str, float] = {}
     """Stores whose `checkpointSize` nobody said, and when they were read last."""
@@ -87,7 +87,7 @@ def _count(
     window = int(known.tuned["slow_window_days"])
     is_strange = not _is_accounted(access)
     name = f"{known.pair} strange" if is_strange else known.pair
-    reader = touch(state.readers, name, Reader, _MOST)
+    reader = touch(state.readers, name, ReaderWindow, _MOST)
     if known.day > reader.last_day:
         _begin_day(reader, known.day, window, known.tuned["slow_most_share_a_day"] * checkpoint)
     reader.events += 1
@@ -112,7 +112,7 @@ def _is_accounted(access: Access) -> bool:
     )
 
 
-def _begin_day(reader: Reader, day: int, window: int, most: float) -> None:
+def _begin_day(reader: ReaderWindow, day: int, window: int, most: float) -> None:
     if 0 <= reader.last_day // window < day // window:
         slow = sum(amount for amount in reader.days.values() if amount <= most)
         reader.before = [*reader.before, slow][-_WINDOWS:]
@@ -126,7 +126,7 @@ def _begin_day(reader: Reader, day: int, window: int, most: float) -> None:
 def _judge(
     access: Access,
     state: SlowExfiltrationState,
-    reader: Reader,
+    reader: ReaderWindow,
     known: EventContext,
     *,
     is_strange: bool,
@@ -175,7 +175,9 @@ def _judge(
     ]
 
 
-def _accounted_severity(readers: dict[str, Reader], store: str, known: EventContext) -> Severity:
+def _accounted_severity(
+    readers: dict[str, ReaderWindow], store: str, known: EventContext
+) -> Severity:
     """Say how grave it is where all is granted: where many do so, it is how the store is used."""
     oldest = known.day - known.tuned["slow_window_days"]
     many = sum(
@@ -184,13 +186,15 @@ def _accounted_severity(readers: dict[str, Reader], store: str, known: EventCont
     return Severity.LOW if many > known.tuned["slow_crowd"] else Severity.MEDIUM
 
 
-def _own(reader: Reader, known: EventContext) -> float:
+def _own(reader: ReaderWindow, known: EventContext) -> float:
     """Return what a reader comes to by its own past; 0 where there is too little of that."""
     before = reader.before
     return median(before) if len(before) >= known.tuned["slow_least_windows"] else 0.0
 
 
-def _usual(readers: dict[str, Reader], store: str, reader: Reader, known: EventContext) -> float:
+def _usual(
+    readers: dict[str, ReaderWindow], store: str, reader: ReaderWindow, known: EventContext
+) -> float:
     """Return what three of four other readers stay below; 0 where there are too few."""
     oldest = known.day - known.tuned["slow_window_days"]
     totals = sorted(

@@ -16,7 +16,7 @@ _MOST: Final = 16_384
 _MOST_ADDRESSES: Final = 4
 
 
-class Use(msgspec.Struct, gc=False, array_like=True):
+class TokenUse(msgspec.Struct, gc=False, array_like=True):
     """From where a token was used."""
 
     caller: str
@@ -27,24 +27,24 @@ class Use(msgspec.Struct, gc=False, array_like=True):
     at: float
 
 
-class Token(msgspec.Struct, gc=False, array_like=True):
+class TokenTrail(msgspec.Struct, gc=False, array_like=True):
     """Where one token has been."""
 
     first: float
-    uses: dict[str, Use] = {}
+    uses: dict[str, TokenUse] = {}
 
 
 class TokenTwoAddressesState(msgspec.Struct):
     """What this detection remembers."""
 
-    tokens: dict[str, Token] = {}
+    tokens: dict[str, TokenTrail] = {}
     raised: dict[str, int] = {}
 
 
 def _see(access: Access, state: TokenTwoAddressesState, known: EventContext) -> Sequence[Finding]:
     if access.signed_by is not SignedBy.OAUTH or not access.token or not access.address:
         return ()
-    token = touch(state.tokens, access.token, lambda: Token(first=known.at), _MOST)
+    token = touch(state.tokens, access.token, lambda: TokenTrail(first=known.at), _MOST)
     if known.at > token.first + known.tuned["token_lives_hours"] * HOUR_S:
         token.first, token.uses = known.at, {}
     use = token.uses.get(access.address)
@@ -53,7 +53,7 @@ def _see(access: Access, state: TokenTwoAddressesState, known: EventContext) -> 
         return ()
     pods = access.attribution.pods
     pod = pods[0].uid if len(pods) == 1 else ""
-    use = Use(access.caller.value, pod, pods[0].node if pods else "", known.at)
+    use = TokenUse(access.caller.value, pod, pods[0].node if pods else "", known.at)
     strange = [
         (address, other)
         for address, other in token.uses.items()
@@ -71,8 +71,8 @@ def _judge(
     access: Access,
     state: TokenTwoAddressesState,
     known: EventContext,
-    token: Token,
-    other: tuple[str, Use],
+    token: TokenTrail,
+    other: tuple[str, TokenUse],
 ) -> Sequence[Finding]:
     address, use = other
     is_inside = access.caller in LISTED and Caller(use.caller) in LISTED
@@ -99,7 +99,7 @@ def _judge(
     ]
 
 
-def _is_one_place(address: str, use: Use, other: str, now: Use) -> bool:
+def _is_one_place(address: str, use: TokenUse, other: str, now: TokenUse) -> bool:
     """Return whether two addresses can be one place: NAT, two families, a node and its Pods."""
     if use.pod and use.pod == now.pod:
         return True

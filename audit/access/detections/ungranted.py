@@ -18,7 +18,7 @@ _UNSIGNED: Final = frozenset({SignedBy.ACCOUNT_KEY, SignedBy.SAS, SignedBy.ANONY
 _LISTING: Final = frozenset({Act.LIST, Act.POLICY, Act.OTHER})
 
 
-class Done(msgspec.Struct, gc=False, array_like=True):
+class UngrantedDay(msgspec.Struct, gc=False, array_like=True):
     """What a principal did in a store on a day without a grant."""
 
     first: float
@@ -29,7 +29,7 @@ class Done(msgspec.Struct, gc=False, array_like=True):
 class UngrantedState(msgspec.Struct):
     """What this detection remembers."""
 
-    done: dict[str, Done] = {}
+    done: dict[str, UngrantedDay] = {}
     raised: dict[str, int] = {}
 
 
@@ -38,7 +38,7 @@ def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence
         return ()
     is_listing = access.act in _LISTING
     name = f"{known.pair} {known.day}"
-    done = touch(state.done, name, lambda: Done(known.at), _MOST)
+    done = touch(state.done, name, lambda: UngrantedDay(known.at), _MOST)
     done.bytes += access.bytes_out if access.act is Act.READ else 0
     done.events += 1
     checkpoint = known.checkpoint_bytes(access.store)

@@ -32,7 +32,7 @@ _NEAR_SPREAD: Final = 0.25
 """The least spread for large parts of a checkpoint: with three distances a factor of two."""
 
 
-class Reader(msgspec.Struct, gc=False, array_like=True):
+class ReaderBaseline(msgspec.Struct, gc=False, array_like=True):
     """What one principal reads of one store."""
 
     footprint: Footprint = msgspec.field(default_factory=Footprint)
@@ -50,7 +50,7 @@ class Reader(msgspec.Struct, gc=False, array_like=True):
 class VolumeAboveBaselineState(msgspec.Struct):
     """What this detection remembers."""
 
-    readers: dict[str, Reader] = {}
+    readers: dict[str, ReaderBaseline] = {}
     peers: dict[str, DailyAmounts] = {}
     """Of each store: the largest day reader, by day."""
     crowds: dict[str, dict[int, int]] = {}
@@ -67,7 +67,7 @@ def _see(access: Access, state: VolumeAboveBaselineState, known: EventContext) -
         return ()
     if not access.bytes_out:
         return ()
-    reader = touch(state.readers, known.pair, Reader, _MOST)
+    reader = touch(state.readers, known.pair, ReaderBaseline, _MOST)
     if known.day > reader.last_day:
         _begin_day(reader, known, known.checkpoint_bytes(access.store))
     reader.events += 1
@@ -91,7 +91,7 @@ def _see(access: Access, state: VolumeAboveBaselineState, known: EventContext) -
     return _judge(access, state, reader, known)
 
 
-def _begin_day(reader: Reader, known: EventContext, checkpoint: int) -> None:
+def _begin_day(reader: ReaderBaseline, known: EventContext, checkpoint: int) -> None:
     """Set from what on the day is looked at."""
     reader.last_day, reader.first, reader.events = known.day, known.at, 0
     forget_before(reader.footprint, known.day - _FORGET_DAYS)
@@ -106,7 +106,7 @@ def _begin_day(reader: Reader, known: EventContext, checkpoint: int) -> None:
 
 
 def _judge(
-    access: Access, state: VolumeAboveBaselineState, reader: Reader, known: EventContext
+    access: Access, state: VolumeAboveBaselineState, reader: ReaderBaseline, known: EventContext
 ) -> Sequence[Finding]:
     least, least_blobs = _least(known)
     usual = usual_before(reader.bytes, known.day)
@@ -159,7 +159,7 @@ def _severity(level: int, crowd: int, known: EventContext) -> Severity:
 def _judge_young(
     access: Access,
     state: VolumeAboveBaselineState,
-    reader: Reader,
+    reader: ReaderBaseline,
     known: EventContext,
     total: float,
 ) -> Sequence[Finding]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
-from audit.access.detections.engine import BrokenDetection
+from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.event_order import EventOrder, event_seconds
 from audit.access.ingest.memory import IngestMemory
-from audit.access.model.detection import DetectionSurroundings, Event
+from audit.access.model.detection import Event
 from core.weights.events import Finding
 from core.weights.stores import WeightStore
 
@@ -17,25 +17,9 @@ FORMAT: Final = 1
 """Of what `saved` gives."""
 
 
-class FeedEngine(Protocol):
-    """The detections: `audit.access.detections.engine.Engine`."""
-
-    broken: dict[str, BrokenDetection]
-    """Those that failed."""
-
-    def see(self, event: Event, surroundings: DetectionSurroundings) -> list[Finding]:
-        """Show them an event; give what they found."""
-
-    def snapshot(self) -> bytes:
-        """Return all that they remember."""
-
-    def restore(self, content: bytes) -> tuple[str, ...]:
-        """Take back a snapshot; give what could not be."""
-
-
 @dataclass
 class MemorySurroundings:
-    """What detections may know besides events (`Surroundings`)."""
+    """What detections may know besides events (`DetectionSurroundings`)."""
 
     cluster: str
     memory: IngestMemory
@@ -70,7 +54,7 @@ class _Saved(msgspec.Struct):
 class DetectionFeed:
     """Events on their way to the detections. Positions are of the ledger's log."""
 
-    engine: FeedEngine
+    engine: DetectionEngine
     around: MemorySurroundings
     on_problem: Callable[[str], None]
     """Is told what of a checkpoint could not be used."""

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
-from audit.access.ingest.projections import FollowedLedger
-from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
+from audit.ledger.store.delivery import Delivery
+from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 
@@ -18,22 +18,10 @@ OTHER_S: Final = 60.0
 TAKEN_OVER: Final = "another process takes in this cluster's logs now: one of both must end"
 
 
-class IngestLedger(FollowedLedger, Protocol):
-    """What is asked of `audit.ledger.store.store.Store`."""
-
-    async def ingest(
-        self, cluster: str, delivery: Delivery, then: FollowUp | None = None
-    ) -> StoredDelivery:
-        """Keep a delivery, and what is made of what is new in it."""
-
-    async def places(self, cluster: str) -> dict[str, bytes]:
-        """Return where sources go on."""
-
-
 class IngestLease:
     """One process's claim. Whoever comes takes over; who was taken over from waits."""
 
-    def __init__(self, ledger: IngestLedger, cluster: str, clock: Callable[[], float]) -> None:
+    def __init__(self, ledger: Store, cluster: str, clock: Callable[[], float]) -> None:
         """Draw a name for the process."""
         self._ledger = ledger
         self._cluster = cluster

@@ -8,12 +8,13 @@ from typing import Final
 
 from audit.access.ingest.memory import KINDS
 from audit.access.ingest.past_memories import PastMemories
-from audit.access.ingest.projections import PAGE, FollowedLedger, Projections
+from audit.access.ingest.projections import PAGE, Projections
 from audit.access.ingest.state import DETECTIONS, MEMORY, IngestState
 from audit.access.model.detection import Event
 from audit.access.parsers.reader import RecordReader
 from audit.ledger.log.entries import LogEntry
 from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.store import Store
 from core.weights.access import decode_access
 from core.weights.events import Finding, decode_activity, decode_gap
 
@@ -29,7 +30,7 @@ class IngestResumption:
     """Takes up what was kept."""
 
     def __init__(
-        self, ledger: FollowedLedger, cluster: str, past: PastMemories, reader: RecordReader
+        self, ledger: Store, cluster: str, past: PastMemories, reader: RecordReader
     ) -> None:
         self._ledger = ledger
         self._cluster = cluster
@@ -88,9 +89,7 @@ _DECODERS: Final[dict[int, Callable[[bytes], Event]]] = {
 class LedgerFollower:
     """One look at what is new."""
 
-    def __init__(
-        self, ledger: FollowedLedger, cluster: str, state: IngestState, past: PastMemories
-    ) -> None:
+    def __init__(self, ledger: Store, cluster: str, state: IngestState, past: PastMemories) -> None:
         self.problems: list[str] = []
         """Documents that could not be read."""
         self._ledger = ledger

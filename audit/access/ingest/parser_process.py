@@ -2,8 +2,8 @@
 
 It is started for a batch that is worth it, is given the records and gives accesses back, all over
 its standard input and output as MessagePack with a length before it; it ends when its input does,
-so also when its parent was killed. What it cannot read, `audit.access.parsers.reader.Reader` reads,
-and says why: so both together read what the reader alone does.
+so also when its parent was killed. What it cannot read, `RecordReader` reads, and says why: so both
+together read what the reader alone does.
 """
 
 import pickle
@@ -18,7 +18,7 @@ from typing import IO, Final
 import msgspec
 
 from audit.access.model.batch import SourceRecord
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.storage_fields import StorageFields, fields_or_object
 from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
@@ -162,7 +162,7 @@ def _access(record: SourceRecord, reading: StorageContext) -> Access | None:
 def _serve(given: IO[bytes], told: IO[bytes]) -> None:
     begin = msgspec.msgpack.decode(_receive(given), type=_Begin)
     lists = (tuple(map(network_of, each)) for each in (begin.pods, begin.nodes, begin.networks))
-    callers = Callers(CallerNetworks(*lists))
+    callers = CallerLocator(CallerNetworks(*lists))
     stores = WeightStores(())
     while True:
         task = _TASK.decode(_receive(given))

@@ -15,8 +15,9 @@ from typing import Final
 import msgspec
 
 from audit.access.ingest.memory import KINDS, IngestMemory
-from audit.access.ingest.projections import PAGE, FollowedLedger, Projections
+from audit.access.ingest.projections import PAGE, Projections
 from audit.access.ingest.state import IngestOptions, restore_memory, save_memory
+from audit.ledger.store.store import Store
 from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access
 
@@ -128,7 +129,7 @@ _BY_ID: Final = attrgetter("id")
 class PastMemories:
     """Memories of days that are past, and the keeping of those that are about to be."""
 
-    def __init__(self, ledger: FollowedLedger, cluster: str, options: IngestOptions) -> None:
+    def __init__(self, ledger: Store, cluster: str, options: IngestOptions) -> None:
         self._ledger = ledger
         self._cluster = cluster
         self._options = options

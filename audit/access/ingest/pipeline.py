@@ -18,7 +18,7 @@ import msgspec
 from audit.access.attribution.candidates import attribute
 from audit.access.attribution.grants import find_covering_grant
 from audit.access.attribution.lives import unix_seconds
-from audit.access.ingest.detection_feed import FeedEngine
+from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.intake import (
     BatchIntake,
     count_batch,
@@ -26,7 +26,7 @@ from audit.access.ingest.intake import (
     intake_frame,
     make_intake,
 )
-from audit.access.ingest.lease import INGESTER, TAKEN_OVER, IngestLease, IngestLedger
+from audit.access.ingest.lease import INGESTER, TAKEN_OVER, IngestLease
 from audit.access.ingest.ledger_follower import BEGUN, IngestResumption, LedgerFollower
 from audit.access.ingest.memory import IngestMemory
 from audit.access.ingest.parser_process import ParserProcess
@@ -37,6 +37,7 @@ from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
+from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.weights.access import Access, Confidence
 from core.weights.events import Finding
@@ -115,10 +116,10 @@ class Ingest:
 
     def __init__(  # noqa: PLR0913  What it is put together from.
         self,
-        ledger: IngestLedger,
+        ledger: Store,
         cluster: str,
         reader: RecordReader,
-        engine: Callable[[], FeedEngine],
+        engine: Callable[[], DetectionEngine],
         options: IngestOptions,
         *,
         beside: ParserProcess | None = None,

@@ -1,11 +1,12 @@
 """Projections of decisions that admitted Pods: in them stands which images ran."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from audit.access.attribution.admissions import read_admitted
-from audit.ledger.log.entries import LogEntry, LogState
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.store import Store
 
 PAGE: Final = 5000
 """Entries of the log that are read at once."""
@@ -14,31 +15,10 @@ MOST_PROJECTIONS: Final = 512
 """That are remembered: those of a gang are one."""
 
 
-class FollowedLedger(Protocol):
-    """What is asked of a store to follow it."""
-
-    async def entries(
-        self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
-    ) -> list[LogEntry]:
-        """Return entries of the log after a position."""
-
-    async def log_state(self) -> LogState:
-        """Return how far the log has come."""
-
-    async def projection(self, cluster: str, digest: str) -> bytes | None:
-        """Return a projection by its digest."""
-
-    async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
-        """Return a checkpoint: the size of the log that it is of, and its content."""
-
-    async def save_checkpoint(self, cluster: str, name: str, size: int, content: bytes) -> None:
-        """Keep what was computed of the log."""
-
-
 class Projections:
     """Projections of decisions that admitted Pods, fetched before the decisions are taken in."""
 
-    def __init__(self, ledger: FollowedLedger, cluster: str) -> None:
+    def __init__(self, ledger: Store, cluster: str) -> None:
         self._ledger = ledger
         self._cluster = cluster
         self._by_digest: dict[str, bytes | None] = {}

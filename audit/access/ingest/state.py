@@ -9,7 +9,8 @@ import msgspec
 
 from audit.access.attribution.rules import ORDINARY, AttributionRules
 from audit.access.defaults import DELAY_S, MOST_PODS, PATIENCE_S
-from audit.access.ingest.detection_feed import DetectionFeed, FeedEngine, MemorySurroundings
+from audit.access.detections.engine import DetectionEngine
+from audit.access.ingest.detection_feed import DetectionFeed, MemorySurroundings
 from audit.access.ingest.event_order import MOST_HELD, EventOrder
 from audit.access.ingest.memory import IngestMemory
 
@@ -40,7 +41,7 @@ class IngestOptions:
 class IngestState:
     """Memory and detections of one ingest. `memory_at` is a position of the ledger's log."""
 
-    def __init__(self, cluster: str, options: IngestOptions, engine: FeedEngine) -> None:
+    def __init__(self, cluster: str, options: IngestOptions, engine: DetectionEngine) -> None:
         """Begin with nothing known."""
         self._most_pods = options.most_pods
         self.memory = IngestMemory(options.most_pods)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.parsers.activity_facts import facts_of, topics_of
-from audit.access.parsers.caller_networks import Callers
+from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.log_times import parse_log_time
 from audit.access.parsers.redaction import scrub, scrub_document
 from audit.access.parsers.storage_paths import account_of
@@ -98,7 +98,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
     cluster: str,
     source: str,
     stores: WeightStores,
-    callers: Callers,
+    callers: CallerLocator,
     begun: BegunOperations,
 ) -> tuple[Activity, ...]:
     """Return the activities of a record; nothing where it is of no concern here, or of no end.
@@ -163,7 +163,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
 class _Asker:
     """Who asked for an operation, by the claims of the token; no name of a person stays."""
 
-    def __init__(self, record: dict[str, Any], callers: Callers) -> None:
+    def __init__(self, record: dict[str, Any], callers: CallerLocator) -> None:
         identity = _object(record.get("identity"))
         claims = _object(record.get("claims") or record.get("claims_d") or identity.get("claims"))
         request = _object(record.get("httprequest"))

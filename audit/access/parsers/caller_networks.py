@@ -45,7 +45,7 @@ class CallerNetworks:
     """Other virtual networks, and addresses of NAT gateways."""
 
 
-class Callers:
+class CallerLocator:
     """Says where addresses lie."""
 
     def __init__(self, networks: CallerNetworks = CallerNetworks()) -> None:

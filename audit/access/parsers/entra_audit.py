@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.access.parsers.caller_networks import Callers
+from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.log_times import parse_log_time
 from audit.access.parsers.redaction import scrub_document, scrub_fields
 from core.base.errors import UnreadableRecordError
@@ -26,7 +26,7 @@ _MOST_WORD: Final = 256
 
 
 def parse_entra(
-    found: dict[str, Any], cluster: str, source: str, callers: Callers
+    found: dict[str, Any], cluster: str, source: str, callers: CallerLocator
 ) -> tuple[Activity, ...]:
     """Return an activity for each credential that was made, changed or deleted.
 

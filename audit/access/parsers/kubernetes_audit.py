@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from audit.access.parsers.caller_networks import Callers
+from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.log_times import parse_log_time
 from audit.access.parsers.redaction import scrub, scrub_document, scrub_fields
 from core.base.errors import UnreadableRecordError
@@ -95,7 +95,7 @@ _DECODER: Final = msgspec.json.Decoder(_Event)
 
 
 def parse_kubernetes(
-    raw: bytes | msgspec.Raw, cluster: str, source: str, callers: Callers
+    raw: bytes | msgspec.Raw, cluster: str, source: str, callers: CallerLocator
 ) -> Activity | None:
     """Read one event; None where it is of no concern here, or not at its end.
 

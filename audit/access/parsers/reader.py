@@ -12,7 +12,7 @@ import msgspec
 
 from audit.access.model.batch import SourceRecord
 from audit.access.parsers.activity_log import BegunOperations, activities_of
-from audit.access.parsers.caller_networks import Callers
+from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.entra_audit import CATEGORY, parse_entra
 from audit.access.parsers.kubernetes_audit import GROUP_OF_EVENTS, parse_kubernetes
 from audit.access.parsers.redaction import scrub_record
@@ -59,7 +59,7 @@ ParsedRecord = Access | Sequence[Activity] | RefusedRecord
 class RecordReader:
     """Reads records for one cluster. What operations of Azure's began is remembered for a while."""
 
-    def __init__(self, cluster: str, callers: Callers) -> None:
+    def __init__(self, cluster: str, callers: CallerLocator) -> None:
         self._cluster = cluster
         self._callers = callers
         self._begun = BegunOperations()

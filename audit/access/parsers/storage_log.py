@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.access.parsers.caller_networks import Callers
+from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.log_times import normalize_time, parse_log_time
 from audit.access.parsers.operations import SOURCES, OperationLevel, find_operation
 from audit.access.parsers.redaction import NUL, PERSON, scrub, scrub_document
@@ -118,7 +118,7 @@ class StorageContext(msgspec.Struct, frozen=True, gc=False):
     cluster: str
     source: str
     stores: WeightStores
-    callers: Callers
+    callers: CallerLocator
 
 
 def access_of(

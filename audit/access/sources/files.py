@@ -108,7 +108,7 @@ class LogFiles:
     paths: Sequence[Path]
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Yield what came after these places, file by file, as `Source` says."""
+        """Yield what came after these places, file by file, as `LogSource` says."""
         for path in self.paths:
             async for stretch in self._file(path.absolute(), places):
                 yield stretch

@@ -64,7 +64,7 @@ class HourlyBlobs:
     """Of blobs that were read as far as they go, and whether they had settled."""
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Yield what came after these places, as `Source` says."""
+        """Yield what came after these places, as `LogSource` says."""
         self._take_up(places)
         looked = -self.settings.all_s
         known: set[str] = set()

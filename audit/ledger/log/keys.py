@@ -75,7 +75,7 @@ def _write(path: Path, content: bytes) -> None:
         os.close(file)
 
 
-class Keys:
+class LogKeys:
     """The keys of a log, and whose word is taken for which of them are its own.
 
     Keys that the reader has are trusted. Without any, those are that the anchors name: a key of the

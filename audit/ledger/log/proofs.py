@@ -8,7 +8,7 @@ import msgspec
 from audit.ledger.log.export import LeafLine
 from audit.ledger.log.heads import TreeHead, encode_head
 from audit.ledger.log.heads import decode_head as _decode_head
-from audit.ledger.log.keys import Keys
+from audit.ledger.log.keys import LogKeys
 from audit.ledger.log.leaves import Leaf, payload_digest
 from audit.ledger.log.merkle import proves_consistency, proves_inclusion
 
@@ -75,7 +75,7 @@ def heads_of(proof: Proof) -> list[TreeHead]:
     return [proof.head] if isinstance(proof, InclusionProof) else [proof.first, proof.second]
 
 
-def find_fault(proof: Proof, keys: Keys, anchored: Iterable[TreeHead] | None) -> list[str]:
+def find_fault(proof: Proof, keys: LogKeys, anchored: Iterable[TreeHead] | None) -> list[str]:
     """Say what is wrong with a proof; with anchored heads, the last of its heads must be there.
 
     Raises:

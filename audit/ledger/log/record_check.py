@@ -47,7 +47,7 @@ _MOST_EXAMPLES: Final = 5
 _MOST_NEAR: Final = 65_536
 
 
-class _Own(msgspec.Struct, gc=False):
+class _RecordHead(msgspec.Struct, gc=False):
     """What every document says of itself."""
 
     id: str = ""
@@ -55,7 +55,7 @@ class _Own(msgspec.Struct, gc=False):
     time: str = ""
 
 
-_DECODER: Final = msgspec.json.Decoder(_Own)
+_DECODER: Final = msgspec.json.Decoder(_RecordHead)
 
 
 class RecordCheck:

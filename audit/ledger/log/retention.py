@@ -16,7 +16,7 @@ import msgspec
 
 from audit.ledger.log.export import ExportLine
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.log.keys import Keys
+from audit.ledger.log.keys import LogKeys
 from audit.ledger.log.merkle import Frontier
 from audit.ledger.log.problems import (
     Flaw,
@@ -137,7 +137,7 @@ class PlacedRetention:
 class RemovalCheck:
     """What of a log is missing, and what its retention records say of that."""
 
-    def __init__(self, opening: ExportLine, keys: Keys, keep_days: int) -> None:
+    def __init__(self, opening: ExportLine, keys: LogKeys, keep_days: int) -> None:
         """Take what the log begins with, its keys, and how many days it must keep."""
         self.leaves = 0
         """Leaves whose documents are gone."""

@@ -27,7 +27,7 @@ from audit.ledger.log.export import (
     decode_line,
 )
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.log.keys import Keys, public_key
+from audit.ledger.log.keys import LogKeys, public_key
 from audit.ledger.log.leaves import leaf_hash, leaf_header, payload_digest
 from audit.ledger.log.merkle import Frontier, WholeSubtree, grow
 from audit.ledger.log.problems import Flaw, Problem, RecordPlace, make_place_problem, make_problem
@@ -47,7 +47,7 @@ _HOUR_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class VerificationTerms:
     """What the reader knows, and the log cannot prove."""
 
     keep_days: int = 90
@@ -62,13 +62,13 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class VerifierTrust:
     """By what a log is judged: what the reader has from elsewhere."""
 
     anchors: Sequence[AnchorReading] = ()
     keys: Sequence[Ed25519PublicKey] = ()
     """Without any, those are trusted that the anchors name."""
-    terms: Terms = Terms()
+    terms: VerificationTerms = VerificationTerms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class PassingLeaf:
 class Verifier:
     """Takes the parts of a log in their order; `finish` says what is wrong with it."""
 
-    def __init__(self, opening: ExportLine, trust: Trust) -> None:
+    def __init__(self, opening: ExportLine, trust: VerifierTrust) -> None:
         """Begin with the first line of the export, or what would be it.
 
         Raises:
@@ -93,7 +93,7 @@ class Verifier:
         """
         terms = trust.terms
         self.opening = opening
-        self.keys = Keys(trust.keys, map(public_key, opening.keys))
+        self.keys = LogKeys(trust.keys, map(public_key, opening.keys))
         self.readings = trust.anchors
         self.problems: list[Problem] = []
         self.heads = 0
@@ -319,7 +319,7 @@ class DamagedExportError(ValueError):
         super().__init__(f"line {line}: {problem}")
 
 
-def verify_export(path: Path, trust: Trust, progress: Progress) -> Verifier:
+def verify_export(path: Path, trust: VerifierTrust, progress: Progress) -> Verifier:
     """Verify the export in a file.
 
     Raises:

@@ -21,7 +21,7 @@ _KNOWN: Final = frozenset({"subject", "since", "until", "after"})
 _LONGEST: Final = 253
 
 
-class _Asked(msgspec.Struct, frozen=True, rename="camel"):
+class _Request(msgspec.Struct, frozen=True, rename="camel"):
     operation: str
     kind: str
     version: str = ""
@@ -33,13 +33,13 @@ class _Asked(msgspec.Struct, frozen=True, rename="camel"):
     dry_run: bool = False
 
 
-class _Decided(msgspec.Struct, frozen=True):
+class _Decision(msgspec.Struct, frozen=True):
     id: str
-    request: _Asked
+    request: _Request
     allowed: bool
 
 
-_DECODER: Final = msgspec.json.Decoder(_Decided)
+_DECODER: Final = msgspec.json.Decoder(_Decision)
 
 
 class LedgerActs:
@@ -96,7 +96,7 @@ def _matching(pattern: re.Pattern[str], text: str, name: str, wanted: str) -> st
     return text
 
 
-def _acts(decided: Sequence[_Decided]) -> list[RecordedAct]:
+def _acts(decided: Sequence[_Decision]) -> list[RecordedAct]:
     return [
         RecordedAct(
             id=each.id,

@@ -2,7 +2,7 @@
 
 Parameters: `subject` (a label as `DecisionDocument.requester`), `since` and `until` (milliseconds
 since the epoch), `after` (the `next` of the page before). The answer is `ActsPage` as JSON: only
-what was allowed, the oldest first, and of each decision only what `core.look_back.Act` holds.
+what was allowed, the oldest first, and of each decision only what `RecordedAct` holds.
 """
 
 from typing import Final, Protocol

@@ -1,7 +1,8 @@
 """The protocol of `POST /v1/frames`, which gates and the auditor speak.
 
 The body is frames, one after the other; the answer, `Acknowledged` as JSON. Over mutual TLS: the
-client's certificate carries the URI of one of the cluster's processes (`core.names.process_uri`).
+client's certificate carries the URI of one of the cluster's processes
+(`core.base.names.process_uri`).
 """
 
 from typing import Final

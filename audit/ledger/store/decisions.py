@@ -60,7 +60,7 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FindDecisions = Callable[[DecisionQuery], Awaitable[list[bytes]]]
-"""Gives documents of a ledger, as `audit.ledger.store.store.Store.find` does."""
+"""Gives documents of a ledger, as `LedgerQueries.find` does."""
 
 
 def build_statements(query: DecisionQuery, *, placed: bool) -> Iterator[sa.Select[Any]]:

@@ -240,7 +240,7 @@ def make_batch(
     An id more than a day older than the `keep_days` that are kept goes to the quarantine, but for
     documents of what still stands (STANDING): they are kept as long as if they were of that day.
     """
-    making = _Making(cluster, now_ms // DAY_MS, keep_days)
+    making = _BatchBuilder(cluster, now_ms // DAY_MS, keep_days)
     making.add_accesses(sorted(accesses, key=_BY_ID))
     for frame in sorted(frames, key=lambda frame: frame.id):
         try:
@@ -250,7 +250,7 @@ def make_batch(
     return making.batch
 
 
-class _Making:
+class _BatchBuilder:
     """Rows that are being made."""
 
     def __init__(self, cluster: str, today: int, keep_days: int) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.dialects import sqlite
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row, day_of, first_id
 from audit.ledger.store.database_errors import DuplicateError
-from audit.ledger.store.tables import BY_KIND, STANDING, Id, decisions, rules
+from audit.ledger.store.tables import BY_KIND, STANDING, UuidColumn, decisions, rules
 from core.base.errors import LedgerError, SettingsError
 
 BUSY_S: Final = 10.0
@@ -122,7 +122,7 @@ class Sqlite:
         if kind in STANDING:
             first: int | None = connection.scalar(sa.select(sa.func.min(table.c.day)))
             return first
-        oldest = connection.scalar(sa.select(sa.func.min(table.c.id, type_=Id)))
+        oldest = connection.scalar(sa.select(sa.func.min(table.c.id, type_=UuidColumn)))
         return None if oldest is None else day_of(oldest)
 
     def remove_day(self, connection: sa.Connection, kind: FrameKind, day: int) -> bool:

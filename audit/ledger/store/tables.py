@@ -13,10 +13,10 @@ from sqlalchemy.dialects import postgresql
 from audit.ledger.records.frames import FrameKind
 
 METADATA = sa.MetaData()
-"""Of all tables, those of `tables_log` and `tables_weights` included."""
+"""Of all tables."""
 
 
-class Id(sa.TypeDecorator[bytes]):
+class UuidColumn(sa.TypeDecorator[bytes]):
     """16 bytes of a UUID: `uuid` in PostgreSQL, a BLOB in SQLite. Both sort by its bytes."""
 
     impl = sa.LargeBinary
@@ -45,7 +45,7 @@ decisions = sa.Table(
     "decisions",
     METADATA,
     _text("cluster"),
-    sa.Column("id", Id),
+    sa.Column("id", UuidColumn),
     sa.Column("time_ms", sa.BigInteger),
     sa.Column("day", sa.Integer),
     _text("source"),
@@ -80,7 +80,7 @@ rules = sa.Table(
     METADATA,
     _text("cluster"),
     sa.Column("day", sa.Integer),
-    sa.Column("id", Id),
+    sa.Column("id", UuidColumn),
     _text("rule"),
     _text("action"),
 )
@@ -100,7 +100,7 @@ sweeps = sa.Table(
     "sweeps",
     METADATA,
     _text("cluster"),
-    sa.Column("id", Id),
+    sa.Column("id", UuidColumn),
     sa.Column("day", sa.Integer),
     sa.Column("document", sa.LargeBinary),
     sa.Column("position", sa.BigInteger),
@@ -110,7 +110,7 @@ look_backs = sa.Table(
     "look_backs",
     METADATA,
     _text("cluster"),
-    sa.Column("id", Id),
+    sa.Column("id", UuidColumn),
     sa.Column("day", sa.Integer),
     _text("subject"),
     sa.Column("document", sa.LargeBinary),
@@ -186,7 +186,7 @@ def _own(name: str) -> sa.Table:
         name,
         METADATA,
         sa.Column("cluster", sa.Text),
-        sa.Column("id", Id),
+        sa.Column("id", UuidColumn),
         sa.Column("day", sa.Integer),
         sa.Column("document", sa.LargeBinary),
         sa.Column("position", sa.BigInteger),
@@ -228,7 +228,7 @@ def _table(name: str, *columns: sa.Column[str] | sa.Column[int] | sa.Column[bool
         name,
         METADATA,
         sa.Column("cluster", sa.Text),
-        sa.Column("id", Id),
+        sa.Column("id", UuidColumn),
         sa.Column("day", sa.Integer),
         *columns,
         sa.Column("document", sa.LargeBinary),

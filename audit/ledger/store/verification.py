@@ -13,7 +13,7 @@ from audit.ledger.log.export import ExportLine
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.merkle import WholeSubtree
 from audit.ledger.log.problems import Flaw, Problem, RecordPlace, make_problem
-from audit.ledger.log.verifier import PassingLeaf, Progress, Trust, Verifier
+from audit.ledger.log.verifier import PassingLeaf, Progress, Verifier, VerifierTrust
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.adoption import read_adoption_end
 from audit.ledger.store.columns import day_of
@@ -231,7 +231,7 @@ def _wrong_end(connection: sa.Connection, size: int, frontier: bytes) -> list[Pr
 
 
 async def verify_ledger(
-    ledger: VerifiableLedger, opening: ExportLine, trust: Trust, progress: Progress
+    ledger: VerifiableLedger, opening: ExportLine, trust: VerifierTrust, progress: Progress
 ) -> Verifier:
     """Verify what `opening` names of a ledger.
 

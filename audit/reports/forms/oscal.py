@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Evidence:
     """What the report shows of one control."""
 
     control: str
@@ -83,35 +83,37 @@ def render_oscal(report: Report) -> bytes:
 _NS: Final = "https://sallyport.dev/ns/oscal"
 
 
-def _shows(report: Report) -> Iterator[_Shown]:
+def _shows(report: Report) -> Iterator[_Evidence]:
     known = report.completeness
     outside = sum(row.ungranted for row in report.stores)
     said = f"{plural(outside, 'access', 'accesses')} of weights had no live, twice-approved grant."
-    yield _Shown("ac-3", "Weights are read under a live, twice-approved grant", not outside, said)
+    yield _Evidence(
+        "ac-3", "Weights are read under a live, twice-approved grant", not outside, said
+    )
     unused = sum(not row.accesses and row.state == "live" for row in report.grants)
     said = f"{plural(unused, 'live grant')} of {len(report.grants)} in the report nobody used."
-    yield _Shown("ac-6", "Grants are no wider than is used", not unused, said)
+    yield _Evidence("ac-6", "Grants are no wider than is used", not unused, said)
     nobody = sum(row.accesses - row.granted for row in report.unattributed)
     said = f"For {plural(nobody, 'access', 'accesses')} no Pod and no person is known."
-    yield _Shown("au-10", "Accesses are attributed to who made them", not nobody, said)
+    yield _Evidence("au-10", "Accesses are attributed to who made them", not nobody, said)
     whole = bool(known.storage) and not (known.gap_hours or known.refused_records)
     said = (
         f"{known.accesses} accesses; {known.gap_hours:g} hours of storage logs are missing; "
         f"{plural(known.refused_records, 'record')} could not be read."
     )
-    yield _Shown("au-12", "Records of accesses are complete", whole, said)
+    yield _Evidence("au-12", "Records of accesses are complete", whole, said)
     sealed = bool(report.ledger.time) and report.ledger.sound is not False
     status = report.ledger.status or "The ledger has no signed tree head."
     said = f"{status}; {report.ledger.verdict}"
-    yield _Shown("au-9", "Records are protected against change", sealed, said)
+    yield _Evidence("au-9", "Records are protected against change", sealed, said)
     grave = report.severities.get("high", 0) + report.severities.get("critical", 0)
     said = f"{plural(grave, 'finding')} of high or critical severity."
-    yield _Shown(
+    yield _Evidence(
         "si-4", "Attacks on the weights are looked for, and none was found", not grave, said
     )
 
 
-def _observation(report: Report, one: _Shown) -> Json:
+def _observation(report: Report, one: _Evidence) -> Json:
     return {
         "uuid": _id(report, "observation", one.control),
         "title": one.title,
@@ -140,7 +142,7 @@ def _detected(report: Report, number: int) -> Json:
     }
 
 
-def _finding(report: Report, one: _Shown) -> Json:
+def _finding(report: Report, one: _Evidence) -> Json:
     observations = [{"observation-uuid": _id(report, "observation", one.control)}]
     if one.control == "si-4":
         observations += [

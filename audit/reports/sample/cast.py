@@ -19,7 +19,7 @@ def draw(below: int, *words: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % below
 
 
-def made_id(*words: object) -> str:
+def sample_id(*words: object) -> str:
     """Return an id in the form of Entra's."""
     text = hashlib.sha256("/".join(map(str, ("id", *words))).encode()).hexdigest()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-8{text[17:20]}-{text[20:32]}"
@@ -46,7 +46,7 @@ FRONTIER: Final = Shelf("frontier", "swfrontier", 64, 21 * GIB, "1344Gi")
 DISTILLED: Final = Shelf("distilled", "swdistilled", 16, 8 * GIB, "128Gi")
 SHELVES: Final = (FRONTIER, DISTILLED)
 
-PEOPLE: Final = tuple(f"oid:{made_id('person', number)}" for number in range(12))
+PEOPLE: Final = tuple(f"oid:{sample_id('person', number)}" for number in range(12))
 """Of these the last two approve."""
 
 
@@ -77,8 +77,8 @@ def _worker(namespace: str, kind: str, number: int, shelf: Shelf, team: str) -> 
         name=name,
         shelf=shelf,
         person=PEOPLE[draw(10, "team", namespace, team)],
-        client=made_id("client", name),
-        principal=made_id("principal", name),
+        client=sample_id("client", name),
+        principal=sample_id("principal", name),
         grant=f"{shelf.name}-{team}",
         profile="rdma-training" if namespace == "train" else "restricted",
         sandbox="gvisor" if namespace == "evals" else None,
@@ -103,7 +103,7 @@ WORKERS: Final = (*TRAINERS, *EVALUATORS, *SERVERS, SCANNER, BACKUP)
 HANDS: Final = PEOPLE[:4]
 """Who read by hand, without a Pod, under a grant for people."""
 
-PIPELINE: Final = (made_id("client", "pipeline"), made_id("principal", "pipeline"))
+PIPELINE: Final = (sample_id("client", "pipeline"), sample_id("principal", "pipeline"))
 """Client and object id of a build pipeline whose identity was taken over."""
 
 LEAK_TOKEN: Final = hashlib.sha256(b"leaked sas").hexdigest().upper()

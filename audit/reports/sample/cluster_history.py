@@ -18,7 +18,7 @@ from audit.reports.sample.cast import (
     WORKERS,
     Worker,
     draw,
-    made_id,
+    sample_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, list_jobs
 from core.base.ids import stable_id, uuid7_time
@@ -150,7 +150,7 @@ def _decision(**fields: Any) -> DecisionDocument:
 
 def _asked(namespace: str, name: str, uid: str) -> Asked:
     return Asked(
-        uid=made_id("review", namespace, name),
+        uid=sample_id("review", namespace, name),
         operation="CREATE",
         kind="Pod",
         version="v1",
@@ -263,7 +263,7 @@ def _change(
         kind=kind,
         namespace=namespace,
         name=name,
-        uid=made_id("object", kind, namespace, name),
+        uid=sample_id("object", kind, namespace, name),
         digest=f"sha256:{digest}",
         **fields,
     )

@@ -9,7 +9,7 @@ from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.pipeline import Ingest
 from audit.access.ingest.state import IngestOptions
 from audit.access.model.batch import RecordBatch, SourceRecord
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from audit.ledger.records.frames import Frame, FrameKind
@@ -56,7 +56,7 @@ async def take_sample(store: Store, month: Period, clock: Callable[[], float]) -
     options = IngestOptions(
         rules=AttributionRules(leaves_as="pod"), patience_s=0.0, tenants=frozenset({TENANT})
     )
-    callers = Callers(CallerNetworks(pods=_PODS, nodes=_NODES, networks=_NETWORKS))
+    callers = CallerLocator(CallerNetworks(pods=_PODS, nodes=_NODES, networks=_NETWORKS))
     ingest = Ingest(
         store, CLUSTER, RecordReader(CLUSTER, callers), DetectionEngine, options, clock=clock
     )

@@ -14,7 +14,7 @@ from audit.reports.sample.cast import (
     TRAINERS,
     Worker,
     draw,
-    made_id,
+    sample_id,
 )
 from core.base.ids import stable_id
 
@@ -43,7 +43,7 @@ class Job:
     @property
     def uid(self) -> str:
         """Of the Pod."""
-        return made_id("pod", self.worker.namespace, self.name)
+        return sample_id("pod", self.worker.namespace, self.name)
 
     @property
     def node(self) -> str:
@@ -108,5 +108,5 @@ def _working(worker: Worker, day: int) -> int:
 
 
 def _run(worker: Worker, begin: int, hours: int, day: int) -> _Plan:
-    name = f"{worker.name}-{day + 1:02d}-{made_id('run', worker.name, day)[:5]}"
+    name = f"{worker.name}-{day + 1:02d}-{sample_id('run', worker.name, day)[:5]}"
     return worker, begin, begin + hours * HOUR_MS, name

@@ -29,7 +29,7 @@ from audit.reports.sample.cast import (
     TENANT,
     Shelf,
     draw,
-    made_id,
+    sample_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, MINUTE_MS, Job, list_jobs
 from core.base.times import second_text
@@ -67,7 +67,7 @@ def _activity_record(
         "resultSignature": "Succeeded.OK",
         "durationMs": "112",
         "callerIpAddress": PIPELINE_ADDRESS if client == PIPELINE[0] else "10.10.3.9",
-        "correlationId": made_id("activity", verb, at),
+        "correlationId": sample_id("activity", verb, at),
         "identity": {
             "authorization": {
                 "scope": account,
@@ -188,7 +188,7 @@ def _by_hand(month: Period) -> Iterator[tuple[int, dict[str, Any]]]:
             at = month.begin_ms + day * DAY_MS + (9 + number) * HOUR_MS
             for shard in range(2 + number):
                 when = at + shard * 45_000
-                identity = _oauth(person[4:], made_id("client", "azure cli"), person)
+                identity = _oauth(person[4:], sample_id("client", "azure cli"), person)
                 address = f"10.10.3.{number + 4}"
                 record = _record(
                     when, "GetBlob", DISTILLED, DISTILLED.blob(shard), identity, address
@@ -260,13 +260,13 @@ def _record(  # noqa: PLR0913, PLR0917  A record has as many parts.
         "statusText": "Success",
         "durationMs": 12 + draw(40, *words),
         "callerIpAddress": f"{address}:{40000 + draw(20000, *words)}",
-        "correlationId": made_id(*words),
+        "correlationId": sample_id(*words),
         "identity": identity,
         "location": "westeurope",
         "properties": {
             "accountName": shelf.account,
             "userAgentHeader": _AGENT,
-            "clientRequestId": made_id("request", *words),
+            "clientRequestId": sample_id("request", *words),
             "serviceType": "blob",
             "objectKey": f"/{shelf.account}/{path}",
             "metricResponseType": "Success",

@@ -11,7 +11,7 @@ from cli.policy.cases import judge_case, key_of
 from cli.policy.types import LeftOut
 from core.base.errors import BundleRefusedError
 from policies.authoring.cases import PolicyCase as Written
-from policies.authoring.cases import files_of_rules, rules_beside, rules_beyond
+from policies.authoring.cases import files_of_rules, find_folder_rules, find_unrelated_rules
 from policies.authoring.examples import find_all, read_case_file
 from policies.authoring.parity import RecordedQuestion, RecordingEngine
 from policies.bundle.format import Bundle, BundleCase
@@ -87,7 +87,7 @@ class BundleCases:
         size = 0
         for name, case in cases:
             engine.asked.clear()
-            _require_passed(case, engine, rules_beyond(case.folder, self.sites, files))
+            _require_passed(case, engine, find_unrelated_rules(case.folder, self.sites, files))
             asked = {_key(each): each for each in _made(name, engine.asked)}
             new = {key: each for key, each in asked.items() if key not in kept}
             sizes = [len(msgspec.json.encode(each)) for each in new.values()]
@@ -110,7 +110,7 @@ class BundleCases:
 def _is_about(case: Written, off: frozenset[str]) -> bool:
     """Return whether a case expects what a rule of `off` finds, or lies beside such rules alone."""
     expected = {each.rule.removeprefix("rules/") for each in case.said.findings}
-    beside = {each.removeprefix("rules/") for each in rules_beside(case.folder)}
+    beside = {each.removeprefix("rules/") for each in find_folder_rules(case.folder)}
     return bool(expected & off) or bool(beside and beside <= off)
 
 

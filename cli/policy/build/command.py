@@ -82,7 +82,7 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.policy.build.bundle_cases import BundleCases  # noqa: PLC0415
     from cli.policy.built_at import UNTIMED, built_at  # noqa: PLC0415 (keeps --help quick)
     from cli.policy.types import made_bundle  # noqa: PLC0415
-    from policies.authoring.workspace import Places  # noqa: PLC0415
+    from policies.authoring.workspace import WorkspacePaths  # noqa: PLC0415
     from policies.build.builder import build  # noqa: PLC0415
     from policies.bundle.format import read_bundle  # noqa: PLC0415
 
@@ -106,7 +106,7 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
             built_at=at,
         )
     except BundleRefusedError as error:
-        raise BundleRefusedError(Places(tuple(own)).named(str(error))) from error
+        raise BundleRefusedError(WorkspacePaths(tuple(own)).named(str(error))) from error
     if signing is not None:
         sign_file(made, signing)
         if not at:

@@ -12,7 +12,7 @@ from cli.policy.cases import Group, JudgedCase, judge_cases
 from cli.policy.flags import tell
 from core.decision.decision import Verdict
 from policies.authoring.examples import read_all, with_examples
-from policies.authoring.parity import Difference, differences
+from policies.authoring.parity import Difference, find_differences
 from policies.authoring.rego_tests import (
     CompiledTest,
     Coverage,
@@ -20,9 +20,9 @@ from policies.authoring.rego_tests import (
     RegoTest,
     explain_failures,
     files_below,
-    find_differing,
+    find_different_results,
     measure_coverage,
-    run_compiled,
+    run_compiled_tests,
     run_tests,
 )
 from policies.authoring.workspace import Workspace
@@ -68,7 +68,7 @@ class _Tester:
         if group.asked:
             tell(f"{len(group.asked)} inputs: asking OPA what the embedded engine was asked")
             self.tested.compared += len(group.asked)
-            self.tested.differences += differences(group.workspace, group.asked)
+            self.tested.differences += find_differences(group.workspace, group.asked)
 
     def _run_tests(self, workspace: Workspace) -> None:
         tested = self.tested
@@ -77,8 +77,8 @@ class _Tester:
         tested.report = explain_failures(workspace, tested.tests)
         if not tested.report:  # Where a test fails, OPA prints that in the coverage's place.
             tested.coverage = measure_coverage(workspace)
-        tested.compiled = run_compiled(workspace, tested.tests)
-        tested.otherwise = find_differing(tested.tests, tested.compiled)
+        tested.compiled = run_compiled_tests(workspace, tested.tests)
+        tested.otherwise = find_different_results(tested.tests, tested.compiled)
 
 
 def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: float) -> Tested:

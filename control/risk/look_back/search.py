@@ -43,7 +43,7 @@ async def weight_reads(
     until_ms: int,
     tell: Callable[[str], None],
 ) -> tuple[dict[bytes, list[StoreReads]], list[str]]:
-    """Return the reads of each identity by `Risen.key`, the most bytes first; and what is missing.
+    """Return the reads of each identity by its key, the most bytes first; and what is missing.
 
     Raises:
         LedgerError: they cannot be read now.
@@ -225,7 +225,7 @@ class Sources:
 
 
 @dataclass
-class _Reading:
+class _LookBackPass:
     """One pass that is under way."""
 
     sources: Sources
@@ -339,7 +339,7 @@ async def look_back(
     gaps += some
     joined = Trails(trails, recorded=sources.acts is not None, suspends=sources.suspends)
     joined.index()
-    reading = _Reading(sources, joined, _pace(sources), gaps=gaps)
+    reading = _LookBackPass(sources, joined, _pace(sources), gaps=gaps)
     await reading.read([each async for each in _listings(sources.objects, joined, versions)])
     return [
         document_of(

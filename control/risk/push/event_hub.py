@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from control.loop import Loop
-from control.risk.push.metrics import PushMetrics, Result, Source
+from control.risk.push.metrics import PushMetrics, PushSource, Result
 from core.risk.snapshot import SnapshotDraft
 from identity.clients.event_hub import Batch, EventHub
 from identity.push.event_hub_records import DetectionRecord, RecordRefusal, RiskRecord, read_message
@@ -37,7 +37,7 @@ _REFUSED: Final = frozenset({*RecordRefusal} - {RecordRefusal.SKIPPED}) | {Merge
 _log = structlog.get_logger(__name__)
 
 
-class EventsIn:
+class EventHubLoop:
     """Takes records in; `loop` is the leader's, and `close` ends it for good."""
 
     def __init__(
@@ -137,7 +137,7 @@ class EventsIn:
     def _count(self, results: list[Result]) -> None:
         now = self._clock()
         for result in results:
-            self._metrics.count(Source.EVENT_HUB, result, now)
+            self._metrics.count(PushSource.EVENT_HUB, result, now)
         refused = sorted({each.value for each in results if each in _REFUSED})
         if refused and time.monotonic() >= self._log_at:
             self._log_at = time.monotonic() + _LOG_EVERY_S

@@ -11,14 +11,14 @@ from identity.push.security_events import Reason
 from identity.risk.entry_merge import MergeResult
 
 
-class Source(Enum):
+class PushSource(Enum):
     """Where it comes from: value of the label `source`."""
 
     EVENT_HUB = "event-hub"
     SECURITY_EVENTS = "security-events"
 
 
-class Outcome(Enum):
+class PushOutcome(Enum):
     """What becomes of a token, beside `identity.push.security_events.Reason` and `Merged`."""
 
     ACKNOWLEDGED = "acknowledged"
@@ -39,11 +39,11 @@ class Outcome(Enum):
     """Too many identities were told of."""
 
 
-Result = MergeResult | RecordRefusal | Reason | Outcome
+Result = MergeResult | RecordRefusal | Reason | PushOutcome
 
-_RESULTS: Final[dict[Source, tuple[type[Enum], ...]]] = {
-    Source.EVENT_HUB: (MergeResult, RecordRefusal),
-    Source.SECURITY_EVENTS: (MergeResult, Reason, Outcome),
+_RESULTS: Final[dict[PushSource, tuple[type[Enum], ...]]] = {
+    PushSource.EVENT_HUB: (MergeResult, RecordRefusal),
+    PushSource.SECURITY_EVENTS: (MergeResult, Reason, PushOutcome),
 }
 
 
@@ -79,7 +79,7 @@ class PushMetrics:
                 for each in kind:
                     self._events.labels(source.value, each.value)
 
-    def count(self, source: Source, result: Result, now: float) -> None:
+    def count(self, source: PushSource, result: Result, now: float) -> None:
         """Count what became of one record or token."""
         self._events.labels(source.value, result.value).inc()
         if result is MergeResult.CHANGED:

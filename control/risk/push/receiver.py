@@ -20,7 +20,7 @@ import msgspec
 from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.server.requests import ClientGoneError, Message, Receive, Send, read_body
-from control.risk.push.metrics import Outcome, PushMetrics, Result, Source
+from control.risk.push.metrics import PushMetrics, PushOutcome, PushSource, Result
 from core.base.errors import SallyportError
 from core.risk.model import RiskSource
 from core.risk.snapshot import SnapshotDraft
@@ -67,8 +67,8 @@ _JSON: Final = (b"content-type", b"application/json")
 _CLOSE: Final = (b"connection", b"close")
 
 _ERRORS: Final[Mapping[Result, str]] = {
-    Outcome.SENDER: "authentication_failed",
-    Outcome.KEY: "invalid_key",
+    PushOutcome.SENDER: "authentication_failed",
+    PushOutcome.KEY: "invalid_key",
     Reason.ISSUER: "invalid_issuer",
     Reason.AUDIENCE: "invalid_audience",
 }
@@ -76,7 +76,7 @@ _ERRORS: Final[Mapping[Result, str]] = {
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _HttpAnswer:
     """What one request is answered with; the text quotes nothing of it."""
 
     status: int
@@ -94,13 +94,13 @@ class _Answer:
         return msgspec.json.encode({"err": error, "description": self.text})
 
 
-def _refused(result: Result, text: str, status: int = 400) -> _Answer:
-    return _Answer(status, result, text, (_JSON, _CLOSE))
+def _refused(result: Result, text: str, status: int = 400) -> _HttpAnswer:
+    return _HttpAnswer(status, result, text, (_JSON, _CLOSE))
 
 
-def _later(result: Result, text: str, seconds: float = 1.0, cause: str = "") -> _Answer:
+def _later(result: Result, text: str, seconds: float = 1.0, cause: str = "") -> _HttpAnswer:
     retry = (b"retry-after", b"%d" % max(1, round(seconds)))
-    return _Answer(503, result, text, (_JSON, _CLOSE, retry), cause)
+    return _HttpAnswer(503, result, text, (_JSON, _CLOSE, retry), cause)
 
 
 class SecurityEventReceiver:
@@ -132,35 +132,35 @@ class SecurityEventReceiver:
             answer = await self._answer(scope, receive)
         except ClientGoneError:
             return
-        self._metrics.count(Source.SECURITY_EVENTS, answer.result, self._clock())
+        self._metrics.count(PushSource.SECURITY_EVENTS, answer.result, self._clock())
         self._note(answer)
         headers = [*answer.headers, (b"content-length", b"%d" % len(answer.body))]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, scope: Mapping[str, Any], receive: Receive) -> _Answer:
+    async def _answer(self, scope: Mapping[str, Any], receive: Receive) -> _HttpAnswer:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         length = _length(scope, headers)
-        if isinstance(length, _Answer):
+        if isinstance(length, _HttpAnswer):
             return length
         if refused := self._stranger(headers.get(b"authorization", "")):
             return refused
         if self._held >= MOST_AT_ONCE:
-            return _later(Outcome.BUSY, "too many requests are being read; try again")
+            return _later(PushOutcome.BUSY, "too many requests are being read; try again")
         self._held += 1
         try:
             try:
                 body = await read_body(receive, length, BODY_S)
             except TimeoutError:
-                return _refused(Outcome.REQUEST, "the body did not arrive in time", 408)
+                return _refused(PushOutcome.REQUEST, "the body did not arrive in time", 408)
             async with asyncio.timeout(STORE_S):
                 return await self._take(body.strip())
         except TimeoutError:
-            return _later(Outcome.NOT_STORED, "it takes too long now; try again")
+            return _later(PushOutcome.NOT_STORED, "it takes too long now; try again")
         finally:
             self._held -= 1
 
-    def _stranger(self, shown: str) -> _Answer | None:
+    def _stranger(self, shown: str) -> _HttpAnswer | None:
         """Say why whoever asks is not the transmitter; the file is read each time."""
         if self._settings.token_file is None:
             return None
@@ -169,43 +169,43 @@ class SecurityEventReceiver:
                 wanted = file.read(_MOST_SECRET).strip()
         except OSError:
             text = "identity.security_events.token_file cannot be read here: nobody is let in"
-            return _later(Outcome.SENDER, text)
+            return _later(PushOutcome.SENDER, text)
         scheme, _, token = shown.partition(" ")
         given = token.strip().encode("latin-1")
         if wanted and hmac.compare_digest(given, wanted) and scheme.lower() == "bearer":
             return None
-        return _refused(Outcome.SENDER, "the bearer token is missing or wrong")
+        return _refused(PushOutcome.SENDER, "the bearer token is missing or wrong")
 
-    async def _take(self, body: bytes) -> _Answer:
+    async def _take(self, body: bytes) -> _HttpAnswer:
         """Verify a token, and store what it says."""
         verified = await self._keys.verify(body)
         if isinstance(verified, KeysUnavailable):
             return _later(
-                Outcome.NO_KEYS, verified.text, verified.retry_s, cause=self._keys.problem
+                PushOutcome.NO_KEYS, verified.text, verified.retry_s, cause=self._keys.problem
             )
         if isinstance(verified, UnverifiedToken):
-            return _refused(Outcome.KEY if verified.of_key else Reason.MALFORMED, verified.text)
+            return _refused(PushOutcome.KEY if verified.of_key else Reason.MALFORMED, verified.text)
         return await self._take_verified(verified, sha256(body).digest())
 
-    async def _take_verified(self, verified: VerifiedToken, digest: bytes) -> _Answer:
+    async def _take_verified(self, verified: VerifiedToken, digest: bytes) -> _HttpAnswer:
         read = read_claims(verified.claims, self._settings, self._clock())
         if isinstance(read, RefusedEvent):
             return _refused(read.reason, read.text)
         if (known := self._seen.get(read.jti)) is not None:
             if known == digest:
-                return _Answer(_ACCEPTED, Outcome.REPLAYED)
-            return _refused(Outcome.REPLAYED, "another token with this jti was taken before")
-        result: Result = Outcome.ACKNOWLEDGED
+                return _HttpAnswer(_ACCEPTED, PushOutcome.REPLAYED)
+            return _refused(PushOutcome.REPLAYED, "another token with this jti was taken before")
+        result: Result = PushOutcome.ACKNOWLEDGED
         if read.events:
             try:
                 result = await self._merge(read)
             except SallyportError as error:
                 text = "it cannot be stored now; try again"
-                return _later(Outcome.NOT_STORED, text, cause=str(error))
-            if result is Outcome.FULL:
+                return _later(PushOutcome.NOT_STORED, text, cause=str(error))
+            if result is PushOutcome.FULL:
                 return _later(result, f"more than {MOST_TOLD:,} people were told of", _FULL_S)
         self._remember(read.jti, digest)
-        return _Answer(_ACCEPTED, result)
+        return _HttpAnswer(_ACCEPTED, result)
 
     async def _merge(self, read: ReadToken) -> Result:
         """Store all events of a token in one write; give what became of the foremost."""
@@ -217,7 +217,7 @@ class SecurityEventReceiver:
             results[:] = [event.merge_into(draft, now) for event in read.events if fits]
 
         await self._store.update(change)
-        return min(results, key=list(MergeResult).index, default=Outcome.FULL)
+        return min(results, key=list(MergeResult).index, default=PushOutcome.FULL)
 
     def _has_room(self, draft: SnapshotDraft, key: bytes, now: float) -> bool:
         """Return whether something may be said of an identity.
@@ -236,7 +236,7 @@ class SecurityEventReceiver:
         if len(self._seen) > MOST_SEEN:
             self._seen.popitem(last=False)
 
-    def _note(self, answer: _Answer) -> None:
+    def _note(self, answer: _HttpAnswer) -> None:
         now = time.monotonic()
         if answer.status != _ACCEPTED and now >= self._log_at:
             self._log_at = now + _LOG_EVERY_S
@@ -248,7 +248,7 @@ class SecurityEventReceiver:
             )
 
 
-def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _Answer:
+def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _HttpAnswer:
     """Return the length of a request's body, or why it is not one to take."""
     kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
     length = headers.get(b"content-length", "")
@@ -265,4 +265,4 @@ def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _An
         status, text = 413, f"the token is larger than {MOST_BYTES:,} bytes"
     else:
         return int(length)
-    return _refused(Outcome.REQUEST, text, status)
+    return _refused(PushOutcome.REQUEST, text, status)

@@ -23,7 +23,7 @@ from core.people.two_person import PEOPLE_NEEDED
 from core.weights.access_grants import KIND, AccessGrant
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from kube.resources.live_pods import LivePod, live_pods
+from kube.resources.live_pods import LivePod, list_live_pods
 
 INTERVAL_S: Final = 30.0
 BEFORE: Final = (
@@ -117,7 +117,7 @@ class GrantExpiry:
         for account in grant.spec.service_accounts or ():
             if any(_replaces(other, grant, account) and now < till for other, till in ends):
                 continue
-            pods = await live_pods(self._objects, meta.namespace, account=account)
+            pods = await list_live_pods(self._objects, meta.namespace, account=account)
             found += [pod for pod in pods if pod.created < end]
         return tuple(sorted(found, key=lambda pod: pod.name))
 

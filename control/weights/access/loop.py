@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
 from control.weights.access.live_grants import LiveGrants
-from control.weights.access.reader import AccessReader, ResourceManager
+from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError, SallyportError
 from core.base.ids import stable_id
 from core.base.times import milli_text
@@ -27,13 +27,14 @@ from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION, Assignment, read_shape
-from identity.azure_roles.differences import by_difference
+from identity.azure_roles.differences import count_differences
 from identity.azure_roles.grant_assignments import (
     ImpossibleAssignment,
     WantedAssignment,
     plan_assignments,
     wanted_assignments,
 )
+from identity.clients.resource_manager import ResourceManager
 from kube.leader.lease import Leadership
 
 
@@ -79,7 +80,7 @@ class AccessMetrics:
         for name, access in known.items():
             self._principals.labels(name).set(len({one.principal for one in access.holders}))
             self._gaps.labels(name).set(len(access.gaps))
-            for difference, count in by_difference(access.differing).items():
+            for difference, count in count_differences(access.differing).items():
                 self._differences.labels(name, difference.value).set(count)
 
     def failed(self, store: str) -> None:
@@ -110,23 +111,11 @@ class AccessDisplay(Protocol):
         """Begin anew."""
 
 
-class RoleWriter(ResourceManager, Protocol):
-    """Azure Resource Manager, where roles are tied to grants."""
-
-    async def put(
-        self, path: str, version: str, body: Any, require: Callable[[], None]
-    ) -> HTTPStatus:
-        """Write a resource."""
-
-    async def delete(self, path: str, version: str, require: Callable[[], None]) -> None:
-        """Remove a resource."""
-
-
 @dataclass
 class StoreAccesses:
     """Each run reads every store that names its resource."""
 
-    manager: RoleWriter
+    manager: ResourceManager
     reader: AccessReader
     granted: LiveGrants
     stores: Callable[[], WeightStoreSet]

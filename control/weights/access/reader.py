@@ -1,8 +1,8 @@
 """Reads from Azure who can open the account of a WeightStore, as far as it may."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -21,8 +21,9 @@ from identity.azure_roles.arm_responses import (
     Diagnostic,
     read_shape,
 )
-from identity.azure_roles.differences import AccountDetails, GrantHolders, differences
+from identity.azure_roles.differences import AccountDetails, GrantHolders, find_differences
 from identity.azure_roles.effective_access import AccountRules, holders_of
+from identity.clients.resource_manager import ResourceManager
 
 DEFINITION_S: Final = 3600.0
 """So long a role's definition is believed."""
@@ -31,18 +32,6 @@ _AUTHORIZATION: Final = "/providers/Microsoft.Authorization"
 
 T = TypeVar("T")
 Require = Callable[[], None]
-
-
-class ResourceManager(Protocol):
-    """Azure Resource Manager: `identity.clients.resource_manager`."""
-
-    async def get(self, path: str, version: str, require: Require) -> bytes:
-        """Return one resource."""
-
-    def each(
-        self, path: str, version: str, require: Require, query: str = ""
-    ) -> AsyncIterator[msgspec.Raw]:
-        """Yield what a list has."""
 
 
 @dataclass
@@ -82,7 +71,7 @@ class AccessReader:
             holders=holders,
             differing=[
                 one
-                for one in differences(store, holders, granted, around)
+                for one in find_differences(store, holders, granted, around)
                 if assignments is not None or not one.principal
             ],
             gaps=gaps,

@@ -18,7 +18,7 @@ _BYTES: Final = 8
 """Of a mark: the same object with other content has another, but for one in 2^64."""
 
 
-class Stage(Enum):
+class ApprovalStage(Enum):
     """How an object that needs approval stands."""
 
     OPEN = ""
@@ -81,11 +81,11 @@ class ObjectComparison:
             if each.digest == found.digest and label in by.approvers:
                 given[label] = min(each.given or self.now, given.get(label, self.now))
         times = sorted(given.values())
-        first = known.stage == Stage.OPEN.value and len(times) >= PEOPLE_NEEDED
+        first = known.stage == ApprovalStage.OPEN.value and len(times) >= PEOPLE_NEEDED
         at = times[PEOPLE_NEEDED - 1] if first else self.now
         change = self._change(found, "approved", max(at, found.made), found.by, self.since)
         named = msgspec.structs.replace(change, approvers=list(by.approvers))
-        return msgspec.structs.replace(known, stage=Stage.APPROVED.value), named
+        return msgspec.structs.replace(known, stage=ApprovalStage.APPROVED.value), named
 
     def ended(
         self, found: RecordedObject, known: ObjectRecord, why: NotApproved | None
@@ -96,7 +96,7 @@ class ObjectComparison:
         else:
             reason = "; ".join(why.reasons)[:1000]
             change = self._change(found, "ended", self.now, found.by, reason)
-        return msgspec.structs.replace(known, stage=Stage.ENDED.value), change
+        return msgspec.structs.replace(known, stage=ApprovalStage.ENDED.value), change
 
     def _gone(self, kind: str, key: str, known: ObjectRecord) -> ObjectChange:
         namespace, _, name = key.rpartition("/")

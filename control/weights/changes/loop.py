@@ -13,15 +13,15 @@ from typing import Final, Protocol
 
 import structlog
 
+from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
-from control.weights.changes.comparison import ObjectComparison, ObjectRecord, Stage
+from control.weights.changes.comparison import ApprovalStage, ObjectComparison, ObjectRecord
 from control.weights.changes.store import ChangeStore
-from control.weights.checkpoint import EVER, CheckpointStore, gap
+from control.weights.checkpoint import EVER, CheckpointStore, build_gap
 from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
-from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange
 from kube.approvals.recorded_objects import RecordedObject, RecordedObjects
 from kube.leader.lease import Leadership
@@ -83,16 +83,6 @@ class ObjectSource(Protocol):
         """Return those of a kind; None where nobody serves it."""
 
 
-class Records(Protocol):
-    """Takes the documents (`audit.ledger.records.recorder`); raises NotRecordedError."""
-
-    def record_change(self, document: ObjectChange) -> None:
-        """Keep a change of an object."""
-
-    def record_gap(self, document: LogGap) -> None:
-        """Keep that something may lack."""
-
-
 Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
 """Says whether an object is approved under a tier: `admission.approvals.approvals.ask_approved`."""
 
@@ -105,7 +95,7 @@ class ChangeParts:
     objects: ObjectSource
     known: ChangeStore
     reached: CheckpointStore
-    records: Records
+    records: LedgerRecorder
     approve: Approve
     kept_until: Callable[[], float]
     """Gives the Unix seconds up to which all that was recorded is kept for good."""
@@ -193,7 +183,7 @@ class Changes:
     def _note_first(self, kind: str, now: float) -> None:
         log = "identities" if kind == ACCOUNT else "changes"
         why = "nobody recorded changes before"
-        self._parts.records.record_gap(gap(self._parts.cluster, log, kind, EVER, now, why))
+        self._parts.records.record_gap(build_gap(self._parts.cluster, log, kind, EVER, now, why))
 
     async def _stand(self, term: _Term) -> None:
         """Record of all that need approval which count now, and which no longer do."""
@@ -215,10 +205,13 @@ class Changes:
     ) -> tuple[ObjectRecord, ObjectChange] | None:
         """Return what is known of an object from now on, where that has changed."""
         now = self._parts.clock()
-        stage, noticing = Stage(known.stage), ObjectComparison(self._parts.cluster, now, term.since)
+        stage, noticing = (
+            ApprovalStage(known.stage),
+            ObjectComparison(self._parts.cluster, now, term.since),
+        )
         if found.expires and now >= found.expires:
-            return None if stage is Stage.ENDED else noticing.ended(found, known, None)
-        counts = stage is Stage.APPROVED
+            return None if stage is ApprovalStage.ENDED else noticing.ended(found, known, None)
+        counts = stage is ApprovalStage.APPROVED
         if not counts and len(consents) < PEOPLE_NEEDED:
             return None
         answer = await self._answer(found, consents, now)

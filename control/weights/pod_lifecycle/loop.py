@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
 from control.weights.checkpoint import (
     EVER,
@@ -28,13 +29,12 @@ from control.weights.checkpoint import (
     Checkpoint,
     CheckpointProgress,
     CheckpointStore,
-    gap,
+    build_gap,
 )
 from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
 from control.weights.pod_lifecycle.live_pods import ENDED_POD, LivePods, key_of, uid_of
 from core.base.errors import ClusterError, NotRecordedError
-from core.weights.events import LogGap
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife
+from core.weights.pod_lifecycle import LifeEvent, PodLife
 from core.weights.roll_calls import build_roll_call
 from kube.leader.lease import Leadership
 from kube.watch.change_stream import Change, ChangeStream, is_lost
@@ -109,19 +109,6 @@ _D = TypeVar("_D")
 _log = structlog.get_logger(__name__)
 
 
-class Records(Protocol):
-    """Takes the documents (`audit.ledger.records.recorder`); raises NotRecordedError."""
-
-    def record_life(self, document: PodLife) -> None:
-        """Keep what became known of a Pod."""
-
-    def record_change(self, document: ObjectChange) -> None:
-        """Keep a change of an object."""
-
-    def record_gap(self, document: LogGap) -> None:
-        """Keep that something may lack."""
-
-
 @dataclass(frozen=True)
 class LifeParts:
     """What the recorder of lives works with."""
@@ -129,7 +116,7 @@ class LifeParts:
     cluster: str
     pods: ChangeStream
     reached: CheckpointStore
-    records: Records
+    records: LedgerRecorder
     kept_until: Callable[[], float]
     """Gives the Unix seconds up to which all that was recorded is kept for good."""
     signs: Callable[[PodLifecycle, msgspec.Raw], PodSigns]
@@ -318,7 +305,7 @@ class PodLives:
         return PodDocumentBuilder(self._parts.cluster, term.living)
 
     async def _note_gap(self, begin: float, end: float, why: str) -> None:
-        found = gap(self._parts.cluster, "pods", "Pod", begin, end, why)
+        found = build_gap(self._parts.cluster, "pods", "Pod", begin, end, why)
         await self._record(self._parts.records.record_gap, found)
         _log.warning("a gap in the record of Pods", begin=found.begin, end=found.end, why=why)
         self._parts.metrics.count_gap()

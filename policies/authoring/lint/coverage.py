@@ -7,17 +7,17 @@ from typing import Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from policies.authoring.cases import ExpectedFinding, PolicyCase, rules_beyond
+from policies.authoring.cases import ExpectedFinding, PolicyCase, find_unrelated_rules
 from policies.authoring.examples import find_all, read_case_file
 from policies.authoring.lint.problems import Level, Problem, problem_of
-from policies.authoring.lint.syntax import Source, refs
+from policies.authoring.lint.syntax import RegoSource, refs
 from policies.site.choices import NO_CHOICES
 
 _SETS: Final = ("deny", "warn", "signals")
 
 
 def find_untested(
-    rule: str, sources: Sequence[Source], tests: Sequence[Source]
+    rule: str, sources: Sequence[RegoSource], tests: Sequence[RegoSource]
 ) -> Iterator[Problem]:
     """Find the sets of a rule that no Rego test of the folders asks for."""
     path = ("data", "sallyport", *rule.split("/"))
@@ -48,9 +48,9 @@ class CaseCoverage:
                 except BundleRefusedError as error:
                     self.problems.append(problem_of(str(error), "case", str(path)))
                 else:
-                    self._cases.append((case, rules_beyond(case.folder, sites, files)))
+                    self._cases.append((case, find_unrelated_rules(case.folder, sites, files)))
 
-    def lacking(self, rule: str, owner: Source) -> Iterator[Problem]:
+    def lacking(self, rule: str, owner: RegoSource) -> Iterator[Problem]:
         """Return whether a rule lacks a case where it finds something, or one where not."""
         about = [case for case, not_about in self._cases if rule not in not_about]
         finding = [case for case in about if _shows(case, rule)]
@@ -72,7 +72,7 @@ def _names(expected: ExpectedFinding, rule: str) -> bool:
     return expected.rule in {rule, rule.partition("/")[2]}
 
 
-def _missing(owner: Source, rule: str, id_: str, what: str, expect: str) -> Problem:
+def _missing(owner: RegoSource, rule: str, id_: str, what: str, expect: str) -> Problem:
     found = owner.problem(
         {"location": owner.tree["package"].get("location")},
         id_,

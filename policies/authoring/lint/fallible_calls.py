@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from policies.authoring.lint.problems import Problem
-from policies.authoring.lint.syntax import Node, Source, Steps, calls
+from policies.authoring.lint.syntax import Node, RegoSource, Steps, calls
 from policies.builtins.fallible import CAN_FAIL
 from policies.bundle.opa_runner import run_opa
 from policies.site.kubernetes_kinds import are_built_in
@@ -44,7 +44,7 @@ def signatures(opa: Path, folder: Path) -> Signatures:
 
 
 def find_untyped_calls(
-    sources: Sequence[Source], custom: Mapping[str, Any], takes: Signatures
+    sources: Sequence[RegoSource], custom: Mapping[str, Any], takes: Signatures
 ) -> Iterator[Problem]:
     """Find calls with fields that nothing has tested, of a rule for kinds that are not built in."""
     if are_built_in(map(str, custom.get("kinds") or ("Pod",))):
@@ -54,7 +54,7 @@ def find_untyped_calls(
             yield from _of_rule(source, rule, takes)
 
 
-def _of_rule(source: Source, rule: Node, takes: Signatures) -> Iterator[Problem]:
+def _of_rule(source: RegoSource, rule: Node, takes: Signatures) -> Iterator[Problem]:
     made = [
         (".".join(filter(None, source.steps(name))), name, given) for name, given in calls(rule)
     ]
@@ -74,7 +74,9 @@ def _of_rule(source: Source, rule: Node, takes: Signatures) -> Iterator[Problem]
             )
 
 
-def _locals(source: Source, made: Sequence[tuple[str, Node, Sequence[Node]]]) -> Collection[str]:
+def _locals(
+    source: RegoSource, made: Sequence[tuple[str, Node, Sequence[Node]]]
+) -> Collection[str]:
     """Return the variables that are bound to a field, or to what lies in one."""
     found: set[str] = set()
     for called, _, given in made:
@@ -86,7 +88,7 @@ def _locals(source: Source, made: Sequence[tuple[str, Node, Sequence[Node]]]) ->
     return found
 
 
-def _steps(source: Source, node: Node) -> Steps:
+def _steps(source: RegoSource, node: Node) -> Steps:
     if node["type"] == "var":
         return (str(node["value"]),)
     return source.steps(node) if node["type"] == "ref" else ()
@@ -122,7 +124,7 @@ _DECIDES: Final[Mapping[str, int]] = {
 _LITERALS: Final = frozenset({"string", "number", "boolean"})
 
 
-def find_fallible_calls(source: Source) -> Iterator[Problem]:
+def find_fallible_calls(source: RegoSource) -> Iterator[Problem]:
     """Find calls that would end the evaluation for some values."""
     for name, arguments in calls(source.rules):
         called = ".".join(filter(None, source.steps(name)))

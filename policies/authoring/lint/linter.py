@@ -23,9 +23,9 @@ from policies.authoring.lint.fallible_calls import (
 )
 from policies.authoring.lint.metadata import find_metadata_problems
 from policies.authoring.lint.problems import Problem, problem_of
-from policies.authoring.lint.syntax import Source, parse_source
+from policies.authoring.lint.syntax import RegoSource, parse_source
 from policies.authoring.lint.undefined_fields import find_undefined
-from policies.authoring.workspace import SITE_FILES, Places, copy_tests
+from policies.authoring.workspace import SITE_FILES, WorkspacePaths, copy_tests
 from policies.build.builder import stage_built_in, stage_own
 from policies.site.choices import Choices
 
@@ -38,7 +38,7 @@ def lint(opa: Path, sites: Sequence[Path], choices: Choices, regal: Path | None)
     Raises:
         BundleRefusedError: a program says what cannot be read.
     """
-    places = Places(tuple(sites))
+    places = WorkspacePaths(tuple(sites))
     with tempfile.TemporaryDirectory(prefix="sallyport-lint-") as scratch:
         staged = Path(scratch)
         stage_built_in(BUILT_IN_REGO, staged / "rego")
@@ -87,14 +87,16 @@ def _staged(opa: Path, staged: Path, sites: Sequence[Path], choices: Choices) ->
             yield problem
 
 
-def _own(sources: Sequence[Source], sites: Sequence[Path], takes: Signatures) -> Iterator[Problem]:
+def _own(
+    sources: Sequence[RegoSource], sites: Sequence[Path], takes: Signatures
+) -> Iterator[Problem]:
     """Find what Sallyport's own rules say."""
     tests = [each for each in sources if each.is_test]
     written = [each for each in sources if not each.is_test]
     for source in written:
         yield from find_fallible_calls(source)
         yield from find_undefined(source)
-    rules: dict[str, list[Source]] = {}
+    rules: dict[str, list[RegoSource]] = {}
     for source in written:
         if source.package[:2] in _RULES:
             rules.setdefault("/".join(source.package[1:]), []).append(source)

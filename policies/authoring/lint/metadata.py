@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from policies.authoring.lint.problems import Problem
-from policies.authoring.lint.syntax import Source, Steps, refs, walk
+from policies.authoring.lint.syntax import RegoSource, Steps, refs, walk
 from policies.site.fields import steps_of
 
 _FIELDS: Final = ("input", "fields")
@@ -20,7 +20,7 @@ _NO_VERB: Final = re.compile(
 )
 
 
-def find_metadata_problems(sources: Sequence[Source]) -> Iterator[Problem]:
+def find_metadata_problems(sources: Sequence[RegoSource]) -> Iterator[Problem]:
     """Look at one rule's files, the one with the METADATA among them, and at its helpers."""
     owner = next((it for it in sources if it.annotations), None)
     if owner is None:
@@ -32,7 +32,7 @@ def find_metadata_problems(sources: Sequence[Source]) -> Iterator[Problem]:
     yield from _texts(owner, own, custom)
 
 
-def _read(sources: Sequence[Source], prefix: Steps) -> list[tuple[Source, Any, Steps]]:
+def _read(sources: Sequence[RegoSource], prefix: Steps) -> list[tuple[RegoSource, Any, Steps]]:
     """Return what is read below a prefix: the parts that come after it."""
     found = []
     for source in sources:
@@ -44,7 +44,7 @@ def _read(sources: Sequence[Source], prefix: Steps) -> list[tuple[Source, Any, S
 
 
 def _fields(
-    owner: Source, own: Sequence[Source], sources: Sequence[Source], custom: Any
+    owner: RegoSource, own: Sequence[RegoSource], sources: Sequence[RegoSource], custom: Any
 ) -> Iterator[Problem]:
     wanted = {field: steps_of(str(field)) for field in custom.get("fields") or ()}
     for source, ref, read in _read(own, _FIELDS):
@@ -79,7 +79,7 @@ def _dotted(steps: Steps) -> str:
     return ".".join(step or _ITEMS for step in steps).replace(f".{_ITEMS}", _ITEMS)
 
 
-def _parameters(owner: Source, sources: Sequence[Source], custom: Any) -> Iterator[Problem]:
+def _parameters(owner: RegoSource, sources: Sequence[RegoSource], custom: Any) -> Iterator[Problem]:
     wanted = custom.get("parameters") or {}
     prefix = ("data", *_PARAMETERS, *owner.package[2:])
     reads = [read for _, _, read in _read(sources, prefix)]
@@ -96,7 +96,7 @@ def _parameters(owner: Source, sources: Sequence[Source], custom: Any) -> Iterat
             )
 
 
-def _texts(owner: Source, own: Sequence[Source], custom: Any) -> Iterator[Problem]:
+def _texts(owner: RegoSource, own: Sequence[RegoSource], custom: Any) -> Iterator[Problem]:
     remedy = str(custom.get("remedy") or "")
     if remedy and _NO_VERB.match(remedy):
         yield owner.warning(
@@ -117,7 +117,7 @@ def _texts(owner: Source, own: Sequence[Source], custom: Any) -> Iterator[Proble
                 )
 
 
-def _line_of(source: Source, word: str) -> dict[str, Any]:
+def _line_of(source: RegoSource, word: str) -> dict[str, Any]:
     """Return the place of a word in the METADATA, as nodes have theirs."""
     at = source.annotations.get("location") or {}
     first = int(at.get("row", 1))

@@ -22,7 +22,7 @@ _IGNORE: Final = re.compile(r"#\s*lint:ignore\s+([\w-]+)")
 
 
 @dataclass(frozen=True)
-class Source:
+class RegoSource:
     """One file of Rego."""
 
     file: str
@@ -95,7 +95,7 @@ def _written(ref: Node) -> Steps:
     )
 
 
-def parse_source(opa: Path, folder: Path, file: str) -> Source:
+def parse_source(opa: Path, folder: Path, file: str) -> RegoSource:
     """Read a file by its path below `folder`.
 
     Raises:
@@ -106,7 +106,7 @@ def parse_source(opa: Path, folder: Path, file: str) -> Source:
         tree = msgspec.json.decode(printed)
     except msgspec.DecodeError as error:
         raise BundleRefusedError(f"{file}:1: opa parse prints what is no JSON: {error}") from error
-    return Source(file, tree, (folder / file).read_text(errors="replace"))
+    return RegoSource(file, tree, (folder / file).read_text(errors="replace"))
 
 
 def walk(node: Any) -> Iterator[Node]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from policies.authoring.lint.problems import Problem
-from policies.authoring.lint.syntax import Node, Source, Steps, bodies, calls, refs
+from policies.authoring.lint.syntax import Node, RegoSource, Steps, bodies, calls, refs
 
 KnownKeys = Mapping[str, Collection[str]]
 """By the name of a variable, the keys that its value surely has."""
@@ -25,7 +25,7 @@ _PARAMETERS: Final = ("data", "sallyport", "parameters")
 _NONE: Final[frozenset[str]] = frozenset()
 
 
-def known_keys(source: Source, rule: Node) -> KnownKeys:
+def known_keys(source: RegoSource, rule: Node) -> KnownKeys:
     """Return what is known of the variables of a rule that `some … in` binds."""
     found: dict[str, frozenset[str]] = {}
     assigned = _find_elements(source, rule, _ASSIGNING)
@@ -40,7 +40,7 @@ def known_keys(source: Source, rule: Node) -> KnownKeys:
     return {variable: keys for variable, keys in found.items() if variable not in assigned}
 
 
-def _find_elements(source: Source, rule: Node, binding: Collection[str]) -> frozenset[str]:
+def _find_elements(source: RegoSource, rule: Node, binding: Collection[str]) -> frozenset[str]:
     """Return the variables of a rule that some functions bind, and its arguments.
 
     They may be called as a rule of the file is.
@@ -52,7 +52,7 @@ def _find_elements(source: Source, rule: Node, binding: Collection[str]) -> froz
     return frozenset(str(each["value"]) for each in given if each["type"] == "var")
 
 
-def _keys_in(source: Source, collection: Node, local: Collection[str]) -> frozenset[str]:
+def _keys_in(source: RegoSource, collection: Node, local: Collection[str]) -> frozenset[str]:
     """Return the keys that all elements have."""
     if collection["type"] == "var":
         name = str(collection["value"])
@@ -66,7 +66,7 @@ def _keys_in(source: Source, collection: Node, local: Collection[str]) -> frozen
     return _made(source, str(steps[0])) if len(steps) == 1 else _NONE
 
 
-def _demanded(source: Source, steps: Steps) -> frozenset[str]:
+def _demanded(source: RegoSource, steps: Steps) -> frozenset[str]:
     """Return what the schema of a parameter demands of its items."""
     category_and_name = source.package[2:]
     if steps[:-1] != category_and_name:
@@ -78,7 +78,7 @@ def _demanded(source: Source, steps: Steps) -> frozenset[str]:
     return frozenset(map(str, required or ()))
 
 
-def _made(source: Source, name: str) -> frozenset[str]:
+def _made(source: RegoSource, name: str) -> frozenset[str]:
     """Return what each entry of a set of the file has that is written out."""
     clauses = [each for each in source.rules if each["head"]["ref"][0]["value"] == name]
     entries = [_written_out(each) for each in clauses]
@@ -110,7 +110,7 @@ _LABELS: Final = ("input", "context", "namespaceLabels")
 _LITERALS: Final = frozenset({"string", "number", "boolean", "null"})
 
 
-def find_undefined(source: Source) -> Iterator[Problem]:
+def find_undefined(source: RegoSource) -> Iterator[Problem]:
     """Find negations and comparisons that an absent field makes undefined."""
     for rule in source.rules:
         elements = known_keys(source, rule)
@@ -128,7 +128,7 @@ def _negated(expression: Node) -> bool:
 
 
 def _negation(
-    source: Source, expression: Node, sure: set[Steps], elements: KnownKeys
+    source: RegoSource, expression: Node, sure: set[Steps], elements: KnownKeys
 ) -> Iterator[Problem]:
     terms = expression["terms"]
     if not isinstance(terms, list) or _is_plain_equality(terms):
@@ -161,7 +161,7 @@ def _is_plain_equality(terms: Sequence[Node]) -> bool:
     return name["value"][0]["value"] == "equal" and "call" not in kinds and bool(kinds & _LITERALS)
 
 
-def _may_be_absent(source: Source, steps: Steps) -> bool:
+def _may_be_absent(source: RegoSource, steps: Steps) -> bool:
     if any(steps[:2] == optional and steps[2:] for optional in _OPTIONAL):
         return True
     if steps[: len(_LABELS)] == _LABELS and steps[len(_LABELS) :]:
@@ -175,7 +175,7 @@ def _named(steps: Steps) -> str:
     return f"{head}" + "".join(f".{step}" if step else "[…]" for step in rest)
 
 
-def _comparison(source: Source, expression: Node) -> Iterator[Problem]:
+def _comparison(source: RegoSource, expression: Node) -> Iterator[Problem]:
     terms = expression["terms"]
     if not isinstance(terms, list) or terms[0]["value"][0]["value"] not in {"equal", "neq"}:
         return

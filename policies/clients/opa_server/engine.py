@@ -25,7 +25,7 @@ from policies.clients.opa_server.policies import (
     ServerPolicies,
 )
 from policies.engine.canary import CANARY, CANARY_CONTEXT, find_problem
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from policies.engine.entry_points import judge_input, read_answer, read_judgement
 from policies.engine.forbidden_calls import refuse_outside
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
@@ -85,7 +85,7 @@ PLACE_S: Final = 10.0
 _AGAIN_S: Final = 1.0
 """After putting them there has failed, so long all who ask are told so."""
 
-_LIMITS: Final = Limits()
+_LIMITS: Final = EvaluationLimits()
 _OK: Final = 200
 _BAD_INPUT: Final = 400
 _FAILED: Final = 500
@@ -99,7 +99,7 @@ class OpaServerEngine:
         self,
         bundle: Bundle,
         server: OpaServer,
-        limits: Limits = _LIMITS,
+        limits: EvaluationLimits = _LIMITS,
         observe: Callable[[float], None] = lambda _: None,
     ) -> None:
         """Take the policies there, if the server can be reached; else it is tried again and again.

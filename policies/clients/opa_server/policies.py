@@ -65,21 +65,21 @@ class ServerPolicies(Protocol):
         """Return the place in the bundle of a place that the server named."""
 
 
-class _Asked(msgspec.Struct):
+class _PolicyQuery(msgspec.Struct):
     revision: str
     answers: list[msgspec.Raw]
 
 
 class _PushedAnswer(msgspec.Struct):
-    result: _Asked | None = None
+    result: _PolicyQuery | None = None
 
 
-class _Served(msgspec.Struct):
+class _ServedBundle(msgspec.Struct):
     revision: str = ""
 
 
 class _Provenance(msgspec.Struct):
-    bundles: dict[str, _Served] = {}
+    bundles: dict[str, _ServedBundle] = {}
 
 
 class _ServedAnswer(msgspec.Struct):

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from control.risk.push.event_hub import EventsIn
+from control.risk.push.event_hub import EventHubLoop
 from control.risk.push.metrics import PushMetrics
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot_storage import HEAD_NAME
@@ -52,7 +52,7 @@ class Issued:
 class Reading:
     """One process's reader of a hub."""
 
-    events: EventsIn
+    events: EventHubLoop
     hub: EventHub
     store: RiskStore
     registry: CollectorRegistry
@@ -132,7 +132,7 @@ async def reading(
     await connection.open()
     store = RiskStore(Objects(connection), namespace)
     hub, registry = EventHub(settings, tokens), CollectorRegistry()
-    events = EventsIn(hub, store, TENANT, PushMetrics(registry, lambda: hub.is_open))
+    events = EventHubLoop(hub, store, TENANT, PushMetrics(registry, lambda: hub.is_open))
     try:
         yield Reading(events, hub, store, registry, leading(), connection)
     finally:
@@ -228,7 +228,7 @@ async def _run(doomed: Doomed) -> None:
     connection = Connection(Path(doomed.kubeconfig))
     await connection.open()
     store = RiskStore(Objects(connection), doomed.namespace)
-    events = EventsIn(hub, store, TENANT, PushMetrics(CollectorRegistry()))
+    events = EventHubLoop(hub, store, TENANT, PushMetrics(CollectorRegistry()))
     until = time.monotonic() + 120
     while time.monotonic() < until:
         await events.run(leading())

@@ -120,7 +120,8 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
     async def collides() -> bool:
         found = await objects.get(f"{required_crds._PATH}/{names[1]}")  # noqa: SLF001 -- as the loop asks
         return any(
-            "NamesAccepted is False" in each for each in required_crds.troubles(found, "v1alpha1")
+            "NamesAccepted is False" in each
+            for each in required_crds.find_definition_problems(found, "v1alpha1")
         )
 
     await wait_for(collides, 60)

@@ -11,7 +11,7 @@ from core.base.networks import Network
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening, Peer, Pods
 from egress.model.reserved_ranges import ALWAYS_RESERVED
-from egress.render.clusternetworkpolicy import floor, passes
+from egress.render.clusternetworkpolicy import render_floor, render_passes
 from egress.render.engines import render
 from egress.render.partition import MAX_BYTES
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
@@ -140,8 +140,8 @@ async def test_the_floor_is_taken(client: Client) -> None:
     """Both objects of the cluster, and those that let allowlists pass to what they name."""
     await install_crds(client)
     worlds = [each for seed in range(WORLDS) for each in meanings(made(seed))]
-    items = [*floor(ENROLLMENT, LOCAL_DNS), *floor((), Dns())]
-    items += [item for each in (*worlds, _by_hand()) for item in passes(each)]
+    items = [*render_floor(ENROLLMENT, LOCAL_DNS), *render_floor((), Dns())]
+    items += [item for each in (*worlds, _by_hand()) for item in render_passes(each)]
     await client.apply(items, fieldValidation="Strict")
     for item in {item["metadata"]["name"]: item for item in items}.values():
         stored = await client.get(item["apiVersion"], item["kind"], item["metadata"]["name"])

@@ -8,7 +8,8 @@ import pytest
 
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import decode_pod
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.client import Client, Json, Outcome
 from tests.harness.gangs import classes, gangs, pod_json, pod_name, projection, recorded
 

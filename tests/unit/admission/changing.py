@@ -106,7 +106,7 @@ UNUSUAL: Final[dict[int, RiskSnapshot]] = {}
 def unusual(of: RiskSnapshot) -> RiskSnapshot:
     """Return a snapshot in which the author does something unusual besides."""
     draft = SnapshotDraft.of(of)
-    draft.put_acting(identity_key(AUTHOR), BehaviourEntry(Behaviour.UNUSUAL_HOUR, int(NOW) + 60))
+    draft.put_behaviour(identity_key(AUTHOR), BehaviourEntry(Behaviour.UNUSUAL_HOUR, int(NOW) + 60))
     return draft.finish(NOW)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies.bundle.format import read_bundle
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from tests.unit.admission.world import Folder
 from tests.unit.policies.bundles import make_bundle
 
@@ -15,7 +15,7 @@ from tests.unit.policies.bundles import make_bundle
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
     """The built-in policies, compiled from the sources of now; time for a busy machine."""
     bundle = read_bundle(make_bundle(tmp_path_factory.mktemp("built")))
-    engine = EmbeddedEngine(bundle, Limits(seconds=5.0))
+    engine = EmbeddedEngine(bundle, EvaluationLimits(seconds=5.0))
     yield engine
     engine.close()
 

@@ -89,7 +89,7 @@ def snapshot(
     if client is not None:
         draft.put(RiskSource.ENTRA, identity_key(PRINCIPAL), entry(client))
     if acting is not None:
-        draft.put_acting(subject_key(CAROL), BehaviourEntry(acting, int(NOW) + 60))
+        draft.put_behaviour(subject_key(CAROL), BehaviourEntry(acting, int(NOW) + 60))
     return draft.finish(NOW)
 
 

@@ -17,7 +17,7 @@ from core.decision.decision import Decision
 from core.decision.request import Request
 from policies.bundle.format import read_bundle
 from policies.engine.cache import RememberingEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from tests.unit.admission.changing import (
     CHOICES,
@@ -75,7 +75,7 @@ def policies(
         yield engine
         return
     bundle = read_bundle(make_site_bundle(tmp_path_factory.mktemp("site"), _site()))
-    own = EmbeddedEngine(bundle, Limits(seconds=5.0))
+    own = EmbeddedEngine(bundle, EvaluationLimits(seconds=5.0))
     yield own
     own.close()
 

@@ -10,7 +10,7 @@ from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 from tests.unit.admission.sandboxed import namespace, runtime_class
 from tests.unit.admission.site_rules import make_bundle_of_rules
@@ -32,7 +32,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 @pytest.fixture(scope="module")
 def site(bundle: Bundle) -> Iterator[EmbeddedEngine]:
     """An engine with it."""
-    engine = EmbeddedEngine(bundle, Limits(seconds=1.0))
+    engine = EmbeddedEngine(bundle, EvaluationLimits(seconds=1.0))
     yield engine
     engine.close()
 

@@ -6,7 +6,7 @@ from core.base.errors import EvaluationError
 from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.namespaces import Mode
 from policies.bundle.format import read_bundle
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ADMIN,
@@ -145,7 +145,7 @@ async def test_policies_that_fail_are_an_error(
     """A rule that does not end, and a Pod that sets it going; others are judged as ever."""
     slow = "\n\t".join(f"some {v} in numbers.range(1, 3000)" for v in "abcd") + "\n\ta + b < c - d"
     bundle = make_bundle(tmp_path_factory.mktemp("slow"), {"x.rego": rule(slow)})
-    engine = EmbeddedEngine(read_bundle(bundle), Limits(seconds=0.3))
+    engine = EmbeddedEngine(read_bundle(bundle), EvaluationLimits(seconds=0.3))
     cluster = folder.cluster()
     decision = await decide(cluster, engine, request(pod(os={"name": "trigger"}), ADMIN))
     with pytest.raises(EvaluationError) as error:

@@ -12,7 +12,8 @@ from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.programs import require
 from webhooks.review_codec import decode_review
 

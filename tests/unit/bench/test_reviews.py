@@ -7,7 +7,8 @@ import pytest
 
 from bench.reviews import GANG, USUAL, Pods, make_pod
 from core.kubernetes.pod import decode_pod
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from webhooks.review_codec import decode_review
 
 

@@ -17,11 +17,11 @@ from core.base.safe_text import LONGEST_PROBLEM
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import parse_bundle
-from policies.bundle.signatures import Keys
+from policies.bundle.signatures import BundleKeys
 from tests.unit.cli.conftest import Run
 
 LOUD = "\x1b[2J\x07\r\n\u202e" + 200_000 * "x"
-KEYS = Keys({"k": ed25519.Ed25519PrivateKey.generate().public_key()})
+KEYS = BundleKeys({"k": ed25519.Ed25519PrivateKey.generate().public_key()})
 FILES = unpack(BUILT_IN_BUNDLE.read_bytes(), "b")
 
 
@@ -46,15 +46,15 @@ def signed_as(header: Mapping[str, str]) -> bytes:
 
 
 LOUD_ONES = {
-    "a rule twice": (with_own(rules=rules(id=LOUD)), Keys()),
-    "a format": (with_own(format=int(4000 * "9")), Keys()),
+    "a rule twice": (with_own(rules=rules(id=LOUD)), BundleKeys()),
+    "a format": (with_own(format=int(4000 * "9")), BundleKeys()),
     "a key's id": (signed_as({"alg": "EdDSA", "kid": LOUD}), KEYS),
     "a file's name": (pack(FILES | {"\x1b[2J\r\nroot": b""} | {".signatures.json": b"{}"}), KEYS),
 }
 
 
 @pytest.mark.parametrize(("packed", "keys"), LOUD_ONES.values(), ids=LOUD_ONES)
-def test_what_is_said_is_cut_and_spelt_out(packed: bytes, keys: Keys) -> None:
+def test_what_is_said_is_cut_and_spelt_out(packed: bytes, keys: BundleKeys) -> None:
     """One line of printable characters, which says whose file it is."""
     with pytest.raises(BundleRefusedError) as refused:
         parse_bundle(packed, "my-bundle.tar.gz", keys)

@@ -78,7 +78,7 @@ def snapshot(age_s: float = 20.0, table: str = "") -> RiskSnapshot:
     )
     for name in (CLIENT, ROBOT):  # Of pipelines the object id itself is asked for.
         draft.put_application(name, Application(ApplicationKind.APPLICATION, ROBOT))
-    draft.put_acting(identity_key(ALICE), BehaviourEntry(Behaviour.EXEC_BURST, int(NOW) + 60))
+    draft.put_behaviour(identity_key(ALICE), BehaviourEntry(Behaviour.EXEC_BURST, int(NOW) + 60))
     return draft.finish(NOW - 5)
 
 

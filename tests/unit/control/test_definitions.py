@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from control.required_crds import NEEDED, troubles
+from control.required_crds import NEEDED, find_definition_problems
 
 SOUND: dict[str, Any] = {
     "spec": {"versions": [{"name": "v1alpha1", "served": True, "storage": True}]},
@@ -30,7 +30,7 @@ def with_condition(kind: str, status: str) -> dict[str, Any]:
 
 def test_a_sound_definition_has_no_troubles() -> None:
     """Nothing is said of what is well."""
-    assert list(troubles(SOUND, "v1alpha1")) == []
+    assert list(find_definition_problems(SOUND, "v1alpha1")) == []
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_each_trouble_is_named_with_its_remedy(
     definition: dict[str, Any] | None, says: str
 ) -> None:
     """One sentence for each."""
-    (trouble,) = troubles(definition, "v1alpha1")
+    (trouble,) = find_definition_problems(definition, "v1alpha1")
     assert says in trouble
 
 
 def test_a_definition_that_was_made_just_now_is_not_served_yet() -> None:
     """It has no status."""
-    assert len(list(troubles({"spec": SOUND["spec"]}, "v1alpha1"))) == 2
+    assert len(list(find_definition_problems({"spec": SOUND["spec"]}, "v1alpha1"))) == 2
 
 
 def test_the_definitions_needed_are_those_of_the_chart() -> None:

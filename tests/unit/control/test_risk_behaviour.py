@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from audit.behaviour.protocol import BehaviourAnswer, UnusualIdentity
-from control.risk.behaviour import MOST, Behaviours, acting_of, take
+from control.risk.behaviour import MOST, Behaviours, acting_of, take_answer
 from core.base.errors import LedgerError, NotLeaderError
 from core.risk.model import Behaviour, BehaviourEntry
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
@@ -95,7 +95,7 @@ class Scene:
 
     def acting(self, who: bytes = KEY) -> Behaviour:
         """Return what gates see."""
-        return self.store.snapshot.acting(who, self.now)
+        return self.store.snapshot.behaviour(who, self.now)
 
     def counted(self, word: str) -> float:
         """Return the gauge of a behaviour."""
@@ -110,14 +110,14 @@ async def test_what_is_unusual_is_in_the_snapshot_and_each_ends_by_itself() -> N
     await scene.run(answered((KEY, told)))
     both = Behaviour.EXEC_BURST | Behaviour.UNUSUAL_HOUR
     assert scene.acting() == both
-    assert dict(scene.store.snapshot.actings()) == {KEY: BehaviourEntry(both, int(NOW + 100))}
+    assert dict(scene.store.snapshot.behaviours()) == {KEY: BehaviourEntry(both, int(NOW + 100))}
     assert (scene.counted("exec-burst"), scene.counted("denials")) == (1.0, 0.0)
     scene.now = NOW + 60
     await scene.run()
     assert scene.acting() == Behaviour.EXEC_BURST
     scene.now = NOW + 101
     await scene.run()
-    assert dict(scene.store.snapshot.actings()) == {}
+    assert dict(scene.store.snapshot.behaviours()) == {}
 
 
 async def test_nothing_is_written_where_nothing_changes() -> None:
@@ -147,7 +147,7 @@ async def test_an_auditor_that_is_away_ends_nothing_early() -> None:
     scene.now = NOW + 51
     with pytest.raises(LedgerError):
         await scene.run(LedgerError("the auditor a: no answer"))
-    assert dict(scene.store.snapshot.actings()) == {}
+    assert dict(scene.store.snapshot.behaviours()) == {}
     await scene.run()
     assert scene.store.snapshot.head.behaviour.problem == ""
 
@@ -185,7 +185,7 @@ async def test_a_new_leader_asks_from_the_start_and_ends_what_the_last_one_left(
     second.store.snapshot, second.now = first.store.snapshot, NOW + 60
     await second.run(answered((KEY, {"denials": int(NOW + 5000)})))
     assert second.auditor.asked == [""]
-    assert dict(second.store.snapshot.actings()) == {
+    assert dict(second.store.snapshot.behaviours()) == {
         KEY: BehaviourEntry(Behaviour.DENIALS, int(NOW + 5000))
     }
 
@@ -205,8 +205,8 @@ async def test_a_term_that_ends_forgets_and_writes_nothing() -> None:
 def test_what_two_auditors_say_is_added() -> None:
     """The later end counts; neither takes away what the other one said."""
     known: dict[bytes, dict[Behaviour, int]] = {}
-    take(known, answered((KEY, {"denials": int(NOW + 9), "exec-burst": int(NOW + 1)})), NOW)
-    take(known, answered((KEY, {"denials": int(NOW + 5), "exec-burst": int(NOW + 7)})), NOW)
+    take_answer(known, answered((KEY, {"denials": int(NOW + 9), "exec-burst": int(NOW + 1)})), NOW)
+    take_answer(known, answered((KEY, {"denials": int(NOW + 5), "exec-burst": int(NOW + 7)})), NOW)
     assert known == {KEY: {Behaviour.DENIALS: int(NOW + 9), Behaviour.EXEC_BURST: int(NOW + 7)}}
 
 
@@ -218,12 +218,12 @@ def test_what_is_not_understood_is_left_out() -> None:
     answer = BehaviourAnswer(
         format=2, cursor="", learning="", more=False, unusual=[*strange, later]
     )
-    take(known, answer, NOW)
+    take_answer(known, answer, NOW)
     assert known == {}
-    take(known, answered((KEY, {"denials": int(NOW + 1e9)})), NOW)
+    take_answer(known, answered((KEY, {"denials": int(NOW + 1e9)})), NOW)
     assert known[KEY][Behaviour.DENIALS] == int(NOW + 2 * 86_400)
     many = [(number.to_bytes(16), {"denials": int(NOW + 9)}) for number in range(MOST + 50)]
-    take(known, answered(*many), NOW)
+    take_answer(known, answered(*many), NOW)
     assert len(known) == MOST
 
 

@@ -64,7 +64,7 @@ def of_every_sort() -> RiskSnapshot:
     draft = SnapshotDraft.of(filled(40)[0])
     client = "11111111-2222-4333-8444-555555555555"
     draft.put_application(client, Application(ApplicationKind.APPLICATION, client))
-    draft.put_acting(
+    draft.put_behaviour(
         b"a" * 16, BehaviourEntry(Behaviour.NEW_NAMESPACE | Behaviour.DENIALS, NOW + 60)
     )
     draft.put_guest(b"g" * 16, is_guest=True)

@@ -115,7 +115,7 @@ def test_records_of_every_sort_are_found() -> None:
         assert each.application(client) == Application(ApplicationKind.APPLICATION, client)
         assert each.application("missing") == Application(ApplicationKind.MISSING)
         assert each.application("other") is None
-        assert dict(each.actings()).keys() == {b"a" * 16}
+        assert dict(each.behaviours()).keys() == {b"a" * 16}
         assert each.is_guest(b"g" * 16)
         assert not each.is_guest(b"a" * 16)
         assert len(list(each.entries(RiskSource.ENTRA))) == 39
@@ -125,11 +125,11 @@ def test_records_of_every_sort_are_found() -> None:
 def test_behaviour_counts_until_its_time() -> None:
     """And not at it."""
     draft = SnapshotDraft.of(RiskSnapshot())
-    draft.put_acting(b"a" * 16, BehaviourEntry(Behaviour.EXEC_BURST, NOW))
+    draft.put_behaviour(b"a" * 16, BehaviourEntry(Behaviour.EXEC_BURST, NOW))
     snapshot = draft.finish(NOW)
-    assert snapshot.acting(b"a" * 16, NOW - 1) is Behaviour.EXEC_BURST
-    assert not snapshot.acting(b"a" * 16, NOW)
-    assert not snapshot.acting(b"b" * 16, NOW - 1)
+    assert snapshot.behaviour(b"a" * 16, NOW - 1) is Behaviour.EXEC_BURST
+    assert not snapshot.behaviour(b"a" * 16, NOW)
+    assert not snapshot.behaviour(b"b" * 16, NOW - 1)
 
 
 def test_a_snapshot_that_was_given_out_never_changes() -> None:

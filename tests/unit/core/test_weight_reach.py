@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.approvals.store_narrowing import narrowings, store_digest
+from core.approvals.store_narrowing import find_narrowings, store_digest
 from core.kubernetes.blob_volumes import BlobMount
 from core.weights.access_paths import HIDDEN_CLIENT, WeightStoreSet
 from core.weights.stores import WeightStore, parse_store
@@ -107,11 +107,11 @@ def test_a_route_past_the_private_endpoint_is_told(server: str, around: str) -> 
 )
 def test_what_guards_less_is_told_from_what_guards_more(change: Spec, *, narrower: bool) -> None:
     """Whoever may write the kind may let it guard more."""
-    assert bool(narrowings(store(), store(**change))) is narrower
+    assert bool(find_narrowings(store(), store(**change))) is narrower
 
 
 def test_removing_a_store_is_narrowing_and_has_a_digest_of_its_own() -> None:
     """What is approved is that it goes: never taken for an approval of a change."""
-    assert narrowings(store(), None)
+    assert find_narrowings(store(), None)
     assert store_digest("llama", None) != store_digest("llama", store())
     assert store_digest("llama", None) != store_digest("other", None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.approvals.profile_widening import profile_digest, profile_proposal, widenings
+from core.approvals.profile_widening import find_widenings, profile_digest, profile_proposal
 from core.profiles.container_profiles import (
     ContainerProfile,
     ProfileSpec,
@@ -112,13 +112,13 @@ NARROWER: dict[str, dict[str, Any]] = {
 def test_what_becomes_wider_is_said(case: str) -> None:
     """Each in the words that approvers and authors read."""
     changed, says = WIDER[case]
-    assert says in widenings(profile(), profile(**changed))
+    assert says in find_widenings(profile(), profile(**changed))
 
 
 @pytest.mark.parametrize("case", NARROWER)
 def test_what_becomes_narrower_needs_nobody(case: str) -> None:
     """Whoever takes something away is not made to wait."""
-    assert widenings(profile(), profile(**NARROWER[case])) == []
+    assert find_widenings(profile(), profile(**NARROWER[case])) == []
 
 
 def test_variables_in_another_order_fill_in_another_value() -> None:
@@ -126,7 +126,7 @@ def test_variables_in_another_order_fill_in_another_value() -> None:
     one, other = {"name": "A", "value": "b", "withoutResources": ["gpu"]}, {"name": "A"}
     old = profile(defaults=defaults(env=[one, other]))
     new = profile(defaults=defaults(env=[other, one]))
-    assert widenings(old, new) == ["no longer fills in the variable A as it did"]
+    assert find_widenings(old, new) == ["no longer fills in the variable A as it did"]
 
 
 def test_each_field_is_weighed() -> None:
@@ -142,7 +142,7 @@ def test_each_field_is_weighed() -> None:
 
 def test_a_new_profile_is_wider_than_none() -> None:
     """Whatever it covers."""
-    assert widenings(None, profile(privileges=[])) == ["is new"]
+    assert find_widenings(None, profile(privileges=[])) == ["is new"]
 
 
 _SEGMENTS = st.sampled_from(["a", "b", "*"])
@@ -173,7 +173,7 @@ def test_what_is_not_said_covers_nothing_more(
 ) -> None:
     """On no version of Kubernetes, whatever is asked: else it would be let in unapproved."""
     before, after = profile(**old), profile(**new)
-    if widenings(before, after):
+    if find_widenings(before, after):
         return
     for version in ((1, 19), (1, 20), (1, 31), (1, 36)):
         (was,) = build_profile_set([before], version).ordered

@@ -14,7 +14,7 @@ import pytest
 
 from deploy.image.wheels import SITE, own_wheel, unpack
 from policies.bundle.format import Bundle
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from policies.trial.wire import ENCODER, OUTCOMES, TrialTask
 from tests.harness.evidence import ROOT
 from tests.harness.programs import skip_or_fail
@@ -136,7 +136,7 @@ def test_program_reviews_a_manifest(installed: Installed, name: str) -> None:
 def test_process_that_tries_bundles_out_answers(installed: Installed) -> None:
     """It is started by its module's name, and refuses what is no WebAssembly."""
     bundle = Bundle(b"no WebAssembly", {}, {}, "")
-    task = TrialTask(bundle, b"[]", {}, {}, [], Limits(), 5, 256 * MIB)
+    task = TrialTask(bundle, b"[]", {}, {}, [], EvaluationLimits(), 5, 256 * MIB)
     done = installed.python("-m", "policies.trial.child", given=ENCODER.encode(task))
     assert done.returncode == 0, done.stderr.decode()
     assert OUTCOMES.decode(done.stdout).refused

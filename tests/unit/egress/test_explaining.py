@@ -10,7 +10,7 @@ from core.base.errors import SettingsError
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
-from kube.egress.pods import SeenPod
+from kube.egress.pods import EgressPod
 from tests.unit.egress.intents import allowlist, destinations
 from tests.unit.egress.worlds import pod, service, world
 
@@ -33,7 +33,7 @@ CATALOGUE: Final = pod(
 )
 
 
-def _ask(to: str, found: ClusterEgress, source: SeenPod = TRAINER) -> Explanation:
+def _ask(to: str, found: ClusterEgress, source: EgressPod = TRAINER) -> Explanation:
     return explain(source, parse_target(to, found), found)
 
 

@@ -11,9 +11,9 @@ from core.base.errors import SettingsError
 from core.base.networks import Address
 from egress.dns.learnt_names import (
     UNASKED,
+    DnsReply,
     LearntName,
     NamesSettings,
-    Reply,
     is_due,
     keep_wanted,
     learn,
@@ -27,14 +27,14 @@ FOUR = [ip_address(f"192.0.2.{number}") for number in range(1, 8)]
 SIX = [ip_address(f"2001:db8::{number}") for number in range(1, 8)]
 
 
-def reply(*addresses: Address, server: str = "10.0.0.10:53", ttl: int = 20) -> Reply:
+def reply(*addresses: Address, server: str = "10.0.0.10:53", ttl: int = 20) -> DnsReply:
     """Return an answer with addresses of one family."""
-    return Reply(server, 6 if addresses and addresses[0].version == 6 else 4, addresses, ttl)
+    return DnsReply(server, 6 if addresses and addresses[0].version == 6 else 4, addresses, ttl)
 
 
-def failure(server: str = "10.0.0.10:53", problem: str = "answers SERVFAIL") -> list[Reply]:
+def failure(server: str = "10.0.0.10:53", problem: str = "answers SERVFAIL") -> list[DnsReply]:
     """Return what a server that fails comes to."""
-    return [Reply(server, 4, problem=problem), Reply(server, 6, problem=problem)]
+    return [DnsReply(server, 4, problem=problem), DnsReply(server, 6, problem=problem)]
 
 
 def addresses(learnt: LearntName) -> list[Address]:
@@ -45,19 +45,19 @@ def addresses(learnt: LearntName) -> list[Address]:
 replies = st.lists(
     st.one_of(
         st.builds(
-            lambda server, these, ttl: Reply(server, 4, tuple(these), ttl),
+            lambda server, these, ttl: DnsReply(server, 4, tuple(these), ttl),
             st.sampled_from(["a", "b", "c"]),
             st.lists(st.sampled_from(FOUR), unique=True),
             st.integers(0, 100_000),
         ),
         st.builds(
-            lambda server, these, ttl: Reply(server, 6, tuple(these), ttl),
+            lambda server, these, ttl: DnsReply(server, 6, tuple(these), ttl),
             st.sampled_from(["a", "b", "c"]),
             st.lists(st.sampled_from(SIX), unique=True),
             st.integers(0, 100_000),
         ),
         st.builds(
-            lambda server, family: Reply(server, family, problem="answers SERVFAIL"),
+            lambda server, family: DnsReply(server, family, problem="answers SERVFAIL"),
             st.sampled_from(["a", "b", "c"]),
             st.sampled_from([4, 6]),
         ),
@@ -68,7 +68,7 @@ times = st.floats(0, 400, allow_nan=False)
 rounds = st.lists(st.tuples(times, replies), max_size=12)
 
 
-def after(history: Sequence[tuple[float, list[Reply]]], settings: NamesSettings) -> LearntName:
+def after(history: Sequence[tuple[float, list[DnsReply]]], settings: NamesSettings) -> LearntName:
     """Return what is known after rounds of questions."""
     learnt = UNASKED
     for now, said in history:
@@ -78,7 +78,7 @@ def after(history: Sequence[tuple[float, list[Reply]]], settings: NamesSettings)
 
 @given(rounds, times, st.integers(0, 4))
 def test_failures_empty_nothing(
-    history: Sequence[tuple[float, list[Reply]]], now: float, count: int
+    history: Sequence[tuple[float, list[DnsReply]]], now: float, count: int
 ) -> None:
     """While no server answers, every address stays, however long that takes."""
     before = after(history, SETTINGS)
@@ -90,19 +90,19 @@ def test_failures_empty_nothing(
 
 @given(rounds, times, st.integers(0, 3))
 def test_one_familys_answers_take_nothing_from_the_other(
-    history: Sequence[tuple[float, list[Reply]]], now: float, count: int
+    history: Sequence[tuple[float, list[DnsReply]]], now: float, count: int
 ) -> None:
     """While AAAA fails and A is answered, IPv6 addresses stay."""
     learnt = before = after(history, ROOMY)
     for number in range(count):
-        said = [reply(FOUR[0]), Reply("10.0.0.10:53", 6, problem="answers SERVFAIL")]
+        said = [reply(FOUR[0]), DnsReply("10.0.0.10:53", 6, problem="answers SERVFAIL")]
         learnt = learn(learnt, said, now + number * 1_000_000, ROOMY)
     six = [address for address in addresses(before) if address.version == 6]
     assert [address for address in addresses(learnt) if address.version == 6] == six
 
 
 @given(rounds)
-def test_the_window_is_exact(history: Sequence[tuple[float, list[Reply]]]) -> None:
+def test_the_window_is_exact(history: Sequence[tuple[float, list[DnsReply]]]) -> None:
     """An address is known unless an answer in its family came over a window after it was shown."""
     history = sorted(history, key=lambda each: each[0])
     expected = set()
@@ -136,7 +136,7 @@ def test_rotating_answers_come_together() -> None:
 
 @given(rounds)
 def test_names_have_no_more_addresses_than_the_cap(
-    history: Sequence[tuple[float, list[Reply]]],
+    history: Sequence[tuple[float, list[DnsReply]]],
 ) -> None:
     """However many are shown; and that some were left out is said for a window."""
     learnt = UNASKED
@@ -161,7 +161,7 @@ def test_the_cap_takes_those_seen_longest_ago() -> None:
 
 @given(rounds, st.randoms(use_true_random=False))
 def test_the_order_of_servers_makes_no_difference(
-    history: Sequence[tuple[float, list[Reply]]], chance: object
+    history: Sequence[tuple[float, list[DnsReply]]], chance: object
 ) -> None:
     """The same answers in another order are the same knowledge, to the last field."""
     shuffled = []
@@ -174,7 +174,7 @@ def test_the_order_of_servers_makes_no_difference(
 
 @given(rounds, replies, times, st.floats(0, 1e9, allow_nan=False))
 def test_a_clock_put_back_removes_nothing(
-    history: Sequence[tuple[float, list[Reply]]], said: list[Reply], now: float, back: float
+    history: Sequence[tuple[float, list[DnsReply]]], said: list[DnsReply], now: float, back: float
 ) -> None:
     """At an earlier time an answer takes no address that it would not have taken later."""
     before = after(history, ROOMY)
@@ -194,17 +194,17 @@ def test_a_clock_that_is_wrong_for_one_answer_changes_nothing(shown: Address) ->
 
 @given(rounds, st.floats(0, 1e9, allow_nan=False), times)
 def test_a_clock_put_back_keeps_nothing_for_ever(
-    history: Sequence[tuple[float, list[Reply]]], ahead: float, now: float
+    history: Sequence[tuple[float, list[DnsReply]]], ahead: float, now: float
 ) -> None:
     """What was seen in the future is gone two windows after the clock came right, if not shown."""
     learnt = after([(time + ahead, said) for time, said in history], ROOMY)
-    nothing = [Reply("a", 4), Reply("a", 6)]
+    nothing = [DnsReply("a", 4), DnsReply("a", 6)]
     learnt = learn(learnt, nothing, now, ROOMY)
     assert addresses(learn(learnt, nothing, now + 201.0, ROOMY)) == []
 
 
 @given(rounds)
-def test_questions_come_between_the_limits(history: Sequence[tuple[float, list[Reply]]]) -> None:
+def test_questions_come_between_the_limits(history: Sequence[tuple[float, list[DnsReply]]]) -> None:
     """No name is asked for sooner than the minimum or later than the maximum, whatever its TTL."""
     learnt = UNASKED
     assert is_due(learnt, 0.0)
@@ -226,7 +226,7 @@ def test_questions_come_between_the_limits(history: Sequence[tuple[float, list[R
         ([reply(FOUR[0], ttl=30), *failure("b")], 30.0),
     ],
 )
-def test_the_ttl_says_when_to_ask_again(said: list[Reply], wait: float) -> None:
+def test_the_ttl_says_when_to_ask_again(said: list[DnsReply], wait: float) -> None:
     """The shortest TTL of the answers, between the limits; soon where nobody answered."""
     assert learn(UNASKED, said, 0.0, SETTINGS).wait == wait
 

@@ -6,7 +6,7 @@ import pytest
 
 from core.base.networks import Network
 from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, learn
-from egress.dns.resolver import Resolver, Server
+from egress.dns.resolver import NameServer, Resolver
 from egress.dns.resolver_settings import ResolverSettings
 from egress.dns.store import decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
@@ -28,7 +28,7 @@ def server() -> Iterator[DnsServer]:
 async def look(server: DnsServer, before: LearntName, now: float) -> LearntName:
     """Ask once, and give what is known then."""
     asking = ResolverSettings(timeout_s=0.3, tries=1)
-    resolver = Resolver([Server(server.address, server.port)], asking)
+    resolver = Resolver([NameServer(server.address, server.port)], asking)
     return learn(before, await resolver.ask(NAME), now, SETTINGS)
 
 

@@ -10,8 +10,8 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, Reply, learn
-from egress.dns.resolver import Resolver, Server
+from egress.dns.learnt_names import UNASKED, DnsReply, LearntName, NamesSettings, learn
+from egress.dns.resolver import NameServer, Resolver
 from egress.dns.resolver_settings import ResolverSettings
 from egress.dns.store import MAX_SHARD_BYTES, decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
@@ -36,12 +36,12 @@ def timed(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def replies(number: int, turn: int) -> list[Reply]:
+def replies(number: int, turn: int) -> list[DnsReply]:
     """Return one server's answers for a name: ten addresses, one of them new at each turn."""
     base = 2**24 + number * 1_000 + turn
     four = tuple(ip_address(base + each) for each in range(ADDRESSES - 2))
     six = tuple(ip_address((0x2A00 << 112) + base + each) for each in range(2))
-    return [Reply("10.0.0.10:53", 4, four, 60), Reply("10.0.0.10:53", 6, six, 60)]
+    return [DnsReply("10.0.0.10:53", 4, four, 60), DnsReply("10.0.0.10:53", 6, six, 60)]
 
 
 def everything(state: dict[str, LearntName], turn: int) -> dict[str, LearntName]:
@@ -116,13 +116,13 @@ def asking() -> list[str]:
     """Say how fast a server on loopback is asked."""
     count = 1_000
 
-    async def ask(server: Server) -> None:
+    async def ask(server: NameServer) -> None:
         resolver = Resolver([server], ResolverSettings())
         await asyncio.gather(*(resolver.ask(f"name-{number}.example") for number in range(count)))
 
     with dns_server() as running:
         began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
-        asyncio.run(ask(Server(running.address, running.port)))
+        asyncio.run(ask(NameServer(running.address, running.port)))
         took, now = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF)
     cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
     return [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.networks import Address, Network, any_holds, single_address_network
-from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, Reply, learn
+from egress.dns.learnt_names import UNASKED, DnsReply, LearntName, NamesSettings, learn
 from egress.dns.usable_addresses import LearntNames, split_usable
 from egress.model.facts import NameSource, ResolvedName
 from egress.model.reserved_ranges import ALWAYS_RESERVED
@@ -191,7 +191,7 @@ def names(**learnt: LearntName) -> NameSource:
 
 def answered(*texts: str, settings: NamesSettings = SETTINGS) -> LearntName:
     """Return what is known after one answer with IPv4 addresses."""
-    return learn(UNASKED, [Reply("a:53", 4, tuple(map(IPv4Address, texts)), 60)], 0.0, settings)
+    return learn(UNASKED, [DnsReply("a:53", 4, tuple(map(IPv4Address, texts)), 60)], 0.0, settings)
 
 
 def test_one_name_is_judged_by_each_intent() -> None:
@@ -218,7 +218,7 @@ def test_what_was_learnt_before_a_restart_counts_at_once() -> None:
 
 def test_problems_are_told() -> None:
     """Servers that fail, names without addresses, and too many of them."""
-    failed = [Reply("a:53", 4, problem="answers SERVFAIL")]
+    failed = [DnsReply("a:53", 4, problem="answers SERVFAIL")]
     before = answered("192.0.2.1")
     stale = names(x=learn(before, failed, 9.0, SETTINGS)).resolved("x.example", ())
     assert stale == ResolvedName(

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from core.egress.allowlists import EgressAllowlist
 from egress.analysis.cluster_egress import ClusterEgress
-from egress.analysis.overlay import Intents, changed_namespaces, overlay_intents, remove_intents
+from egress.analysis.overlay import FileIntents, changed_namespaces, overlay_intents, remove_intents
 from egress.analysis.plan import AllowlistPlan, plan
 from tests.unit.egress.intents import allowlist, destinations
 from tests.unit.egress.worlds import pod, service, world
@@ -13,7 +13,7 @@ NET: Final = {"cidr": "192.0.2.0/24"}
 
 
 def _plan(before: ClusterEgress, *changed: EgressAllowlist, **more: Any) -> AllowlistPlan:
-    intents = Intents(changed, **more)
+    intents = FileIntents(changed, **more)
     seen = overlay_intents(before.snapshot, intents)
     after = before.with_snapshot(seen, before.rights)
     return plan(before, after, changed_namespaces(before.snapshot, seen))
@@ -35,7 +35,7 @@ def test_new_intent_opens_for_its_pods() -> None:
 def test_deleting_closes() -> None:
     """What no other intent says too."""
     both = world(allowlist(NET), allowlist({"cidr": "192.0.2.0/25"}, name="half"))
-    seen = remove_intents(both.snapshot, Intents((allowlist(NET),)))
+    seen = remove_intents(both.snapshot, FileIntents((allowlist(NET),)))
     after = both.with_snapshot(seen, both.rights)
     found = plan(both, after, changed_namespaces(both.snapshot, seen))
     assert _said(found) == [("-", "research/trainer", "192.0.2.128/25", "TCP 443")]

@@ -8,7 +8,7 @@ from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, Name, Opening
 from egress.model.reserved_ranges import ALWAYS_RESERVED
-from egress.render.clusternetworkpolicy import MAX_ITEMS, floor, passes
+from egress.render.clusternetworkpolicy import MAX_ITEMS, render_floor, render_passes
 from egress.render.target import Dns
 from tests.unit.egress.opened import meaning
 
@@ -28,7 +28,7 @@ def _opening(*networks: str) -> Opening:
 
 def test_the_baseline_leaves_dns_alone() -> None:
     """Below all NetworkPolicies, enrolled namespaces reach the cluster's DNS, and nothing else."""
-    baseline, _ = floor(ENROLLED, Dns())
+    baseline, _ = render_floor(ENROLLED, Dns())
     assert baseline["spec"]["tier"] == "Baseline"
     dns, rest = baseline["spec"]["egress"]
     assert (dns["action"], rest["action"]) == ("Accept", "Deny")
@@ -42,7 +42,7 @@ def test_the_baseline_leaves_dns_alone() -> None:
 
 def test_reserved_addresses_are_denied_above_all() -> None:
     """In the Admin tier, after NodeLocal DNSCache's own address, which lies in one of them."""
-    _, admin = floor(ENROLLED, Dns(addresses=(ip_network("169.254.20.10/32"),)))
+    _, admin = render_floor(ENROLLED, Dns(addresses=(ip_network("169.254.20.10/32"),)))
     assert admin["spec"]["tier"] == "Admin"
     dns, deny = admin["spec"]["egress"]
     assert (dns["action"], dns["to"]) == ("Pass", [{"networks": ["169.254.20.10/32"]}])
@@ -52,7 +52,7 @@ def test_reserved_addresses_are_denied_above_all() -> None:
 
 def test_both_are_for_enrolled_namespaces() -> None:
     """By their labels, which the gate guards."""
-    for item in floor(ENROLLED, Dns()):
+    for item in render_floor(ENROLLED, Dns()):
         assert item["spec"]["subject"] == {
             "namespaces": {
                 "matchExpressions": [
@@ -65,8 +65,8 @@ def test_both_are_for_enrolled_namespaces() -> None:
 
 def test_who_names_metadata_passes() -> None:
     """Before the denial, for these Pods of this namespace alone, and to no more than they name."""
-    (item,) = passes(meaning([_opening(str(METADATA), "192.0.2.0/24")]))
-    _, admin = floor(ENROLLED, Dns())
+    (item,) = render_passes(meaning([_opening(str(METADATA), "192.0.2.0/24")]))
+    _, admin = render_floor(ENROLLED, Dns())
     assert item["spec"]["priority"] < admin["spec"]["priority"]
     assert item["spec"]["subject"]["pods"] == {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "alpha"}},
@@ -85,13 +85,13 @@ def test_what_is_not_named_does_not_pass() -> None:
     name = Opening("a", "spec.to[0]", SELECTS, Name("pypi.org", (METADATA,)), HTTP)
     carved = Block(ip_network("0.0.0.0/0"), (ip_network("169.254.0.0/16"),))
     broad = Opening("b", "spec.to[0]", SELECTS, Addresses((carved,)), HTTP)
-    assert passes(meaning([name, broad])) == ()
+    assert render_passes(meaning([name, broad])) == ()
 
 
 def test_many_named_addresses_are_cut() -> None:
     """No list is longer than the CRD has it; together they have every address once."""
     every_other = [single_address_network(each) for each in ip_network("169.254.0.0/20")][::2]
-    found = passes(meaning([_opening(*map(str, every_other))]))
+    found = render_passes(meaning([_opening(*map(str, every_other))]))
     peers = [peer for item in found for rule in item["spec"]["egress"] for peer in rule["to"]]
     assert all(len(item["spec"]["egress"][0]["to"]) <= MAX_ITEMS for item in found)
     assert all(0 < len(peer["networks"]) <= MAX_ITEMS for peer in peers)

@@ -10,7 +10,7 @@ from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, Name, Opening, Peer
-from egress.render.guards import Guard, guards
+from egress.render.guards import RangeGuard, build_guards
 
 LINK_LOCAL = ip_network("169.254.0.0/16")
 ACCOUNTS = ("s1", "s2", "s3")
@@ -25,7 +25,7 @@ def _opening(account: str, network: Network, *, pinned: bool = False) -> Opening
     return Opening("a", "spec.to[0]", selects, peer, HTTPS)
 
 
-def _is_denied(found: tuple[Guard, ...], account: str, address: Address) -> bool:
+def _is_denied(found: tuple[RangeGuard, ...], account: str, address: Address) -> bool:
     return any(
         address in block.network and not any(address in hole for hole in block.excepts)
         for guard in found
@@ -37,7 +37,9 @@ def _is_denied(found: tuple[Guard, ...], account: str, address: Address) -> bool
 def test_who_names_a_part_is_spared_in_that_part_alone() -> None:
     """Another account's broader network spares nobody but that account."""
     part = ip_network("169.254.0.0/32")
-    found = guards([_opening("s1", LINK_LOCAL), _opening("s2", part, pinned=True)], [LINK_LOCAL])
+    found = build_guards(
+        [_opening("s1", LINK_LOCAL), _opening("s2", part, pinned=True)], [LINK_LOCAL]
+    )
     metadata = IPv4Address("169.254.169.254")
     assert not _is_denied(found, "s1", metadata)
     assert _is_denied(found, "s2", metadata)
@@ -60,7 +62,7 @@ def test_each_is_denied_what_it_does_not_name(
     chosen: list[tuple[str, IPv4Network]],
 ) -> None:
     """Every address of the range that no opening of its own names, and no other."""
-    found = guards([_opening(*each) for each in chosen], [LINK_LOCAL])
+    found = build_guards([_opening(*each) for each in chosen], [LINK_LOCAL])
     for account in ACCOUNTS:
         own = [network for who, network in chosen if who == account]
         for last in (*range(64), 65_534):

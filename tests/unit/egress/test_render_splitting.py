@@ -13,7 +13,7 @@ from core.base.networks import (
     single_address_network,
 )
 from egress.model.openings import Block
-from egress.render.partition import Item, Ports, block_items, item_of, pack, rules
+from egress.render.partition import PolicyItem, Ports, block_items, item_of, pack, rules
 from tests.unit.egress.opened import NETWORKS, PORTS, blocks
 
 _PORTS = st.lists(st.sampled_from(PORTS), min_size=1, max_size=2, unique=True).map(tuple)
@@ -30,7 +30,7 @@ _ITEMS = st.lists(
 
 
 @given(_ITEMS, st.integers(1, 5), st.integers(400, 3000))
-def test_policies_have_each_peer_once(items: list[Item], peers: int, size: int) -> None:
+def test_policies_have_each_peer_once(items: list[PolicyItem], peers: int, size: int) -> None:
     """Together they have every peer on its ports, but for those that no policy has room for."""
     policies, too_large = pack(items, 100, max_bytes=size, max_peers=peers)
     together = [item for policy in policies.values() for item in policy]
@@ -47,7 +47,7 @@ def test_policies_have_each_peer_once(items: list[Item], peers: int, size: int) 
 
 
 @given(_ITEMS, st.integers(1, 5), st.integers(400, 3000))
-def test_policies_stay_within_their_limits(items: list[Item], peers: int, size: int) -> None:
+def test_policies_stay_within_their_limits(items: list[PolicyItem], peers: int, size: int) -> None:
     """No policy is empty, has more peers than it may, or more bytes."""
     fixed = "x" * 100
     policies, _ = pack(items, len(fixed), max_bytes=size, max_peers=peers)
@@ -61,7 +61,7 @@ def test_policies_stay_within_their_limits(items: list[Item], peers: int, size: 
 
 @given(_ITEMS, _ITEMS, st.integers(1, 5))
 def test_peers_move_only_to_policies_that_are_new(
-    items: list[Item], more: list[Item], peers: int
+    items: list[PolicyItem], more: list[PolicyItem], peers: int
 ) -> None:
     """As others come, one moves to a policy that was not there; as they go, from one that goes."""
     few, _ = pack(items, 100, max_peers=peers)

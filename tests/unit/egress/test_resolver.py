@@ -10,8 +10,8 @@ import pytest
 import uvloop
 
 from core.base.errors import SettingsError
-from egress.dns.learnt_names import Reply
-from egress.dns.resolver import Resolver, Server, server_of, servers_of_system
+from egress.dns.learnt_names import DnsReply
+from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
 from tests.harness.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
 
@@ -36,10 +36,10 @@ def other() -> Iterator[DnsServer]:
 
 def of(*servers: DnsServer, settings: ResolverSettings = QUICK) -> Resolver:
     """Return a resolver that asks these."""
-    return Resolver([Server(each.address, each.port) for each in servers], settings)
+    return Resolver([NameServer(each.address, each.port) for each in servers], settings)
 
 
-def texts(replies: Sequence[Reply]) -> dict[tuple[str, int], list[str]]:
+def texts(replies: Sequence[DnsReply]) -> dict[tuple[str, int], list[str]]:
     """Return the addresses by server and family, of those that answered."""
     return {
         (reply.server, reply.family): [str(address) for address in reply.addresses]
@@ -48,7 +48,7 @@ def texts(replies: Sequence[Reply]) -> dict[tuple[str, int], list[str]]:
     }
 
 
-def problems(replies: Sequence[Reply]) -> set[str]:
+def problems(replies: Sequence[DnsReply]) -> set[str]:
     """Return what is wrong, each once."""
     return {reply.problem for reply in replies if reply.problem}
 
@@ -115,8 +115,8 @@ async def test_a_failure_is_no_answer(one: DnsServer, behaviour: Behaviour, prob
 async def test_a_dead_server_takes_nothing_from_the_others(one: DnsServer) -> None:
     """Where one of two is not there, the other's answer counts, and the dead one is named."""
     one.set(NAME, "192.0.2.1", "2001:db8::1")
-    dead = Server("127.0.0.1", closed_port())
-    replies = await Resolver([dead, Server(one.address, one.port)], QUICK).ask(NAME)
+    dead = NameServer("127.0.0.1", closed_port())
+    replies = await Resolver([dead, NameServer(one.address, one.port)], QUICK).ask(NAME)
     assert sorted(texts(replies).values()) == [["192.0.2.1"], ["2001:db8::1"]]
     failed = {(reply.server, reply.problem) for reply in replies if reply.problem}
     assert failed == {(str(dead), "cannot be reached (ConnectionRefusedError)")}
@@ -206,12 +206,12 @@ async def test_questions_under_way_are_bounded(one: DnsServer) -> None:
 def test_it_works_on_the_loop_of_control(one: DnsServer) -> None:
     """`sallyport control` runs on uvloop: answers, TCP and refused connections are the same."""
     one.set(NAME, *[f"192.0.2.{number}" for number in range(1, 201)])
-    dead = Server("127.0.0.1", closed_port())
+    dead = NameServer("127.0.0.1", closed_port())
 
-    async def ask() -> Sequence[Reply]:
-        return await Resolver([Server(one.address, one.port), dead], QUICK).ask(NAME)
+    async def ask() -> Sequence[DnsReply]:
+        return await Resolver([NameServer(one.address, one.port), dead], QUICK).ask(NAME)
 
-    work: Coroutine[None, None, Sequence[Reply]] = ask()
+    work: Coroutine[None, None, Sequence[DnsReply]] = ask()
     replies = uvloop.run(work)
     assert max(len(reply.addresses) for reply in replies) == 200
     assert problems(replies) == {"cannot be reached (ConnectionRefusedError)"}
@@ -220,14 +220,14 @@ def test_it_works_on_the_loop_of_control(one: DnsServer) -> None:
 @pytest.mark.parametrize(
     ("text", "server"),
     [
-        ("10.0.0.10", Server("10.0.0.10", 53)),
-        ("10.0.0.10:5353", Server("10.0.0.10", 5353)),
-        ("FD00::A", Server("fd00::a", 53)),
-        ("[fd00::a]", Server("fd00::a", 53)),
-        ("[fd00::a]:5353", Server("fd00::a", 5353)),
+        ("10.0.0.10", NameServer("10.0.0.10", 53)),
+        ("10.0.0.10:5353", NameServer("10.0.0.10", 5353)),
+        ("FD00::A", NameServer("fd00::a", 53)),
+        ("[fd00::a]", NameServer("fd00::a", 53)),
+        ("[fd00::a]:5353", NameServer("fd00::a", 5353)),
     ],
 )
-def test_servers_are_written_as_people_do(text: str, server: Server) -> None:
+def test_servers_are_written_as_people_do(text: str, server: NameServer) -> None:
     """IPv4 or IPv6, with or without a port."""
     assert server_of(text) == server
 
@@ -253,7 +253,7 @@ def test_servers_that_are_none_are_refused(text: str) -> None:
 def test_servers_come_from_resolv_conf() -> None:
     """Its name servers, in their order; comments and options are passed over."""
     text = "# made\nsearch a.example\nnameserver 10.0.0.10\nnameserver fd00::a\noptions ndots:5\n"
-    assert servers_of_system(text) == (Server("10.0.0.10"), Server("fd00::a"))
+    assert servers_of_system(text) == (NameServer("10.0.0.10"), NameServer("fd00::a"))
 
 
 def test_without_servers_nothing_starts() -> None:

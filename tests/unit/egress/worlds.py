@@ -17,8 +17,8 @@ from egress.dns.store import encode_names
 from egress.model.facts import KnownService
 from egress.model.openings import Backend
 from egress.render.target import Engine, EngineKind, RenderTarget
-from kube.egress.pods import SeenPod
-from kube.egress.snapshot import Snapshot
+from kube.egress.pods import EgressPod
+from kube.egress.snapshot import EgressSnapshot
 from tests.unit.egress.intents import NOW
 
 TCP_443: Final = PortRange("TCP", 443, 443)
@@ -26,7 +26,7 @@ TCP_443: Final = PortRange("TCP", 443, 443)
 
 def pod(
     name: str, account: str = "trainer", namespace: str = "research", **more: object
-) -> SeenPod:
+) -> EgressPod:
     """Make a Pod as the gate labels it, but for what `more` says."""
     fields: dict[str, object] = {
         "labels": egress_labels(account, ("Job", name)),
@@ -34,12 +34,12 @@ def pod(
         "containers": ("main",),
         **more,
     }
-    return SeenPod(namespace, name, service_account=account, **fields)  # type: ignore[arg-type]
+    return EgressPod(namespace, name, service_account=account, **fields)  # type: ignore[arg-type]
 
 
 def world(  # noqa: PLR0913 (what a cluster is made of)
     *allowlists: EgressAllowlist,
-    pods: Iterable[SeenPod] = (),
+    pods: Iterable[EgressPod] = (),
     sets: Iterable[EgressDestinations] = (),
     usable: Iterable[tuple[str, str, str]] = (),
     learnt: Mapping[str, Iterable[str]] | None = None,
@@ -58,7 +58,7 @@ def world(  # noqa: PLR0913 (what a cluster is made of)
         name: LearntName(tuple(SeenAddress(ip_address(text), now) for text in texts))
         for name, texts in (learnt or {}).items()
     }
-    snapshot = Snapshot(
+    snapshot = EgressSnapshot(
         namespaces,
         tuple(pods),
         {each.key: each for each in allowlists},

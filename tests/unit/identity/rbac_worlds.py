@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from identity.rights.holders import Holder, as_subject
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import GROUP, Binding, BindingSubject, Meta, PolicyRule, Role, RoleRef
 
 PROFILE = "net"
@@ -170,7 +170,7 @@ class Attacker:
     def may(self, identity: Holder, verb: str, what: str, name: str = "", space: str = "") -> bool:
         """Ask for one identity; `what` is `group/resource` or `group/resource/subresource`."""
         group, resource, *sub = what.split("/")
-        asked = Question(verb, group, resource, name, space, "".join(sub))
+        asked = RbacQuestion(verb, group, resource, name, space, "".join(sub))
         return self._rbac.allows(as_subject(identity), asked)
 
     def uses(self, space: str) -> bool:

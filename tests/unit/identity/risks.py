@@ -19,8 +19,8 @@ from core.risk.model import (
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from identity.risk.principals import (
-    Nature,
     Principal,
+    PrincipalNature,
     principal_of_client,
     principal_of_note,
 )
@@ -41,13 +41,15 @@ FRESHNESS = Freshness(tenant=TENANT)
 
 def person(oid: str = PERSON, role: Role = Role.REQUESTER, **other: object) -> Principal:
     """Return a member of the tenant, who asks or who is noted."""
-    found = Principal(role=role, who=f"oid:{oid}", key=identity_key(oid), nature=Nature.PERSON)
+    found = Principal(
+        role=role, who=f"oid:{oid}", key=identity_key(oid), nature=PrincipalNature.PERSON
+    )
     return msgspec.structs.replace(found, **other)
 
 
 def application_that_asks(oid: str = PRINCIPAL) -> Principal:
     """Return a service principal that asks kube-apiserver itself."""
-    return person(oid, nature=Nature.APPLICATION)
+    return person(oid, nature=PrincipalNature.APPLICATION)
 
 
 def author(label: str = f"oid:{PERSON}") -> Principal:
@@ -64,7 +66,7 @@ def workload(client_id: str = CLIENT, tenant: str = "") -> Principal:
 
 def outside() -> Principal:
     """Return somebody with a certificate."""
-    return person("", who=Subject("local").label, key=b"o" * 16, nature=Nature.OUTSIDE)
+    return person("", who=Subject("local").label, key=b"o" * 16, nature=PrincipalNature.OUTSIDE)
 
 
 def entry(

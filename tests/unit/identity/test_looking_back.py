@@ -106,7 +106,7 @@ def test_the_window_covers_late_detections_and_has_its_limit(
 
 @given(st.sampled_from(RiskLevel), st.sampled_from(RiskState))
 def test_whoever_counts_as_at_risk_is_looked_back_on(level: RiskLevel, state: RiskState) -> None:
-    """The same identities whose approvals do not count (`identity.risk.standings.at_risk`)."""
+    """The same identities whose approvals do not count (`identity.risk.standings.is_at_risk`)."""
     entry = RiskEntry(level=level, state=state, updated=NOW, since=NOW)
     snapshot = snapshot_of((ALICE, RiskSource.ENTRA, entry))
     expected = standings.is_at_risk(snapshot, identity_key(ALICE))

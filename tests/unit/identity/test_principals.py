@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.people.subject import Subject, service_account_subject
 from core.risk.model import Role, identity_key, subject_key
 from identity.risk.principals import (
-    Nature,
+    PrincipalNature,
     principal_of,
     principal_of_client,
     principal_of_note,
@@ -41,23 +41,27 @@ def test_the_clusters_own_identities_have_no_risk(subject: Subject) -> None:
 @pytest.mark.parametrize(
     ("subject", "nature", "is_guest"),
     [
-        (_person("a@example.com"), Nature.PERSON, False),
-        (_person("a_elsewhere.org#EXT#@example.onmicrosoft.com"), Nature.PERSON, True),
-        (_person("a_elsewhere.org#ext#@example.onmicrosoft.com"), Nature.PERSON, True),
-        (_person(PERSON), Nature.APPLICATION, False),
-        (_person(PERSON.upper()), Nature.APPLICATION, False),
-        (_person(CLIENT), Nature.PERSON, False),
-        (_person("a@example.com", "no id"), Nature.APPLICATION, False),
-        (_person("a@example.com", f"{{{PERSON}}}"), Nature.APPLICATION, False),
-        (Subject("a@example.com", extra={"oid": [PERSON, PERSON]}), Nature.APPLICATION, False),
-        (Subject("a@example.com", extra={"oid": []}), Nature.OUTSIDE, False),
-        (Subject("masterclient", groups=["system:masters"]), Nature.OUTSIDE, False),
-        (Subject(PERSON), Nature.OUTSIDE, False),
-        (Subject(""), Nature.OUTSIDE, False),
+        (_person("a@example.com"), PrincipalNature.PERSON, False),
+        (_person("a_elsewhere.org#EXT#@example.onmicrosoft.com"), PrincipalNature.PERSON, True),
+        (_person("a_elsewhere.org#ext#@example.onmicrosoft.com"), PrincipalNature.PERSON, True),
+        (_person(PERSON), PrincipalNature.APPLICATION, False),
+        (_person(PERSON.upper()), PrincipalNature.APPLICATION, False),
+        (_person(CLIENT), PrincipalNature.PERSON, False),
+        (_person("a@example.com", "no id"), PrincipalNature.APPLICATION, False),
+        (_person("a@example.com", f"{{{PERSON}}}"), PrincipalNature.APPLICATION, False),
+        (
+            Subject("a@example.com", extra={"oid": [PERSON, PERSON]}),
+            PrincipalNature.APPLICATION,
+            False,
+        ),
+        (Subject("a@example.com", extra={"oid": []}), PrincipalNature.OUTSIDE, False),
+        (Subject("masterclient", groups=["system:masters"]), PrincipalNature.OUTSIDE, False),
+        (Subject(PERSON), PrincipalNature.OUTSIDE, False),
+        (Subject(""), PrincipalNature.OUTSIDE, False),
     ],
 )
 def test_who_asks_is_told_apart_by_user_name_and_object_id(
-    subject: Subject, nature: Nature, *, is_guest: bool
+    subject: Subject, nature: PrincipalNature, *, is_guest: bool
 ) -> None:
     """The user name is the UPN, with #EXT# for guests; where it is the object id: an application.
 
@@ -80,12 +84,12 @@ def test_groups_are_object_ids_in_lower_case() -> None:
 @pytest.mark.parametrize(
     ("label", "nature"),
     [
-        (f"oid:{PERSON}", Nature.PERSON),
-        ("user:0123456789abcdef", Nature.OUTSIDE),
-        ("somebody", Nature.OUTSIDE),
+        (f"oid:{PERSON}", PrincipalNature.PERSON),
+        ("user:0123456789abcdef", PrincipalNature.OUTSIDE),
+        ("somebody", PrincipalNature.OUTSIDE),
     ],
 )
-def test_a_note_names_its_author(label: str, nature: Nature) -> None:
+def test_a_note_names_its_author(label: str, nature: PrincipalNature) -> None:
     """An object id is a person's of Entra; anything else is outside, and knows no groups."""
     found = principal_of_note(label)
     assert found is not None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
-from identity.requester_note import Change, NoteChange, required_notes, wrong_notes
+from identity.requester_note import NoteChange, NotedChange, required_notes, wrong_notes
 
 ANN: Final = "oid:11111111-2222-3333-4444-555555555555"
 BEN: Final = "user:0123456789abcdef"
@@ -21,12 +21,12 @@ OWNER: Final = ("notes/owner", "metadata.ownerReferences")
 
 def renewed(new: RequesterNotes, old: RequesterNotes = NO_NOTES, **more: Any) -> NoteChange:
     """Return the change of an object that ANN creates, or whose templates she changes."""
-    return NoteChange(Change.RENEWED, ANN, new, old, **more)
+    return NoteChange(NotedChange.RENEWED, ANN, new, old, **more)
 
 
 def kept(new: RequesterNotes, old: RequesterNotes, **more: Any) -> NoteChange:
     """Return the change of an object that ANN updates otherwise."""
-    return NoteChange(Change.KEPT, ANN, new, old, **more)
+    return NoteChange(NotedChange.KEPT, ANN, new, old, **more)
 
 
 def made(
@@ -36,7 +36,7 @@ def made(
     **more: Any,
 ) -> NoteChange:
     """Return the change of what a configured controller makes."""
-    return NoteChange(Change.MADE, "system:controller", new, old, root=root, **more)
+    return NoteChange(NotedChange.MADE, "system:controller", new, old, root=root, **more)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ NOTE = st.one_of(st.none(), st.sampled_from([ANN, BEN, "net", "wide"]))
 NOTES = st.builds(RequesterNotes, NOTE, NOTE)
 CHANGES = st.builds(
     NoteChange,
-    st.sampled_from(Change),
+    st.sampled_from(NotedChange),
     st.sampled_from([ANN, BEN]),
     NOTES,
     NOTES,
@@ -141,7 +141,7 @@ def test_noting_twice_is_noting_once(change: NoteChange, profile: str | None) ->
 @given(change=CHANGES, profile=NOTE)
 def test_what_was_noted_is_right(change: NoteChange, profile: str | None) -> None:
     """Whatever its author wrote, what is created or has new templates is admitted as noted."""
-    if change.change is Change.RENEWED:
+    if change.change is NotedChange.RENEWED:
         assert wrong_notes(after(change, profile), profile) == ()
 
 
@@ -151,7 +151,7 @@ def test_nobody_is_noted_who_did_not_ask(change: NoteChange, profile: str | None
     final = after(change, profile)
     if not wrong_notes(final, profile) and not change.copied:
         known = {None, change.old.requester, change.root.requester}
-        asked = {change.requester} if change.change is Change.RENEWED else set[str | None]()
+        asked = {change.requester} if change.change is NotedChange.RENEWED else set[str | None]()
         assert final.new.requester in known | asked
 
 

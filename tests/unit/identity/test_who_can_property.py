@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 from identity.rights.holders import Holder, as_subject, groups_of
 from identity.rights.who_can import ProfileUser, who_can_use
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import Binding, Role
 from tests.unit.identity.rbac_worlds import (
     HOLDERS,
@@ -31,7 +31,7 @@ def test_direct_ones_are_those_whom_rbac_lets(world: tuple[list[Role], list[Bind
     direct = [each for each in who_can_use(roles, bindings, PROFILE) if each.direct]
     for holder in HOLDERS:
         for space in SPACES:
-            asked = Question("use", "sallyport.dev", "containerprofiles", PROFILE, space)
+            asked = RbacQuestion("use", "sallyport.dev", "containerprofiles", PROFILE, space)
             assert listed(direct, holder, space) is rbac.allows(as_subject(holder), asked)
 
 

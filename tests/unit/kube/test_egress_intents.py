@@ -9,7 +9,7 @@ from aiohttp import web
 from core.base.errors import NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.egress.allowlists import IntentGets
+from kube.egress.allowlists import IntentLookup
 from tests.unit.kube.scripted import ScriptedServer, reply
 
 SPEC: dict[str, Any] = {
@@ -41,14 +41,14 @@ async def test_a_namespace_is_read_page_by_page(
         return await reply({"metadata": metadata, "items": found})(request)
 
     server.answers = [answer]
-    found = await IntentGets(connection, LiveSettings()).in_namespace("train")
+    found = await IntentLookup(connection, LiveSettings()).in_namespace("train")
     assert [each.key for each in found] == ["train/a", "train/b"]
     assert paths == ["/apis/sallyport.dev/v1alpha1/namespaces/train/egressallowlists"] * 2
 
 
 async def test_one_is_read_by_name(connection: Connection, server: ScriptedServer) -> None:
     """None where there is none."""
-    intents = IntentGets(connection, LiveSettings())
+    intents = IntentLookup(connection, LiveSettings())
     server.answers = [reply(stored("a"))]
     found = await intents.allowlist("train", "a")
     assert found is not None
@@ -71,7 +71,7 @@ async def test_what_the_cluster_does_not_say_is_an_error(
     connection: Connection, server: ScriptedServer, answer: Any
 ) -> None:
     """Neither none, nor an empty namespace: nothing is judged by it."""
-    intents = IntentGets(connection, LiveSettings())
+    intents = IntentLookup(connection, LiveSettings())
     server.answers = [answer]
     for ask in (intents.allowlist("train", "a"), intents.destinations("s")):
         with pytest.raises(NotSyncedError, match=re.compile("Egress(Allowlist|Destinations)")):
@@ -85,4 +85,4 @@ async def test_a_list_that_fails_is_an_error(
     """Two halves of the Internet must not pass because nobody saw the first."""
     server.answers = [reply({}, status)]
     with pytest.raises(NotSyncedError, match="the EgressAllowlists of train"):
-        await IntentGets(connection, LiveSettings()).in_namespace("train")
+        await IntentLookup(connection, LiveSettings()).in_namespace("train")

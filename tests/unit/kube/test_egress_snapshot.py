@@ -11,7 +11,7 @@ import yaml
 
 from core.base.errors import ClusterError
 from kube.client.objects import Objects, Page
-from kube.egress.snapshot import namespaces_named, read_cluster, read_folder
+from kube.egress.snapshot import find_namespaces, read_cluster, read_folder
 from tests.unit.egress.intents import allowlist, destinations
 
 POD = {
@@ -76,7 +76,7 @@ def test_namespaces_that_intents_name() -> None:
     """Their own, and those of Services and Pods, also of sets."""
     inside = {"service": {"namespace": "data", "name": "a"}}
     shared = destinations({"pods": {"namespace": "other"}})
-    assert namespaces_named([allowlist(inside)], [shared]) == {"research", "data", "other"}
+    assert find_namespaces([allowlist(inside)], [shared]) == {"research", "data", "other"}
 
 
 class _Lists(Objects):

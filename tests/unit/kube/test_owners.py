@@ -11,7 +11,7 @@ from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.workload_kinds import WORKLOADS
 from kube.client.settings import LiveSettings
-from kube.resources.owners import METADATA_ONLY, OwnerCache, OwnerGets
+from kube.resources.owners import METADATA_ONLY, OwnerCache, OwnerLookup
 
 JOB = OwnerReference(api_version="batch/v1", kind="Job", name="j", uid="u1", controller=True)
 FOUND = OwnerObject(group="batch", kind="Job", name="j", uid="u1")
@@ -55,9 +55,9 @@ class Server:
         return answer
 
 
-def gets(server: Server) -> OwnerGets:
+def gets(server: Server) -> OwnerLookup:
     """Return what asks this server."""
-    return OwnerGets(server, LiveSettings(review_timeout_s=1.0))  # type: ignore[arg-type]  # As a Connection.
+    return OwnerLookup(server, LiveSettings(review_timeout_s=1.0))  # type: ignore[arg-type]  # As a Connection.
 
 
 async def test_a_gang_asks_once() -> None:

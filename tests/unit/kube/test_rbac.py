@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac.authorizer import Question, Rbac, applies_to, rule_allows, selects
+from kube.rbac.authorizer import Rbac, RbacQuestion, applies_to, rule_allows, selects
 from kube.rbac.objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
-USE = Question("use", "sallyport.dev", "containerprofiles", "small", "train")
-STATUS = Question("use", "sallyport.dev", "containerprofiles", "small", "train", "status")
-UNNAMED = Question("use", "sallyport.dev", "containerprofiles", "", "train")
+USE = RbacQuestion("use", "sallyport.dev", "containerprofiles", "small", "train")
+STATUS = RbacQuestion("use", "sallyport.dev", "containerprofiles", "small", "train", "status")
+UNNAMED = RbacQuestion("use", "sallyport.dev", "containerprofiles", "", "train")
 
 
 def rule(
@@ -56,7 +56,7 @@ def rule(
         (rule(resources="*/status"), USE, False),
     ],
 )
-def test_a_rule(given: PolicyRule, question: Question, *, allowed: bool) -> None:
+def test_a_rule(given: PolicyRule, question: RbacQuestion, *, allowed: bool) -> None:
     """Verbs, groups, resources and names must all match (evaluation_helpers.go)."""
     assert rule_allows(given, question) is allowed
 
@@ -113,8 +113,8 @@ def binding(kind: str, reference: str, name: str, namespace: str = "") -> Bindin
     )
 
 
-EVERYWHERE = Question("use", "sallyport.dev", "containerprofiles", "small", "")
-ELSEWHERE = Question("use", "sallyport.dev", "containerprofiles", "small", "other")
+EVERYWHERE = RbacQuestion("use", "sallyport.dev", "containerprofiles", "small", "")
+ELSEWHERE = RbacQuestion("use", "sallyport.dev", "containerprofiles", "small", "other")
 
 
 @pytest.mark.parametrize(

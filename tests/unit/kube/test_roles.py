@@ -6,7 +6,7 @@ from core.base.errors import RoleUnknownError
 from core.kubernetes.roles import RoleRule
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.resources.lookups import RoleGets
+from kube.resources.lookups import RoleLookup
 from tests.unit.kube.scripted import Answer, ScriptedServer, reply, stream
 
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "later": True}
@@ -18,7 +18,7 @@ async def test_a_role_is_asked_for_each_time(
 ) -> None:
     """Roles change: two bindings, two requests. Fields of later versions are skipped."""
     server.answers = [reply(ROLE), reply({**ROLE, "rules": None})]
-    gets = RoleGets(connection, LiveSettings())
+    gets = RoleLookup(connection, LiveSettings())
     found = [await gets.get("Role", "train", "reader") for _ in range(2)]
     assert found == [(RoleRule(["get"], [""], ["pods"]),), ()]
 
@@ -26,7 +26,7 @@ async def test_a_role_is_asked_for_each_time(
 async def test_no_role_is_none(connection: Connection, server: ScriptedServer) -> None:
     """A 404 is an answer."""
     server.answers = [reply({"message": "not found"}, 404)]
-    assert await RoleGets(connection, LiveSettings()).get("ClusterRole", "", "gone") is None
+    assert await RoleLookup(connection, LiveSettings()).get("ClusterRole", "", "gone") is None
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ async def test_a_failure_is_an_error(
     """Nobody knows what the binding gives then: never nothing."""
     server.answers = [answer]
     with pytest.raises(RoleUnknownError, match=says):
-        await RoleGets(connection, LiveSettings()).get("ClusterRole", "", "reader")
+        await RoleLookup(connection, LiveSettings()).get("ClusterRole", "", "reader")
 
 
 async def test_a_broken_connection_is_tried_once_more(
@@ -53,7 +53,7 @@ async def test_a_broken_connection_is_tried_once_more(
 ) -> None:
     """A kept one may have been closed; a second break is an error."""
     server.answers = [stream(then="break"), reply(ROLE)]
-    gets = RoleGets(connection, LiveSettings())
+    gets = RoleLookup(connection, LiveSettings())
     assert await gets.get("ClusterRole", "", "reader") is not None
 
 
@@ -63,7 +63,7 @@ async def test_a_name_that_no_role_has_is_not_asked_for(
 ) -> None:
     """It comes from an object, and would lead elsewhere in a URL."""
     server.answers = []
-    gets = RoleGets(connection, LiveSettings())
+    gets = RoleLookup(connection, LiveSettings())
     assert await gets.get("ClusterRole", "", name) is None
     assert await gets.get("Role", name, "reader") is None
     assert server.bodies == []

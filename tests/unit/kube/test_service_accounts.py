@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.cluster import SignIn
-from kube.resources.service_accounts import made_of, parse_account, parse_written, sign_in_of
+from kube.resources.service_accounts import creation_time, parse_account, parse_written, sign_in_of
 
 CLIENT, TENANT = "azure.workload.identity/client-id", "azure.workload.identity/tenant-id"
 MADE = "2026-01-02T03:04:05Z"
@@ -28,7 +28,7 @@ def account(made: Any, **annotations: Any) -> bytes:
 def test_the_time_is_in_unix_seconds(seconds: int) -> None:
     """As kube-apiserver writes it, RFC 3339 in UTC."""
     found = parse_account(account(dt.datetime.fromtimestamp(seconds, dt.UTC)))
-    assert made_of(found) == float(seconds)
+    assert creation_time(found) == float(seconds)
 
 
 def test_another_zone_is_the_same_time() -> None:
@@ -48,9 +48,9 @@ def test_whom_it_signs_in_as_is_kept_as_it_is_written(client: str, tenant: str) 
     """Beside the time, whether it was made or is only written down."""
     found = parse_account(account(MADE, **{CLIENT: client, TENANT: tenant, "other": "x"}))
     assert sign_in_of(found) == SignIn(client, tenant)
-    assert made_of(found) == made_of(parse_account(account(MADE)))
+    assert creation_time(found) == creation_time(parse_account(account(MADE)))
     written = msgspec.json.encode({"metadata": {"annotations": {CLIENT: client, TENANT: tenant}}})
-    assert (sign_in_of(parse_written(written)), made_of(parse_written(written))) == (
+    assert (sign_in_of(parse_written(written)), creation_time(parse_written(written))) == (
         SignIn(client, tenant),
         0.0,
     )

@@ -12,7 +12,12 @@ from structlog.testing import capture_logs
 from core.base.errors import InvalidObjectError, NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.resources.exposed_services import Exposing, Services, WatchedServices, parse_exposing
+from kube.resources.exposed_services import (
+    ExposedService,
+    Services,
+    WatchedServices,
+    parse_exposing,
+)
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 AZURE = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
@@ -35,12 +40,12 @@ def service(name: str = "web", namespace: str = "train", **spec: Any) -> dict[st
     return {"metadata": metadata, "spec": spec, "status": status}
 
 
-def parse(item: dict[str, Any]) -> Exposing | None:
+def parse(item: dict[str, Any]) -> ExposedService | None:
     """Read it."""
     return parse_exposing(msgspec.json.encode(item))
 
 
-def balancer(annotations: dict[str, str], *given_: dict[str, str]) -> Exposing | None:
+def balancer(annotations: dict[str, str], *given_: dict[str, str]) -> ExposedService | None:
     """Read a load balancer with annotations, once it has these addresses."""
     return parse(service(type="LoadBalancer", annotations=annotations, given=list(given_)))
 
@@ -56,7 +61,7 @@ def balancer(annotations: dict[str, str], *given_: dict[str, str]) -> Exposing |
 )
 def test_what_lets_traffic_in_is_kept(spec: dict[str, Any]) -> None:
     """By its type, or by addresses that the nodes answer, whatever else it is."""
-    assert parse(service(**spec)) == Exposing("train", "web", (("app", "web"),))
+    assert parse(service(**spec)) == ExposedService("train", "web", (("app", "web"),))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import yaml
 from core.kubernetes import pod as k8s
 from policies.projection.connections import CONNECTION_KINDS, project_connection
 from policies.projection.credentials import CREDENTIAL_KINDS, project_credential
+from policies.projection.model import encode
 from policies.projection.objects import project_object
-from policies.projection.pods import encode, mark_added, project
+from policies.projection.pods import mark_added, project
 from tests.tools.provide import provide
 
 REGO = Path(__file__).parents[3] / "policies" / "rego"

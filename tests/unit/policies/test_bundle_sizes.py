@@ -13,13 +13,13 @@ from core.base.errors import BundleRefusedError
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import Bundle, add_signature, parse_bundle
 from policies.bundle.signature_keys import SigningKey
-from policies.bundle.signatures import MOST_JSON, SIGNATURES, Keys, sign
+from policies.bundle.signatures import MOST_JSON, SIGNATURES, BundleKeys, sign
 from policies.engine.cache import RememberingEngine
 from policies.trial.evaluation import try_out
 from tests.unit.policies.test_trial import make
 
 KEY = ed25519.Ed25519PrivateKey.generate()
-KEYS = Keys({"mine": KEY.public_key()})
+KEYS = BundleKeys({"mine": KEY.public_key()})
 MANIFEST = '{"metadata":{"sallyport":{"format":3,"rules":[],"cases":[%s]}}}'
 CASE = '{"name":"x","projection":%s,"context":%s,"fields":%s}'
 EMPTY = MANIFEST % ""
@@ -54,8 +54,8 @@ def measured() -> Iterator[Callable[[], int]]:
 
 
 @pytest.mark.parametrize("name", [".manifest", "data.json", "a/data.json", SIGNATURES])
-@pytest.mark.parametrize("keys", [Keys(), KEYS], ids=["unsigned", "signed"])
-def test_what_is_parsed_may_be_so_large(name: str, keys: Keys) -> None:
+@pytest.mark.parametrize("keys", [BundleKeys(), KEYS], ids=["unsigned", "signed"])
+def test_what_is_parsed_may_be_so_large(name: str, keys: BundleKeys) -> None:
     """It is refused before it is looked into; 15 MiB of it pack to 20 KB."""
     large = pack(bundle(EMPTY.encode()) | {name: b"[" + b"[]," * (5 * MIB) + b"[]]"})
     with pytest.raises(BundleRefusedError, match=f"b: {name}: larger than 2 MiB"):

@@ -17,7 +17,7 @@ import pytest
 from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle.format import Bundle, BundleCase, read_bundle
 from policies.engine.cache import CachedSample
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.trial import child as trying
 from policies.trial.child import NICE
 from policies.trial.evaluation import TrialResult, try_out
@@ -118,7 +118,7 @@ def test_what_takes_a_little_too_long_again_and_again_is_refused(
     built_in: Bundle, endless: Bundle
 ) -> None:
     """Each case ends in time, and all together do not."""
-    limits = Limits(seconds=5.0)
+    limits = EvaluationLimits(seconds=5.0)
     case = BundleCase("long", msgspec.Raw(TRIGGER), needs=[])
     slow = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case] * 9)
     with pytest.raises(BundleRefusedError, match="took more than 2 s of CPU time"):
@@ -150,7 +150,7 @@ def test_it_gives_way_and_ends_with_this_process(built_in: Bundle, endless: Bund
     """A gate that is told to stop does not wait for it."""
     case = BundleCase("endless", msgspec.Raw(TRIGGER), needs=[])
     bundle = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case])
-    confined = ProcessTrial(Limits(seconds=SOON_S))
+    confined = ProcessTrial(EvaluationLimits(seconds=SOON_S))
     failed: list[Exception] = []
 
     def work() -> None:

@@ -13,8 +13,9 @@ import pytest
 from core.base.errors import EvaluationError
 from core.kubernetes.pod import decode_pod
 from policies.bundle.format import read_bundle
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.projection.pods import encode, project
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.pods import pods
 
 SMALL = b'{"containers":[],"hostPID":true,"automount":false,"hostUsers":false}'
@@ -48,7 +49,7 @@ def test_threads_get_the_answers_that_one_thread_gets(builtin_engine: EmbeddedEn
 
 def test_evaluations_that_fail_together_leave_a_sound_engine(built: Path) -> None:
     """Instances are thrown away and made anew in many threads at once, and none harms another."""
-    engine = EmbeddedEngine(read_bundle(built), Limits(seconds=0.02, concurrent=4))
+    engine = EmbeddedEngine(read_bundle(built), EvaluationLimits(seconds=0.02, concurrent=4))
     endless = {"path": "v", "types": ["hostPath"], "hostPath": {"path": "/".join(["é"] * 1000)}}
     slow = json.dumps({"containers": [], "volumes": [endless] * 30}).encode()
 
@@ -67,7 +68,7 @@ def test_evaluations_that_fail_together_leave_a_sound_engine(built: Path) -> Non
 
 async def test_large_projections_leave_the_event_loop_free(built: Path) -> None:
     """While more than there are threads wait, small ones are answered; the loop waits for none."""
-    limits = Limits(seconds=5.0)
+    limits = EvaluationLimits(seconds=5.0)
     engine = EmbeddedEngine(read_bundle(built), limits)
     raw = json.dumps(LARGE).encode()
     start = time.monotonic()

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from policies.bundle.format import read_bundle
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.projection.containers import Container
-from policies.projection.pods import Projection, encode
+from policies.projection.model import Projection, encode
 from policies.projection.volumes import HostPath, Volume
 
 # Each part of the path needs a call of the host, which costs much and shows in no size.
@@ -24,7 +24,7 @@ QUICK = msgspec.json.encode({"containers": [], "hostPID": True})
 
 async def test_a_small_projection_that_takes_long_holds_up_nobody(built: Path) -> None:
     """Its neighbours are answered meanwhile; it gets its own answer all the same."""
-    engine = EmbeddedEngine(read_bundle(built), Limits(seconds=5.0))
+    engine = EmbeddedEngine(read_bundle(built), EvaluationLimits(seconds=5.0))
     alone = engine.evaluate(SLOW)
     slow = [asyncio.create_task(engine.ask(SLOW)) for _ in range(4)]
     longest = 0.0

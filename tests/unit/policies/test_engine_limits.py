@@ -13,7 +13,7 @@ import wasmtime
 from core.base.errors import EvaluationError, PolicyError
 from core.decision.decision import Need
 from policies.bundle.format import read_bundle
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from tests.unit.policies.bundles import make_bundle, rule
 
 SECONDS = 0.4
@@ -53,10 +53,12 @@ def evaluate(engine: EmbeddedEngine, projection: object) -> list[Need]:
 
 
 @contextmanager
-def engine_on(folder: Path, site: str, limits: Limits | None = None) -> Iterator[EmbeddedEngine]:
+def engine_on(
+    folder: Path, site: str, limits: EvaluationLimits | None = None
+) -> Iterator[EmbeddedEngine]:
     """Yield an engine on the built-in rules and one file of a site."""
     bundle = read_bundle(make_bundle(folder, {"x.rego": site}))
-    engine = EmbeddedEngine(bundle, limits or Limits(seconds=SECONDS))
+    engine = EmbeddedEngine(bundle, limits or EvaluationLimits(seconds=SECONDS))
     yield engine
     engine.close()
 
@@ -98,7 +100,7 @@ def test_an_evaluation_fails_in_its_own_words(
 
 def test_policy_that_eats_memory_is_ended(tmp_path: Path) -> None:
     """The cap is the limit's; the process does not grow by more, and the engine goes on."""
-    with engine_on(tmp_path, rule(GREEDY), Limits(30.0, 16 * 1024 * 1024)) as engine:
+    with engine_on(tmp_path, rule(GREEDY), EvaluationLimits(30.0, 16 * 1024 * 1024)) as engine:
         before = resident()
         for _ in range(5):
             with pytest.raises(EvaluationError, match="exceeded its memory limit of 16 MiB"):
@@ -109,7 +111,7 @@ def test_policy_that_eats_memory_is_ended(tmp_path: Path) -> None:
 
 def test_policy_that_stays_below_the_cap_is_answered(tmp_path: Path) -> None:
     """The test above is not vacuous: it is the cap that ended it."""
-    with engine_on(tmp_path, rule(GREEDY), Limits(30.0, 256 * 1024 * 1024)) as engine:
+    with engine_on(tmp_path, rule(GREEDY), EvaluationLimits(30.0, 256 * 1024 * 1024)) as engine:
         assert Need("privileges/host/network", "site/found", "spec") in evaluate(engine, TRIGGER)
 
 
@@ -170,7 +172,7 @@ def test_conflicting_answers_are_an_error(tmp_path: Path) -> None:
 
 def test_input_that_is_too_large_is_an_error(tmp_path: Path) -> None:
     """Past the limit nothing is evaluated; up to it, it is."""
-    with engine_on(tmp_path, rule("true"), Limits(input_bytes=1024)) as engine:
+    with engine_on(tmp_path, rule("true"), EvaluationLimits(input_bytes=1024)) as engine:
         assert evaluate(engine, HARMLESS | {"os": "x" * 900}) == ANSWER
         with pytest.raises(EvaluationError, match="takes more than 1024 bytes"):
             evaluate(engine, HARMLESS | {"os": "x" * 1024})
@@ -181,7 +183,7 @@ def test_time_of_each_evaluation_is_observed(tmp_path: Path) -> None:
     """Also of those that fail: the metric shows what the slow ones cost."""
     seen: list[float] = []
     bundle = read_bundle(make_bundle(tmp_path, {"x.rego": rule(SLOW)}))
-    engine = EmbeddedEngine(bundle, Limits(seconds=SECONDS), seen.append)
+    engine = EmbeddedEngine(bundle, EvaluationLimits(seconds=SECONDS), seen.append)
     seen.clear()
     evaluate(engine, HARMLESS)
     with pytest.raises(EvaluationError):

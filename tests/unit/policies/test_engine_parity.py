@@ -7,14 +7,14 @@ import pytest
 
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness import parity, parity_types
 from tests.harness.evidence import record
 from tests.harness.opa_server import OpaProgram
 from tests.harness.sizes import PROOF, size
 
-LIMITS = Limits(seconds=10)
+LIMITS = EvaluationLimits(seconds=10)
 """A busy machine is no difference."""
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
 from policies.projection.hints import KINDS, NAMES, find_named_kinds
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 
 IMAGES = {
     "quay.io/jupyter/scipy-notebook": "notebook",

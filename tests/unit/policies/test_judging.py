@@ -18,7 +18,7 @@ from core.base.errors import EvaluationError
 from core.sandbox.decision import Signal
 from policies.bundle.format import read_bundle
 from policies.engine.cache import RememberingEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Judgement, PolicyAnswer
 from policies.projection.context import Context, encode_context
 from tests.tools.provide import provide
@@ -27,7 +27,7 @@ from tests.unit.policies.contexts import CONTEXTS
 from tests.unit.policies.test_engine_limits import GREEDY, SLOW, resident
 
 SECONDS = 0.4
-LIMITS = Limits(seconds=SECONDS)
+LIMITS = EvaluationLimits(seconds=SECONDS)
 HARMLESS: dict[str, Any] = {"containers": []}
 TRIGGER: dict[str, Any] = {
     "os": "trigger",
@@ -46,7 +46,9 @@ def judge(engine: EmbeddedEngine | RememberingEngine, seen: object, context: Con
 
 
 @contextmanager
-def engine_on(folder: Path, text: str, limits: Limits = LIMITS) -> Iterator[EmbeddedEngine]:
+def engine_on(
+    folder: Path, text: str, limits: EvaluationLimits = LIMITS
+) -> Iterator[EmbeddedEngine]:
     """Yield an engine on the built-in policies and one signal of a site."""
     engine = EmbeddedEngine(read_bundle(make_site_bundle(folder, {"x.rego": text})), limits)
     yield engine
@@ -102,7 +104,7 @@ def test_a_signal_that_does_not_end_is_ended_within_its_time(tmp_path: Path) -> 
 
 def test_a_signal_that_eats_memory_is_ended(tmp_path: Path) -> None:
     """The cap is the limit's; the process does not grow by more, and the engine goes on."""
-    limits = Limits(30.0, 16 * 1024 * 1024)
+    limits = EvaluationLimits(30.0, 16 * 1024 * 1024)
     with engine_on(tmp_path, signal(GREEDY), limits) as engine:
         before = resident()
         for _ in range(5):
@@ -116,7 +118,7 @@ def test_signals_without_end_are_an_error(tmp_path: Path) -> None:
     """They fit into the policies' memory, and not into an answer."""
     many = "some n in numbers.range(1, 20000)"
     entry = '{"path": format_int(n, 10), "value": ""}'
-    with engine_on(tmp_path, signal(many, entry=entry), Limits(seconds=20.0)) as engine:
+    with engine_on(tmp_path, signal(many, entry=entry), EvaluationLimits(seconds=20.0)) as engine:
         with pytest.raises(EvaluationError, match="answered with more than 262144 bytes"):
             judge(engine, TRIGGER, ORDINARY)
         assert judge(engine, HARMLESS, OPEN).signals == FOUND
@@ -160,7 +162,7 @@ def test_a_site_takes_no_built_in_signal_away(tmp_path: Path) -> None:
 
 def test_an_input_that_is_too_large_is_an_error(tmp_path: Path) -> None:
     """The context counts, and for a site's signals the object and what it needs."""
-    with engine_on(tmp_path, signal(), Limits(input_bytes=4096)) as engine:
+    with engine_on(tmp_path, signal(), EvaluationLimits(input_bytes=4096)) as engine:
         many = tuple(f"service-{n}" for n in range(400))
         for seen, context in (
             (HARMLESS, Context("CREATE", services=many)),
@@ -194,7 +196,7 @@ def test_what_is_large_leaves_the_event_loop_free(tmp_path: Path) -> None:
             turns += 1
         return await task, turns
 
-    with engine_on(tmp_path, slow, Limits(seconds=20.0)) as engine:
+    with engine_on(tmp_path, slow, EvaluationLimits(seconds=20.0)) as engine:
         found, turns = asyncio.run(both(engine))
     assert found.signals == (Signal("sandbox/acme/x", "spec", "v"),)
     assert turns > 10

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.pods import pods
 
 SCHEMA = json.loads(

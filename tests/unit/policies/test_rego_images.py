@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 
 _COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"

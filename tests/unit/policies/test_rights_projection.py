@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from core.base.errors import InvalidObjectError
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject, pseudonymous_user
+from policies.projection.model import encode
 from policies.projection.objects import project_object
-from policies.projection.pods import encode
-from policies.projection.rbac import RBAC, with_role
-from policies.projection.rights import MAX_RULES, MAX_WORDS, PROVIDERS
+from policies.projection.rbac import MAX_RULES, MAX_WORDS, PROVIDERS, RBAC, with_role
 from tests.harness.client import read_objects
 from tests.harness.evidence import ROOT
 from tests.unit.policies.whole_pod import SCHEMA

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from core.kubernetes.pod import decode_pod
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import PolicyAnswer
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.gangs import gangs, projection, recorded
 from tests.harness.pods import BASES, MUTATIONS
 

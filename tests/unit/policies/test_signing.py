@@ -17,7 +17,7 @@ from core.base.errors import BundleRefusedError, SettingsError
 from policies.bundle.archive import unpack
 from policies.bundle.format import add_signature, parse_bundle
 from policies.bundle.signature_keys import PrivateKey, read_signing_key
-from policies.bundle.signatures import SIGNATURES, Keys, read_keys, sign, verify
+from policies.bundle.signatures import SIGNATURES, BundleKeys, read_keys, sign, verify
 from tests.tools.provide import provide
 
 KINDS: dict[str, Callable[[], PrivateKey]] = {
@@ -84,7 +84,7 @@ def test_we_take_what_opa_signs(tmp_path: Path, written: tuple[str, Path, Path])
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> tuple[Keys, dict[str, bytes]]:
+def mine(tmp_path: Path) -> tuple[BundleKeys, dict[str, bytes]]:
     """Public keys, and files that one of them signed."""
     private, public = pair(tmp_path, "mine", KINDS["ES256"]())
     _, coming = pair(tmp_path, "coming", KINDS["EdDSA"]())
@@ -93,13 +93,13 @@ def mine(tmp_path: Path) -> tuple[Keys, dict[str, bytes]]:
     return read_keys({"2025": public, "2026": coming}), files
 
 
-def test_one_of_several_keys_is_enough(mine: tuple[Keys, dict[str, bytes]]) -> None:
+def test_one_of_several_keys_is_enough(mine: tuple[BundleKeys, dict[str, bytes]]) -> None:
     """So that one can replace the other; the id says which it was."""
     keys, files = mine
     assert verify(files, keys, "b") == "2025"
 
 
-def test_the_order_of_a_manifest_does_not_matter(mine: tuple[Keys, dict[str, bytes]]) -> None:
+def test_the_order_of_a_manifest_does_not_matter(mine: tuple[BundleKeys, dict[str, bytes]]) -> None:
     """OPA signs what it says, not how it is written."""
     keys, files = mine
     assert verify(files | {".manifest": b'{"a": 2, "b": 1}'}, keys, "b") == "2025"
@@ -119,7 +119,7 @@ def test_the_order_of_a_manifest_does_not_matter(mine: tuple[Keys, dict[str, byt
     ],
 )
 def test_what_is_not_as_it_was_signed_is_refused(
-    mine: tuple[Keys, dict[str, bytes]], change: dict[str, bytes], why: str
+    mine: tuple[BundleKeys, dict[str, bytes]], change: dict[str, bytes], why: str
 ) -> None:
     """Each with what is wrong, and how to sign."""
     keys, files = mine
@@ -127,7 +127,7 @@ def test_what_is_not_as_it_was_signed_is_refused(
         verify(files | change, keys, "b")
 
 
-def test_a_file_that_was_signed_must_be_there(mine: tuple[Keys, dict[str, bytes]]) -> None:
+def test_a_file_that_was_signed_must_be_there(mine: tuple[BundleKeys, dict[str, bytes]]) -> None:
     """To leave one out is to change the bundle."""
     keys, files = mine
     del files["policy.wasm"]
@@ -135,7 +135,9 @@ def test_a_file_that_was_signed_must_be_there(mine: tuple[Keys, dict[str, bytes]
         verify(files, keys, "b")
 
 
-def test_an_unknown_key_is_refused(mine: tuple[Keys, dict[str, bytes]], tmp_path: Path) -> None:
+def test_an_unknown_key_is_refused(
+    mine: tuple[BundleKeys, dict[str, bytes]], tmp_path: Path
+) -> None:
     """Also where it takes the id of one that is known."""
     keys, files = mine
     private, _ = pair(tmp_path, "stranger", KINDS["ES256"]())
@@ -146,7 +148,7 @@ def test_an_unknown_key_is_refused(mine: tuple[Keys, dict[str, bytes]], tmp_path
 
 
 def test_an_unsigned_bundle_is_refused_where_there_are_keys(
-    built: Path, mine: tuple[Keys, dict[str, bytes]]
+    built: Path, mine: tuple[BundleKeys, dict[str, bytes]]
 ) -> None:
     """And taken where there are none."""
     packed = built.read_bytes()

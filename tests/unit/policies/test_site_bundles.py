@@ -18,7 +18,8 @@ from policies.bundle.format import Rule, read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import Judgement
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import METADATA, make_site_bundle, signal
 

@@ -7,7 +7,8 @@ import pytest
 
 from core.kubernetes.pod import decode_pod
 from policies.projection.container_risks import read_command
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 
 INSTALLS = {
     # Python.

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from core.base.errors import InvalidObjectError
 from core.kubernetes.pod import decode_pod
 from policies.projection.container_risks import read_command
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 
 CANARY = "canary-9f2c"
 

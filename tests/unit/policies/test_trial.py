@@ -12,16 +12,16 @@ from core.base.safe_text import LONGEST_PROBLEM
 from policies.bundle.format import Bundle, BundleCase, Rule, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.cache import CachedSample, RememberingEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer
 from policies.projection.containers import Container
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import Projection, encode
+from policies.projection.model import Projection, encode
 from policies.trial.evaluation import TrialResult, try_out
 from tests.unit.policies.bundles import make_bundle, rule
 
-LIMITS = Limits(seconds=0.3, memory_bytes=16 * 1024 * 1024)
+LIMITS = EvaluationLimits(seconds=0.3, memory_bytes=16 * 1024 * 1024)
 TRIGGER = msgspec.json.encode(
     {
         "os": "trigger",

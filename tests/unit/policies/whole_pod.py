@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from core.kubernetes.pod import Pod, decode_pod
-from policies.projection.pods import encode, mark_added, project
+from policies.projection.model import encode
+from policies.projection.pods import mark_added, project
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "policies/rego/schema/projection.json").read_text()

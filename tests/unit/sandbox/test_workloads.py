@@ -10,7 +10,8 @@ from core.sandbox.decision import RuntimeClass, SandboxMode
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import PolicyAnswer
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from sandbox.risk_score import RiskScore, score_risk
 from sandbox.runtime_choice import (
     DEFAULT_SANDBOX_SETTINGS,

@@ -13,7 +13,7 @@ from audit.ledger.log.heads import encode_head, sign_head
 from audit.ledger.log.leaves import Leaf, mark_of, payload_digest
 from audit.ledger.log.merkle import Frontier, grow
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Trust
+from audit.ledger.log.verifier import VerifierTrust
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.log_append import TILE_LEVELS
 from audit.ledger.store.log_export import make_opening
@@ -90,7 +90,7 @@ async def verify(url: str, anchor: Path) -> Verdict:
     await ledger.open(make=False)
     try:
         with anchor.open("rb") as file:
-            trust = Trust([AnchorReading("anchor", file)], [KEY.public_key()], TERMS)
+            trust = VerifierTrust([AnchorReading("anchor", file)], [KEY.public_key()], TERMS)
             opening = await make_opening(ledger, [], None, None, NOW_MS)
             return verdict_of(await verify_ledger(ledger, opening, trust, lambda _, __: None))
     finally:

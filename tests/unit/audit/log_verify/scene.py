@@ -33,7 +33,7 @@ from audit.ledger.log.merkle import Frontier, grow
 from audit.ledger.log.problems import RecordPlace
 from audit.ledger.log.retention import Prefix, Retention, encode_retention, first_kept
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Terms, Trust, verify_export
+from audit.ledger.log.verifier import VerificationTerms, VerifierTrust, verify_export
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.decision.document import encode_document
@@ -49,7 +49,7 @@ EVERY: Final = 50
 ANCHORED: Final = 500
 LOG: Final = "0123456789abcdef" * 2
 KEY: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-TERMS: Final = Terms(now_ms=NOW_MS + 10 * DAY_MS)
+TERMS: Final = VerificationTerms(now_ms=NOW_MS + 10 * DAY_MS)
 OTHER_KEY: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 
 
@@ -189,11 +189,15 @@ def anchor(path: Path, scene: Scene | None = None, *, until: int = ANCHORED) -> 
     return path
 
 
-def verify(export: Path, anchors: Sequence[Path], terms: Terms = TERMS, keys: Any = ()) -> Verdict:
+def verify(
+    export: Path, anchors: Sequence[Path], terms: VerificationTerms = TERMS, keys: Any = ()
+) -> Verdict:
     """Verify an export against anchors."""
     with ExitStack() as stack:
         files = [stack.enter_context(path.open("rb")) for path in anchors]
         readings = [
             AnchorReading(path.name, file) for path, file in zip(anchors, files, strict=True)
         ]
-        return verdict_of(verify_export(export, Trust(readings, keys, terms), lambda _, __: None))
+        return verdict_of(
+            verify_export(export, VerifierTrust(readings, keys, terms), lambda _, __: None)
+        )

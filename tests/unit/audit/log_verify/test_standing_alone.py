@@ -12,7 +12,7 @@ import pytest
 from audit.ledger.log.anchor_check import AnchorReading
 from audit.ledger.log.problems import Flaw
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Trust, verify_export
+from audit.ledger.log.verifier import VerifierTrust, verify_export
 from audit.ledger.records.frames import FrameKind
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
@@ -77,11 +77,13 @@ def measure(export: Path, kept: Path) -> tuple[Verdict, float, int]:
     """Verify, and give what was said, the seconds of CPU, and the most memory (bytes)."""
     with kept.open("rb") as file:
         began = time.process_time()
-        verifier = verify_export(export, Trust([AnchorReading("anchor", file)]), lambda _, __: None)
+        verifier = verify_export(
+            export, VerifierTrust([AnchorReading("anchor", file)]), lambda _, __: None
+        )
         spent = time.process_time() - began
     with kept.open("rb") as file:
         tracemalloc.start()
-        verify_export(export, Trust([AnchorReading("anchor", file)]), lambda _, __: None)
+        verify_export(export, VerifierTrust([AnchorReading("anchor", file)]), lambda _, __: None)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     return verdict_of(verifier), spent, most

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.clients.acts import AuditorActs
 from audit.clients.auditor import AuditorChannel
+from audit.clients.look_back import AuditorActs
 from audit.ledger.server.acts import ROWS, make_acts_answerer
 from audit.ledger.server.acts_protocol import FORMAT, PATH, ActsPage
 from audit.ledger.server.service import BadQuestionError, Question

@@ -12,7 +12,7 @@ from audit.access import reads as module
 from audit.access.reads import make_reads_answerer
 from audit.access.reads_protocol import FORMAT, PATH, ReadsPage, ReadsSubject
 from audit.clients.auditor import AuditorChannel
-from audit.clients.weight_reads import AuditorReads
+from audit.clients.look_back import AuditorReads
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.store import Store

@@ -13,7 +13,7 @@ from control.egress.dns_refresh import SAVE_S, DnsRefresh
 from control.egress.dns_store import DnsStore
 from core.base.errors import ClusterError
 from egress.dns import store as names_stored
-from egress.dns.learnt_names import LearntName, NamesSettings, Reply, SeenAddress
+from egress.dns.learnt_names import DnsReply, LearntName, NamesSettings, SeenAddress
 from kube.leader.lease import Leadership
 from tests.unit.control.egress.stored import Stored
 
@@ -28,12 +28,12 @@ class Servers:
         self.known: dict[str, str] = {}
         self.asked: list[str] = []
 
-    async def ask(self, name: str) -> Sequence[Reply]:
+    async def ask(self, name: str) -> Sequence[DnsReply]:
         """Answer; without an address, as one that fails."""
         self.asked.append(name)
         if address := self.known.get(name, ""):
-            return [Reply("s", 4, (ip_address(address),), 60)]
-        return [Reply("s", 4, problem="does not answer")]
+            return [DnsReply("s", 4, (ip_address(address),), 60)]
+        return [DnsReply("s", 4, problem="does not answer")]
 
 
 class Clock:

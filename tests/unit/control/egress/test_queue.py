@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.egress.queue import LAST_RETRY_S, Queue, Times
+from control.egress.queue import LAST_RETRY_S, NamespaceQueue, NamespaceTimes
 
 
 def test_urgent_ones_come_first_each_once() -> None:
     """What must close overtakes a look at everything."""
-    queue = Queue()
+    queue = NamespaceQueue()
     for name in ("a", "b", "c", "a"):
         queue.add(name)
     queue.add("c", urgent=True)
@@ -20,7 +20,7 @@ def test_urgent_ones_come_first_each_once() -> None:
 
 def test_one_that_fails_comes_later_each_time_and_keeps_back_no_other() -> None:
     """Waits double up to a minute; a success forgets them."""
-    queue, now, waits = Queue(), 0.0, []
+    queue, now, waits = NamespaceQueue(), 0.0, []
     queue.add("a")
     for _ in range(9):
         assert queue.take(1, now) == ["a"]
@@ -41,7 +41,7 @@ def test_one_that_fails_comes_later_each_time_and_keeps_back_no_other() -> None:
 
 def test_a_change_of_one_that_failed_waits_too() -> None:
     """Whoever changes a namespace again and again causes no storm of writes."""
-    queue = Queue()
+    queue = NamespaceQueue()
     queue.fail("a", 0.0)
     queue.add("a", urgent=True)
     assert queue.take(1, 0.5) == []
@@ -58,7 +58,7 @@ def test_the_last_time_that_was_set_counts(
     settings: list[tuple[str, float | None]], moments: list[float]
 ) -> None:
     """Each namespace is due once, as soon as its time has come, and not before."""
-    times, wanted = Times(), {}
+    times, wanted = NamespaceTimes(), {}
     for name, time in settings:
         times.set(name, time)
         wanted[name] = time

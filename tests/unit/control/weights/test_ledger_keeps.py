@@ -8,7 +8,7 @@ from audit.ledger.records.frames import Frame
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.store.store import Store
 from control.weights.changes.comparison import ObjectComparison
-from control.weights.checkpoint import EVER, gap
+from control.weights.checkpoint import EVER, build_gap
 from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
 from control.weights.pod_lifecycle.live_pods import LivePods
 from core.weights.roll_calls import build_roll_call
@@ -56,7 +56,7 @@ async def test_all_of_it_is_stored_once_however_old_it_is(tmp_path: Path) -> Non
         "c-1", [str(uuid.uuid4()) for _ in range(25_000)], round(now * 1000), ""
     ):
         recorder.record_change(part)
-    recorder.record_gap(gap("c-1", "pods", "Pod", EVER, now, "nobody recorded Pods before"))
+    recorder.record_gap(build_gap("c-1", "pods", "Pod", EVER, now, "nobody recorded Pods before"))
     async with Store(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         first = await ledger.deliver("c-1", frames)
         again = await ledger.deliver("c-1", frames)

@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from control.weights.changes.comparison import ObjectComparison, ObjectRecord, Stage, mark_of
+from control.weights.changes.comparison import (
+    ApprovalStage,
+    ObjectComparison,
+    ObjectRecord,
+    mark_of,
+)
 from control.weights.changes.store import StoredChanges, decode_changes, encode_changes
 from core.people.subject import Subject
 from core.people.two_person import Approved, Consent, NotApproved
@@ -88,7 +93,7 @@ def test_a_grant_counts_from_its_second_approval() -> None:
     assert change.time == "2026-09-21T14:10:00.000Z"
     assert change.approvers == list(by.approvers)
     assert not any(name in change.approvers for name in ("ann", "bo")), "labels, never names"
-    assert Stage(after.stage) is Stage.APPROVED
+    assert ApprovalStage(after.stage) is ApprovalStage.APPROVED
     ended, why = NOTICING.ended(grant(), after, NotApproved(("1 of 2",)))
     assert (why.event, why.why) == ("ended", "1 of 2")
     again = NOTICING.approved(grant(), ended, by, consents)[1]

@@ -6,7 +6,7 @@ import msgspec
 
 from core.weights.store_access import Ability, AccessDifference, DifferenceKind
 from identity.azure_roles.arm_responses import Account, Diagnostic
-from identity.azure_roles.differences import AccountDetails, GrantHolders, differences
+from identity.azure_roles.differences import AccountDetails, GrantHolders, find_differences
 from tests.unit.identity.azure_roles.roles import (
     ACCOUNT,
     ALICE,
@@ -55,12 +55,12 @@ def test_nothing_differs_where_all_is_as_written() -> None:
         msgspec.structs.replace(one, client_id=TRAINER_CLIENT)
         for one in held(READER, assignment(TRAINER))
     ]
-    assert differences(store(identities=[LISTED]), holders, granted, around) == []
+    assert find_differences(store(identities=[LISTED]), holders, granted, around) == []
 
 
 def test_who_is_not_listed_is_told_and_so_is_who_has_no_grant() -> None:
     """Both are said of the same person, each with its remedy."""
-    found = differences(store(), held(READER, assignment(ALICE)), NOBODY, AccountDetails())
+    found = find_differences(store(), held(READER, assignment(ALICE)), NOBODY, AccountDetails())
     assert kinds(found) == [(DifferenceKind.UNLISTED, ALICE), (DifferenceKind.UNGRANTED, ALICE)]
     assert found[0].abilities == [Ability.READ]
     assert "R at" in found[0].detail
@@ -69,7 +69,9 @@ def test_who_is_not_listed_is_told_and_so_is_who_has_no_grant() -> None:
 def test_a_grant_of_a_person_or_an_identity_counts() -> None:
     """Whoever is granted is not said to be ungranted."""
     holders = held(READER, assignment(ALICE))
-    found = differences(store(), holders, GrantHolders(people=frozenset({ALICE})), AccountDetails())
+    found = find_differences(
+        store(), holders, GrantHolders(people=frozenset({ALICE})), AccountDetails()
+    )
     assert kinds(found) == [(DifferenceKind.UNLISTED, ALICE)]
 
 
@@ -77,7 +79,7 @@ def test_more_than_is_listed_is_wider() -> None:
     """Listed to read, and able to write and delete."""
     holders = held(DATA_OWNER, assignment(TRAINER))
     granted = GrantHolders(people=frozenset({TRAINER}))
-    found = differences(store(identities=[LISTED]), holders, granted, AccountDetails())
+    found = find_differences(store(identities=[LISTED]), holders, granted, AccountDetails())
     assert (DifferenceKind.WIDER, TRAINER) in kinds(found)
     wider = next(one for one in found if one.difference is DifferenceKind.WIDER)
     assert wider.abilities == [Ability.WRITE, Ability.DELETE]
@@ -85,14 +87,16 @@ def test_more_than_is_listed_is_wider() -> None:
 
 def test_who_gets_at_keys_is_told() -> None:
     """Contributor opens no blob, and lists the account's keys."""
-    found = differences(store(), held(CONTRIBUTOR, assignment(ALICE)), NOBODY, AccountDetails())
+    found = find_differences(
+        store(), held(CONTRIBUTOR, assignment(ALICE)), NOBODY, AccountDetails()
+    )
     assert kinds(found) == [(DifferenceKind.ROUNDABOUT, ALICE)]
     assert Ability.KEYS in found[0].abilities
 
 
 def test_who_is_listed_without_a_role_is_told() -> None:
     """The list says more than Azure gives."""
-    found = differences(store(identities=[LISTED]), [], NOBODY, AccountDetails())
+    found = find_differences(store(identities=[LISTED]), [], NOBODY, AccountDetails())
     assert kinds(found) == [(DifferenceKind.ABSENT, TRAINER)]
 
 
@@ -100,13 +104,14 @@ def test_a_role_on_another_container_is_of_no_concern() -> None:
     """A container that holds no weights of the store."""
     scope = f"{ACCOUNT}/blobServices/default/containers/scratch"
     assert (
-        differences(store(), held(READER, assignment(ALICE, scope)), NOBODY, AccountDetails()) == []
+        find_differences(store(), held(READER, assignment(ALICE, scope)), NOBODY, AccountDetails())
+        == []
     )
 
 
 def test_an_open_account_is_told_as_azure_defaults_it() -> None:
     """What an account does not say is open: keys, the public endpoint, no private one."""
-    found = differences(
+    found = find_differences(
         store(), [], NOBODY, AccountDetails(account(allowBlobPublicAccess=True), [])
     )
     assert [one.difference for one in found] == [
@@ -122,7 +127,7 @@ def test_logs_in_the_account_itself_are_told() -> None:
     """Who opens the store could rewrite them."""
     logs = [{"enabled": True, "category": name} for name in ("StorageRead", "StorageWrite")]
     own = diagnostic(storageAccountId=ACCOUNT, logs=logs)
-    found = differences(store(), [], NOBODY, AccountDetails(account(**CLOSED), [own]))
+    found = find_differences(store(), [], NOBODY, AccountDetails(account(**CLOSED), [own]))
     assert [one.difference for one in found] == [
         DifferenceKind.LOG_IN_REACH,
         DifferenceKind.UNLOGGED,

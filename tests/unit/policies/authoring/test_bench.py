@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.authoring.benchmark import Sample, growth, measure, samples_of
+from policies.authoring.benchmark import BenchmarkSample, growth, measure, samples_of
 from policies.authoring.workspace import open_workspace
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write
@@ -43,8 +43,8 @@ def test_each_rule_is_measured_on_the_inputs_of_its_kind(tmp_path: Path) -> None
         "other.rego": cheap.replace("kinds: [Pod]", "kinds: [Service]").replace("cheap", "other"),
     }
     site = write(tmp_path / "acme", files)
-    samples = [Sample("Pod", document(20))]
-    samples += [Sample("Pod", document(size), size) for size in (1, 10, 100)]
+    samples = [BenchmarkSample("Pod", document(20))]
+    samples += [BenchmarkSample("Pod", document(size), size) for size in (1, 10, 100)]
     told: list[str] = []
     with open_workspace(provide("opa"), [site]) as workspace:
         costs = {it.rule: it for it in measure(workspace, samples, 3, 90.0, told.append)}
@@ -67,7 +67,7 @@ def test_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
     greedy = QUADRATIC.replace("\tconcat", "\tsome third in input.projection.containers\n\tconcat")
     greedy = greedy.replace("second.name, first", "second.name, third")
     site = write(tmp_path / "acme", {"greedy.rego": rego("x.greedy", greedy)})
-    samples = [Sample("Pod", document(1)), Sample("Pod", document(100), 100)]
+    samples = [BenchmarkSample("Pod", document(1)), BenchmarkSample("Pod", document(100), 100)]
     with open_workspace(provide("opa"), [site]) as workspace:
         cost = measure(workspace, samples, 3, 90.0, lambda _: None)[0]
     assert (cost.inputs, cost.by_containers) == (1, {})

@@ -7,15 +7,20 @@ import msgspec
 import pytest
 
 from core.base.errors import BundleRefusedError, EvaluationError
-from policies.authoring.cases import files_of_rules, rules_beyond
-from policies.authoring.parity import RecordedQuestion, RecordingEngine, differences
-from policies.authoring.rego_tests import Outcome, find_differing, run_compiled, run_tests
+from policies.authoring.cases import files_of_rules, find_unrelated_rules
+from policies.authoring.parity import RecordedQuestion, RecordingEngine, find_differences
+from policies.authoring.rego_tests import (
+    Outcome,
+    find_different_results,
+    run_compiled_tests,
+    run_tests,
+)
 from policies.authoring.workspace import Workspace, open_workspace
 from policies.bundle.format import JUDGE, NEEDS
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import Judgement, ShownFields
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import NO_POD
+from policies.projection.model import NO_POD
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write
 
@@ -64,15 +69,15 @@ async def test_equal_answers_are_no_difference(workspace: Workspace) -> None:
     """Of both entry points, whatever they answer."""
     questions = await asked(workspace, b"{}")
     assert [each.entrypoint for each in questions] == [NEEDS, JUDGE]
-    assert differences(workspace, questions) == []
-    assert differences(workspace, []) == []
+    assert find_differences(workspace, questions) == []
+    assert find_differences(workspace, []) == []
 
 
 async def test_another_answer_is_told(workspace: Workspace) -> None:
     """With both, and whose question it was."""
     needs, judge = await asked(workspace, b"{}")
     wrong = msgspec.structs.replace(judge, answer=Judgement())
-    found = differences(workspace, [needs, wrong])
+    found = find_differences(workspace, [needs, wrong])
     assert [(each.about, each.entrypoint) for each in found] == [("cases/x.yaml", JUDGE)]
     assert "rules/x/a" not in found[0].embedded
     assert "rules/x/a" in found[0].opa
@@ -92,7 +97,7 @@ async def test_a_built_in_that_fails_in_opa_alone_is_told_with_its_place(
     document = judge.document.replace(b'"fields":{}', b'"fields":' + NO_NUMBER)
     assert NO_NUMBER in document
     failing = msgspec.structs.replace(judge, document=document)
-    found = differences(workspace, [needs, judge, failing])
+    found = find_differences(workspace, [needs, judge, failing])
     assert [each.entrypoint for each in found] == [JUDGE]
     assert "b.rego:18" in found[0].opa
     assert "to_number" in found[0].opa
@@ -102,7 +107,7 @@ async def test_what_opa_answers_otherwise_or_not_at_all_is_told(workspace: Works
     """An input of another shape makes the answer undefined."""
     _, judge = await asked(workspace, b"{}")
     odd = msgspec.structs.replace(judge, document=b'{"context":{}}')
-    assert [each.opa for each in differences(workspace, [odd])] == ["undefined"]
+    assert [each.opa for each in find_differences(workspace, [odd])] == ["undefined"]
 
 
 def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
@@ -116,7 +121,7 @@ def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
         "test_each": Outcome.PASSED,
         "todo_test_later": Outcome.SKIPPED,
     }
-    compiled = run_compiled(workspace, tests)
+    compiled = run_compiled_tests(workspace, tests)
     passed = {each.name.rpartition(".")[2]: each.passed for each in compiled}
     assert passed == {
         "test_passes": True,
@@ -125,19 +130,19 @@ def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
         "test_each": True,
     }
     assert not any(each.cannot for each in compiled)
-    assert find_differing(tests, compiled) == []
+    assert find_different_results(tests, compiled) == []
     turned = [msgspec.structs.replace(each, passed=not each.passed) for each in compiled]
-    assert find_differing(tests, turned) == turned
+    assert find_different_results(tests, turned) == turned
 
 
 def test_a_test_that_cannot_be_compiled_is_told_and_the_others_run(workspace: Workspace) -> None:
     """Nothing is known of it: that is no difference."""
     tests = run_tests(workspace)
     gone = msgspec.structs.replace(tests[0], name="sallyport.rules.x.a_test.test_gone")
-    compiled = run_compiled(workspace, [gone, *tests[1:]])
+    compiled = run_compiled_tests(workspace, [gone, *tests[1:]])
     assert [each.name for each in compiled if each.cannot] == [gone.name]
     assert len(compiled) == 4
-    assert find_differing([gone, *tests[1:]], compiled) == []
+    assert find_different_results([gone, *tests[1:]], compiled) == []
 
 
 def test_a_test_that_replaces_one_parameter_is_told_what_to_write(tmp_path: Path) -> None:
@@ -168,11 +173,11 @@ def test_a_case_is_about_the_rules_beside_it(workspace: Workspace) -> None:
         "rules/x/a": PurePosixPath("rego/site/acme/a/a.rego"),
         "rules/x/b": PurePosixPath("rego/site/acme/b.rego"),
     }
-    assert rules_beyond(site / "a", [site], files) == {"rules/x/b"}
+    assert find_unrelated_rules(site / "a", [site], files) == {"rules/x/b"}
     chosen = files | {"rules/y/c": PurePosixPath("rego/library/y/c/c.rego")}
-    assert rules_beyond(site / "a", [site], chosen) == {"rules/x/b", "rules/y/c"}
-    assert rules_beyond(site, [site], chosen) == frozenset()
-    assert rules_beyond(site / "a/more", [site], files) == {"rules/x/b"}
-    assert rules_beyond(site, [site], files) == frozenset()
-    assert rules_beyond(site / "other", [site], files) == frozenset()
-    assert rules_beyond(Path("elsewhere"), [site], files) == frozenset()
+    assert find_unrelated_rules(site / "a", [site], chosen) == {"rules/x/b", "rules/y/c"}
+    assert find_unrelated_rules(site, [site], chosen) == frozenset()
+    assert find_unrelated_rules(site / "a/more", [site], files) == {"rules/x/b"}
+    assert find_unrelated_rules(site, [site], files) == frozenset()
+    assert find_unrelated_rules(site / "other", [site], files) == frozenset()
+    assert find_unrelated_rules(Path("elsewhere"), [site], files) == frozenset()

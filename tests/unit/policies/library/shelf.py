@@ -18,11 +18,11 @@ from cli.shared.subjects import ReviewTerms
 from kube.manifests.reader import Manifest
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import build
-from policies.build.site_rego import in_library
+from policies.build.site_rego import list_library_rules
 from policies.site.choices import Choice, Choices, read_choices
 from tests.tools.provide import provide
 
-RULES = [rule.removeprefix("rules/") for rule in in_library()]
+RULES = [rule.removeprefix("rules/") for rule in list_library_rules()]
 """`labels/required` …."""
 
 PROFILE = "pss-privileged"

@@ -18,7 +18,8 @@ from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import Judgement, ShownFields
 from policies.projection.context import Context, encode_context
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from policies.site.choices import Choice
 from policies.site.fields import POD
 from tests.harness.evidence import record

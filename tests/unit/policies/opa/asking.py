@@ -12,19 +12,19 @@ from core.sandbox.decision import Signal
 from policies.bundle.format import Bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.canary import CANARY_CONTEXT
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 
 TRIGGER = b'{"os":"trigger","containers":[]}'
-LIMITS = Limits(seconds=5.0)
+LIMITS = EvaluationLimits(seconds=5.0)
 FOUND = Signal("sandbox/acme/x", "spec", "v")
 
 
 @contextmanager
 def engine_on(
-    bundle: Bundle, server: OpaServer, limits: Limits = LIMITS
+    bundle: Bundle, server: OpaServer, limits: EvaluationLimits = LIMITS
 ) -> Iterator[OpaServerEngine]:
     """Yield an engine, closed at the end."""
     engine = OpaServerEngine(bundle, server, limits)

@@ -9,7 +9,7 @@ import pytest
 from core.base.errors import EngineAwayError, EvaluationError
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Engine, PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
@@ -80,7 +80,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 @pytest.fixture(scope="module")
 def embedded(bundle: Bundle) -> Iterator[EmbeddedEngine]:
     """The embedded engine on it."""
-    engine = EmbeddedEngine(bundle, Limits(seconds=10.0))
+    engine = EmbeddedEngine(bundle, EvaluationLimits(seconds=10.0))
     yield engine
     engine.close()
 
@@ -89,7 +89,7 @@ def embedded(bundle: Bundle) -> Iterator[EmbeddedEngine]:
 def opa(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpaServerEngine]:
     """An OPA server that it was put on."""
     with OpaProgram(tmp_path_factory.mktemp("opa")) as server:
-        engine = OpaServerEngine(bundle, OpaServer(server.url), Limits(seconds=10.0))
+        engine = OpaServerEngine(bundle, OpaServer(server.url), EvaluationLimits(seconds=10.0))
         yield engine
         engine.close()
 

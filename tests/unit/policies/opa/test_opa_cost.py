@@ -13,10 +13,11 @@ from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Engine, PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 from tests.harness.evidence import record
 from tests.harness.opa_server import OpaProgram
 from tests.harness.pods import pods
@@ -25,7 +26,7 @@ from tests.harness.sizes import PROOF, size
 ROUNDS = size(1, 7)
 PODS = size(20, 400)
 AT_ONCE = (1, 16)
-LIMITS = Limits(seconds=10.0)
+LIMITS = EvaluationLimits(seconds=10.0)
 
 
 async def _timed(

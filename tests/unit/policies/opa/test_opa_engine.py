@@ -12,7 +12,7 @@ from policies.build.builder import build
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.canary import CANARY
-from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
@@ -106,7 +106,7 @@ def test_what_takes_too_long_is_an_error_and_ends_on_the_server(
 ) -> None:
     """The server does not go on with what nobody waits for."""
     bundle = read_bundle(make_site_bundle(tmp_path, {"x.rego": signal(SLOW)}))
-    with engine_on(bundle, OpaServer(server.url), Limits(seconds=1.0)) as engine:
+    with engine_on(bundle, OpaServer(server.url), EvaluationLimits(seconds=1.0)) as engine:
         with pytest.raises(EvaluationError, match=r"exceeded the time limit of 1 s") as wrong:
             signals(engine)
         assert not isinstance(wrong.value, EngineAwayError)
@@ -128,7 +128,7 @@ def _is_idle(pid: int) -> bool:
 
 def test_what_is_too_large_is_not_sent(site_bundle: Bundle, server: OpaProgram) -> None:
     """As with the embedded engine."""
-    where, limits = OpaServer(server.url), Limits(seconds=5.0, input_bytes=1000)
+    where, limits = OpaServer(server.url), EvaluationLimits(seconds=5.0, input_bytes=1000)
     large = b'{"containers":[], "os": "%b"}' % (b"x" * 1000)
     with (
         engine_on(site_bundle, where, limits) as engine,

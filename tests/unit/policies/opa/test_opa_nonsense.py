@@ -12,17 +12,17 @@ from core.base.errors import EngineAwayError, EvaluationError, SettingsError
 from policies.bundle.format import Bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.canary import CANARY
-from policies.engine.embedded_engine import Limits
+from policies.engine.embedded_engine import EvaluationLimits
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.fake_opa import Answering, FakeOpa
 
-LIMITS = Limits(seconds=20.0)
+LIMITS = EvaluationLimits(seconds=20.0)
 _EMPTY = '{"containers":1,"needs":{},"denials":{},"signals":{},"features":[]}'
 
 
 @contextmanager
 def asked(
-    bundle: Bundle, folder: Path, answering: Answering, limits: Limits = LIMITS
+    bundle: Bundle, folder: Path, answering: Answering, limits: EvaluationLimits = LIMITS
 ) -> Iterator[tuple[OpaServerEngine, FakeOpa]]:
     """Yield an engine on a server that answers so from the beginning."""
     fake = FakeOpa(folder, answering)
@@ -96,7 +96,7 @@ def test_a_server_that_never_answers_costs_no_more_than_an_evaluation_may(
     site_bundle: Bundle, tmp_path: Path
 ) -> None:
     """And readiness says so."""
-    limits = Limits(seconds=0.3)
+    limits = EvaluationLimits(seconds=0.3)
     with asked(site_bundle, tmp_path, lambda _: None, limits) as (engine, _):
         with pytest.raises(EvaluationError, match=r"exceeded the time limit of 0.3 s"):
             asyncio.run(engine.ask(CANARY))
@@ -111,7 +111,7 @@ def test_who_waits_no_longer_is_let_go(site_bundle: Bundle, tmp_path: Path) -> N
             await engine.ask(CANARY)
 
     answering = answers(site_bundle.revision)
-    with asked(site_bundle, tmp_path, answering, Limits(seconds=600.0)) as (engine, fake):
+    with asked(site_bundle, tmp_path, answering, EvaluationLimits(seconds=600.0)) as (engine, fake):
         fake.answering = lambda _: None
         with pytest.raises(TimeoutError):
             asyncio.run(impatient(engine))

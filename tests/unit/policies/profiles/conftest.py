@@ -13,7 +13,8 @@ from kube.cluster.folder import read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import PolicyAnswer
-from policies.projection.pods import encode, project
+from policies.projection.model import encode
+from policies.projection.pods import project
 
 Ask = Callable[[dict[str, Any]], PolicyAnswer]
 

@@ -17,8 +17,9 @@ from core.profiles.container_profiles import ProfileSet
 from identity.profile_subjects import Controllers
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.model import Projection, encode
 from policies.projection.objects import project_object, project_persistent
-from policies.projection.pods import Projection, encode, project
+from policies.projection.pods import project
 from tests.unit.admission.world import request
 from tests.unit.policies.profiles.pages import RECOMMENDED
 from tests.unit.policies.profiles.test_misuses import model

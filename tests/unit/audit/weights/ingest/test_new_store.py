@@ -7,7 +7,7 @@ from typing import Any
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.pipeline import Ingest
 from audit.access.ingest.state import IngestOptions
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
@@ -22,7 +22,7 @@ class Telling(RecordReader):
     """A reader that tells when it has read."""
 
     def __init__(self) -> None:
-        super().__init__(CLUSTER, Callers(CallerNetworks()))
+        super().__init__(CLUSTER, CallerLocator(CallerNetworks()))
         self.has_read = threading.Event()
 
     def read(self, *given: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from audit.access.ingest.memory import IngestMemory
 from audit.access.ingest.parser_process import LEAST, ParserProcess
 from audit.access.model.batch import MOST_RECORD
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.access.sources.envelopes import LineRecords
@@ -58,7 +58,7 @@ def mixed() -> list[bytes]:
 def test_both_read_the_same(beside: ParserProcess, stores: WeightStores) -> None:
     """Record for record, with WeightStores that change; what is odd is left to the reader."""
     records = stretch(mixed()).records
-    reader = RecordReader(CLUSTER, Callers(NETWORKS))
+    reader = RecordReader(CLUSTER, CallerLocator(NETWORKS))
     for known in (WeightStores(()), stores, stores):
         found = beside.read(records, "logs", known)
         assert not beside.problem

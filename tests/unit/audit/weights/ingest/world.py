@@ -11,7 +11,7 @@ from audit.access.ingest.parser_process import ParserProcess
 from audit.access.ingest.pipeline import Ingest
 from audit.access.ingest.state import IngestOptions
 from audit.access.model.batch import RecordBatch, SourceRecord
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.merkle import root_of
@@ -140,7 +140,7 @@ def ingest_of(
     """Return an ingest into a store; without a clock, long after the logs."""
     networks = CallerNetworks(nodes=(network_of("10.224.0.0/16"),))
     now = clock or (lambda: BEGIN_MS / 1000 + 30 * 86_400)
-    reader = RecordReader(CLUSTER, Callers(networks))
+    reader = RecordReader(CLUSTER, CallerLocator(networks))
     beside = beside or ParserProcess(CLUSTER, networks)
     return Ingest(
         store, CLUSTER, reader, engine, IngestOptions(**options), beside=beside, clock=now

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.storage_fields import StorageFields, fields_from, fields_or_object
 from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
@@ -12,7 +12,7 @@ from core.weights.access import Access
 from core.weights.stores import WeightStore, parse_store
 from tests.harness.storage_logs import ACCOUNT, CONTAINER, encoded, storage_record
 
-CALLERS: Final = Callers(
+CALLERS: Final = CallerLocator(
     CallerNetworks(
         pods=(network_of("10.240.0.0/16"),),
         nodes=(network_of("10.224.0.0/16"), network_of("fd00:1::/64")),
