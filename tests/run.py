@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = choose(ROOT, since)
     except subprocess.CalledProcessError:
         return _USAGE  # Git has said why.
+    if chosen and (missing := [need.name for need in needs() if not need.is_cached()]):
+        _say(f"`make tools` has not built these; a test that needs one does: {', '.join(missing)}")
     return run(ROOT, CHECKS, chosen)
 
 

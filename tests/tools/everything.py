@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -142,8 +143,14 @@ def provide_all(wanted: Sequence[Need]) -> list[str]:
     for need in missing:
         queues.setdefault(need.queue, []).append(need)
     longest_first = sorted(queues.values(), key=_minutes, reverse=True)
+    interrupted = threading.Event()
     with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
-        problems = list(side_by_side.map(_provide_queue, longest_first))
+        try:
+            work = partial(_provide_queue, interrupted=interrupted)
+            problems = list(side_by_side.map(work, longest_first))
+        except KeyboardInterrupt:
+            interrupted.set()
+            raise
     return [each for queue in problems for each in queue]
 
 
@@ -151,10 +158,12 @@ def _minutes(queue: Iterable[Need]) -> float:
     return sum(need.minutes for need in queue)
 
 
-def _provide_queue(queue: Iterable[Need]) -> list[str]:
+def _provide_queue(queue: Iterable[Need], interrupted: threading.Event) -> list[str]:
     """Provide one after another; return what cannot be had, and why."""
     problems = []
     for need in queue:
+        if interrupted.is_set():
+            break
         start = time.monotonic()
         try:
             need.provide()

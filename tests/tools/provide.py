@@ -202,9 +202,9 @@ def _build(program: Program, path: Path) -> None:
                 text=True,
                 check=False,
             )
-            if done.returncode == 0:
+            if done.returncode <= 0:  # Negative: somebody stopped it.
                 break
-        else:
+        if done.returncode != 0:
             raise CannotProvideError(
                 f"go build of {program.package} {version} failed (exit {done.returncode}), most "
                 "often since the Go module proxy cannot be reached (see `go env GOPROXY`)"
