@@ -14,7 +14,6 @@ from typing import Any, Final
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from control.approval_events import BreakGlassSource, ExceptionSource
 from control.loop import Loop
 from core.base import names
 from core.base.errors import ClusterError
