@@ -38,8 +38,11 @@ run: setup ## Start the gate on this machine and send it the example reviews
 check: setup ## Lint, types, import contracts, licences, documentation, Rego
 	@$(BIN)/python tests/check.py
 
-test: check ## Everything that CI runs
-	@$(BIN)/python -m tests.run
+tools: setup ## Build and fetch the programs that the tests start, each once
+	@$(BIN)/python -m tests.tools.everything
+
+test: setup ## Everything that CI runs; with SINCE=REV what was changed since reaches, for the inner loop
+	@$(BIN)/python -m tests.run $(if $(SINCE),--since $(SINCE))
 
 bench: setup ## What a review costs, against Kubernetes' own check, OPA's server and a null handler; WHAT=help lists more
 	@$(BIN)/python -m bench $(WHAT) $(BENCH)

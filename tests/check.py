@@ -51,6 +51,9 @@ CHOSEN = {
 """Looked at one by one: what only the tests' compliance-trestle needs, Pillow's own words for MIT,
 and pyphen, of whose three licences the MPL is taken."""
 
+LONG = 500
+"""Lines; what is longer is worth a look."""
+
 REGO = ROOT / "policies" / "rego"
 REGO_CHECK = ("check", "--strict", "-s", "schema", "--ignore", "*.yaml", "--ignore", "*.json")
 """OPA finds nothing unused, no deprecated built-in, no field that the projection does not have.
@@ -127,6 +130,20 @@ CHECKS: dict[str, Callable[[], str]] = {
 """Types come first: nothing takes as long, and it keeps one processor busy."""
 
 
+def long_files() -> list[tuple[int, str]]:
+    """Return the Python files of more than `LONG` lines, with their number, longest first.
+
+    Nothing fails for it: a file has one subject, whole, and some subjects are long.
+    """
+    folders = (ROOT / folder for folder in CODE)
+    lengths = (
+        (len(path.read_text().splitlines()), path.relative_to(ROOT).as_posix())
+        for folder in folders
+        for path in folder.rglob("*.py")
+    )
+    return sorted((each for each in lengths if each[0] > LONG), reverse=True)
+
+
 def timed(check: Callable[[], str]) -> tuple[str, float]:
     """Return what a check has found, and the seconds that it took."""
     start = time.monotonic()
@@ -145,6 +162,9 @@ def main() -> int:
             if problem:
                 print(problem)
                 failed += 1
+    if long := long_files():
+        print(f"{len(long)} files are longer than {LONG} lines; nothing fails for it:")
+        print("\n".join(f"{lines:>6} {path}" for lines, path in long), flush=True)
     return failed
 
 

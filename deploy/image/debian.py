@@ -64,15 +64,24 @@ def fetch(packages: Sequence[Package]) -> list[Path]:
     Raises:
         CannotProvideError: one cannot be had, or is not what was pinned.
     """
-    cache = cache_folder() / "image-packages"
+    cache = _cache()
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache / "lock"):
-        missing = [each for each in packages if not (cache / each.file).exists()]
+        missing = [each for each in packages if not is_cached(each)]
         if missing:
             _download([f"{each.name}={each.version}" for each in missing], cache)
     for each in packages:
         _check(each, cache / each.file)
     return [cache / each.file for each in packages]
+
+
+def is_cached(package: Package) -> bool:
+    """Return whether a package was downloaded; `fetch` checks it."""
+    return (_cache() / package.file).exists()
+
+
+def _cache() -> Path:
+    return cache_folder() / "image-packages"
 
 
 def _check(package: Package, file: Path) -> None:

@@ -53,14 +53,19 @@ class Wheel:
         return hashlib.sha256(self.file.read_bytes()).hexdigest()
 
 
+def wheels_folder(requirements: Path) -> Path:
+    """Return the folder of the cache that has the wheels of a file of requirements, or will."""
+    key = hashlib.sha256(requirements.read_bytes() + repr(_TARGET).encode()).hexdigest()[:12]
+    return cache_folder() / f"image-wheels-{key}"
+
+
 def locked_wheels(requirements: Path) -> list[Wheel]:
     """Return the wheels that a file of requirements with hashes names, downloaded once.
 
     Raises:
         CannotProvideError: pip cannot have one, or it is not what was pinned.
     """
-    key = hashlib.sha256(requirements.read_bytes() + repr(_TARGET).encode()).hexdigest()[:12]
-    folder = cache_folder() / f"image-wheels-{key}"
+    folder = wheels_folder(requirements)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(folder.with_suffix(".lock")):
         if not folder.exists():

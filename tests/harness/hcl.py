@@ -1,6 +1,5 @@
 """Reads files of OpenTofu and Terraform by HashiCorp's own parser (tests/tools/hcl-blocks)."""
 
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from tests.harness.evidence import ROOT
-from tests.harness.programs import skip_or_fail
-from tests.tools.provide import HERE, CannotProvideError
+from tests.harness.programs import require
 
 MODULE: Final = ROOT / "deploy" / "terraform"
 
@@ -46,17 +44,13 @@ class File(msgspec.Struct, frozen=True):
 
 
 def read_files(paths: Sequence[Path]) -> dict[str, File]:
-    """Read files, by path; without Go see `skip_or_fail`.
+    """Read files, by path; without the program that reads them see `require`.
 
     Raises:
         AssertionError: a file is no HCL; the message says where.
     """
-    go = shutil.which("go")
-    if go is None:
-        skip_or_fail(CannotProvideError("deploy/terraform is read by a Go program: install Go"))
     done = subprocess.run(
-        [go, "run", ".", *map(str, paths)],
-        cwd=HERE / "hcl-blocks",
+        [require("hcl-blocks"), *paths],
         capture_output=True,
         text=True,
         check=False,

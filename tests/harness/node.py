@@ -23,14 +23,14 @@ from tests.harness.node_settings import BRIDGED, write_containerd, write_kubelet
 from tests.harness.pki import Authority
 from tests.harness.process import POLL_S, ServerFailedError, ServerProcess
 from tests.harness.programs import skip_or_fail
-from tests.tools.debian import provide_packages
+from tests.tools.debian import PACKAGES, provide_packages
 from tests.tools.provide import CannotProvideError, cache_folder, provide
 
 NAME: Final = "node"
 START_TIMEOUT_S: Final = 90.0
 CONTROLLERS: Final = ("job-controller", "node-lifecycle-controller")
 """The second one lets Pods onto a node once it is ready."""
-PACKAGES: Final = ("busybox-static", "containernetworking-plugins", "runc")
+_PACKAGES: Final = "node-packages"
 BUILT: Final = (
     "etcd kube-apiserver kube-controller-manager kube-scheduler kubelet "
     "containerd containerd-shim-runc-v2 ctr runsc containerd-shim-runsc-v1"
@@ -107,7 +107,7 @@ def _provided() -> NodePrograms:
                 f"{path} lies where a node has folders of its own: move it out of "
                 f"{', '.join(HIDDEN)} (XDG_CACHE_HOME and TMPDIR name such folders)"
             )
-    root = provide_packages("node-packages", PACKAGES)
+    root = provide_packages(_PACKAGES)
     busybox, runc = _program(root, "busybox"), _program(root, "runc")
     return NodePrograms(built, busybox, runc, root / "usr" / "lib" / "cni")
 
@@ -117,7 +117,9 @@ def _program(root: Path, name: str) -> Path:
     for folder in ("bin", "sbin", "usr/bin", "usr/sbin"):
         if (root / folder / name).is_file():
             return root / folder / name
-    raise CannotProvideError(f"{name} is not in Debian's {', '.join(PACKAGES)}, below {root}")
+    raise CannotProvideError(
+        f"{name} is not in Debian's {', '.join(PACKAGES[_PACKAGES])}, below {root}"
+    )
 
 
 class Node:

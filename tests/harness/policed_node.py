@@ -59,10 +59,6 @@ SHAPE: Final = NodeShape(
 )
 
 _ENGINE_TIMEOUT_S: Final = 60.0
-PACKAGES: Final = (
-    "conntrack ipset iptables libip4tc2 libip6tc2 libipset13 libmnl0 libnetfilter-conntrack3 "
-    "libnfnetlink0 libnftnl11 libxtables12"
-).split()
 _COMMANDS: Final = [
     f"{family}{command}"
     for family in ("iptables", "ip6tables")
@@ -115,7 +111,7 @@ def _required() -> PolicedPrograms:
     node = require_node(what)
     try:
         kube_router = provide("kube-router")
-        packages = provide_packages("firewall-packages", PACKAGES)
+        packages = provide_packages("firewall-packages")
     except CannotProvideError as error:
         skip_or_fail(CannotProvideError(f"{what}: {error}"))
     return PolicedPrograms(node, kube_router, packages)

@@ -31,9 +31,18 @@ def bom_schemas() -> list[dict[str, Any]]:
         return [json.loads(archive.read(f"{_FOLDER}/{name}")) for name in _FILES]
 
 
+def is_cached() -> bool:
+    """Return whether the package was downloaded."""
+    return _kept().exists()
+
+
+def _kept() -> Path:
+    return cache_folder() / f"{_PACKAGE}.whl"
+
+
 def _wheel() -> Path:
-    folder = cache_folder()
-    kept = folder / f"{_PACKAGE}.whl"
+    kept = _kept()
+    folder = kept.parent
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as work:

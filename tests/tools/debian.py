@@ -5,20 +5,38 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from tests.tools.provide import CannotProvideError, cache_folder, locked
 
+PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "node-packages": ("busybox-static", "containernetworking-plugins", "runc"),
+        "firewall-packages": tuple(
+            "conntrack ipset iptables libip4tc2 libip6tc2 libipset13 libmnl0 "
+            "libnetfilter-conntrack3 libnfnetlink0 libnftnl11 libxtables12".split()
+        ),
+    }
+)
+"""What is unpacked into one folder each, by the name of that folder."""
 
-def provide_packages(name: str, packages: Iterable[str]) -> Path:
-    """Return a folder of the cache, `name`, into which these packages are unpacked, once.
+
+def packages_folder(name: str) -> Path:
+    """Return the folder of the cache into which packages of `PACKAGES` are unpacked, or will be."""
+    return cache_folder() / name / "root"
+
+
+def provide_packages(name: str) -> Path:
+    """Return the folder into which these packages of `PACKAGES` are unpacked, once.
 
     Raises:
         CannotProvideError: there is no apt here, or it does not find one of them.
     """
-    cache = cache_folder() / name
-    root = cache / "root"
+    root, packages = packages_folder(name), PACKAGES[name]
+    cache = root.parent
     if not root.exists():
         if not all(map(shutil.which, ("apt-get", "dpkg"))):
             raise CannotProvideError(
@@ -89,4 +107,4 @@ def run(
 
 def say(message: str) -> None:
     """Tell whoever waits; stdout is for the path alone."""
-    print(message, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{message}\n")

@@ -74,14 +74,23 @@ def published() -> list[Published]:
     Raises:
         CannotProvideError: Go is missing, or a module cannot be had; says which and what to do.
     """
-    folder = cache_folder()
+    path = _path()
+    folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"definitions-{_key()}.json"
     with locked(folder / "definitions.lock"):
         if not path.exists():
             go = _go()
             _write(path, [*_read_all(_downloaded(go, pins())), *_made(go)])
     return [Published(**each) for each in json.loads(path.read_text())]
+
+
+def is_cached() -> bool:
+    """Return whether they have been read."""
+    return _path().exists()
+
+
+def _path() -> Path:
+    return cache_folder() / f"definitions-{_key()}.json"
 
 
 def pins() -> dict[str, tuple[str, str]]:

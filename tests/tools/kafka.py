@@ -74,11 +74,20 @@ def _java() -> Path:
     return Path(found)
 
 
+def is_cached() -> bool:
+    """Return whether the broker was fetched, there is a Java and the environment names no other."""
+    return not os.environ.get(ENVIRONMENT) and bool(shutil.which("java")) and _jars().exists()
+
+
+def _jars() -> Path:
+    """Return the folder of the cache that has the pinned jars, or will."""
+    key = hashlib.sha256(repr(sorted(_pinned().items())).encode()).hexdigest()[:12]
+    return cache_folder() / f"kafka-{key}" / "jars"
+
+
 def _fetched() -> Path:
-    pinned = _pinned()
-    key = hashlib.sha256(repr(sorted(pinned.items())).encode()).hexdigest()[:12]
-    cache = cache_folder() / f"kafka-{key}"
-    jars = cache / "jars"
+    jars = _jars()
+    cache = jars.parent
     if not jars.exists():
         if shutil.which("mvn") is None:
             raise CannotProvideError(
@@ -88,7 +97,7 @@ def _fetched() -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with locked(cache / "lock"):
             if not jars.exists():
-                _fetch(jars, pinned)
+                _fetch(jars, _pinned())
     return jars
 
 

@@ -68,6 +68,18 @@ def provide_postgres() -> PostgresPrograms:
     return PostgresPrograms(installed) if installed else _unpacked()
 
 
+def is_cached() -> bool:
+    """Return whether a server is installed or unpacked and the environment names no other."""
+    if os.environ.get(ENVIRONMENT):
+        return False
+    return _root().exists() or any(map(_suits, _installed()))
+
+
+def _root() -> Path:
+    """Return the folder into which the package is unpacked, or will be."""
+    return cache_folder() / PACKAGE / "root"
+
+
 def _installed() -> Iterator[Path]:
     found = shutil.which("postgres")
     if found:
@@ -87,8 +99,8 @@ def _suits(folder: Path) -> bool:
 
 
 def _unpacked() -> PostgresPrograms:
-    cache = cache_folder() / PACKAGE
-    root = cache / "root"
+    root = _root()
+    cache = root.parent
     if not root.exists():
         if not all(map(shutil.which, ("apt-get", "apt-cache", "dpkg"))):
             raise CannotProvideError(

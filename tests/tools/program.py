@@ -41,6 +41,8 @@ class Program:
     """What it needs changed where even root lacks CAP_SYS_RESOURCE."""
     patches: tuple[Patch, ...] = ()
     """What it needs changed everywhere."""
+    is_tested_with: bool = True
+    """False for one that only `make proof` or `make bench` needs."""
 
     def suits(self, version: tuple[int, int]) -> bool:
         """Return whether a program of this version may be used."""

@@ -15,6 +15,7 @@ _KUBERNETES_LINKER_FLAGS = " ".join(
 )
 
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
+_HCL: Final = "github.com/hashicorp/hcl/v2"
 _JOBSET: Final = "sigs.k8s.io/jobset"
 _KUBECONFORM: Final = "github.com/yannh/kubeconform"
 _KUBERNETES: Final = "k8s.io/kubernetes/cmd"
@@ -188,6 +189,7 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 newest=(0, 36),
                 linker_flags=_KUBERNETES_LINKER_FLAGS,
                 minutes=1,
+                is_tested_with=False,
             ),
             Program(
                 name="helm",
@@ -239,6 +241,8 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
             _always_built(
                 "kubeconform", _KUBECONFORM, f"{_KUBECONFORM}/cmd/kubeconform", (0, 8), 1
             ),
+            # Of its own main.go; that reads deploy/terraform for the tests.
+            _always_built("hcl-blocks", _HCL, "sallyport.dev/tests/tools/hcl-blocks", (2, 24), 1),
             _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 36), 4),
             _always_built("regal", _REGAL, _REGAL, (0, 35), 2),
             # Of the packages of its commands, which its module does not hold: cert-manager/main.go.
@@ -257,6 +261,7 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 newest=None,
                 linker_flags="-s -w",
                 minutes=3,
+                is_tested_with=False,
             ),
             Program(
                 name="kube-apiserver-1.34",
@@ -271,6 +276,7 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 linker_flags=_KUBERNETES_LINKER_FLAGS,
                 minutes=3,
                 folder="kube-apiserver-134",
+                is_tested_with=False,
             ),
             _kubernetes("kubelet", 4),
             _kubernetes("kube-scheduler", 1),

@@ -3,9 +3,9 @@
     python tests/tools/provide.py PROGRAM
 
 prints the path of a program of the table in `programs.py`. It is taken from the environment,
-else from PATH, else built from the `go.mod` beside this file into a cache outside the
-repository. Needs nothing but Python's standard library, since the Makefile runs it before there
-is a virtual environment.
+else from a cache outside the repository, else from PATH, else built from the `go.mod` beside this
+file into that cache. Needs nothing but Python's standard library, since the Makefile runs it before
+there is a virtual environment.
 """
 
 import argparse
@@ -32,6 +32,7 @@ from tests.tools.programs import PROGRAMS
 HERE: Final = Path(__file__).resolve().parent
 VERSION_TIMEOUT_S: Final = 30
 _TRIES: Final = 3
+_SHOWN_LINES: Final = 20
 _CAP_SYS_RESOURCE: Final = 24  # linux/capability.h
 
 
@@ -46,9 +47,16 @@ def provide(name: str) -> Path:
         CannotProvideError: the environment names one that will not do, or it cannot be built.
     """
     program = PROGRAMS[name]
+    if is_cached(program):
+        return _cached(program)
     if not program.environment:
         return _built(program)
     return _from_environment(program) or _from_path(program) or _built(program)
+
+
+def is_cached(program: Program) -> bool:
+    """Return whether a program is in the cache and the environment names no other."""
+    return not os.environ.get(program.environment) and _cached(program).exists()
 
 
 def _from_environment(program: Program) -> Path | None:
@@ -100,15 +108,19 @@ def _version(program: Program, path: Path) -> tuple[int, int] | None:
 
 def _built(program: Program) -> Path:
     """Return the one in the cache; build it first unless another caller did meanwhile."""
-    folder = cache_folder() / f"{program.name}-{_key(program)}"
-    path = folder / program.name
+    path = _cached(program)
     if path.exists():
         return path
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / "lock"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.with_name("lock")):
         if not path.exists():
             _build(program, path)
     return path
+
+
+def _cached(program: Program) -> Path:
+    """Return where the cache has it, or will."""
+    return cache_folder() / f"{program.name}-{_key(program)}" / program.name
 
 
 def cache_folder() -> Path:
@@ -118,10 +130,11 @@ def cache_folder() -> Path:
 
 
 def _key(program: Program) -> str:
-    """Name what the build depends on: the module's version, its dependencies, the flags."""
+    """Name what the build depends on: the module's version, dependencies, own source, flags."""
     digest = hashlib.sha256(program.linker_flags.encode())
-    for file in ("go.mod", "go.sum"):
-        digest.update((_source(program) / file).read_bytes())
+    source = _source(program)
+    for file in (source / "go.mod", source / "go.sum", *sorted(source.glob("*.go"))):
+        digest.update(file.read_bytes())
     digest.update("".join(program.build_flags).encode())
     for patch in needed_patches(program):
         digest.update(repr(patch).encode())
@@ -134,11 +147,20 @@ def _source(program: Program) -> Path:
 
 
 def _module_version(program: Program) -> str:
-    """Read from `go.mod` the version that is pinned, as `v1.36.3`."""
-    go_mod = _source(program) / "go.mod"
-    match = re.search(rf"^\s*{re.escape(program.module)} (v\S+)", go_mod.read_text(), re.MULTILINE)
+    return pinned_version(_source(program), program.module)
+
+
+def pinned_version(folder: Path, module: str) -> str:
+    """Read from the `go.mod` of a folder the version of a module, as `v1.36.3`.
+
+    Raises:
+        CannotProvideError: it does not require the module.
+    """
+    go_mod = folder / "go.mod"
+    required = rf"^\s*(?:require )?{re.escape(module)} (v\S+)"
+    match = re.search(required, go_mod.read_text(), re.MULTILINE)
     if match is None:
-        raise CannotProvideError(f"{go_mod}: {program.module} is not required; restore the file")
+        raise CannotProvideError(f"{go_mod}: {module} is not required; restore the file")
     return match[1]
 
 
@@ -171,21 +193,22 @@ def _build(program: Program, path: Path) -> None:
         if patches:
             arguments.append(f"-modfile={_patched(go, program, patches, Path(work))}")
         for _ in range(_TRIES):  # A module that did not arrive may arrive the next time.
-            # Output goes to stderr (2), live: stdout is for the path alone.
             done = subprocess.run(
                 [go, "build", *arguments, program.package],
                 cwd=_source(program),
                 env={**os.environ, "CGO_ENABLED": "0"} if program.static else None,
-                stdout=2,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
                 check=False,
             )
-            if done.returncode == 0:
+            if done.returncode <= 0:  # Negative: somebody stopped it.
                 break
-        else:
+        if done.returncode != 0:
             raise CannotProvideError(
-                f"go build of {program.package} {version} failed (exit {done.returncode}), its "
-                "output is above: most often the Go module proxy cannot be reached (see "
-                f"`go env GOPROXY`){_otherwise(program)}",
+                f"go build of {program.package} {version} failed (exit {done.returncode}), most "
+                "often since the Go module proxy cannot be reached (see `go env GOPROXY`)"
+                f"{_otherwise(program)}; its output ends with:\n{_end(done.stdout)}",
             )
         built.replace(path)
 
@@ -253,8 +276,12 @@ def _linker_flags(program: Program, version: str) -> str:
     return program.linker_flags.format(gitVersion=version, gitMajor=major, gitMinor=minor)
 
 
+def _end(output: str) -> str:
+    return "\n".join(output.splitlines()[-_SHOWN_LINES:])
+
+
 def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{message}\n")  # In one piece: others build beside it.
 
 
 def main() -> int:
