@@ -7,8 +7,8 @@ from rich.text import Text
 
 from cli.shared.sandbox_reasons import describe_score
 from core.base.safe_text import safe_line
-from core.decision.decision import AssessedRisk, Isolated
-from core.decision.document import DecisionDocument
+from core.decision.decision import AssessedRisk
+from core.decision.document import DecisionDocument, Isolated
 from core.sandbox.decision import SandboxMode
 
 _ROLES: Final = {

@@ -16,32 +16,6 @@ MOST_ASSESSED: Final = 32
 """Identities kept; a Pod may name many client ids."""
 
 
-class CountedSignal(DocumentPart, frozen=True):
-    """A signal of risk that counted."""
-
-    rule: str
-    points: int
-    path: str = ""
-    reason: str = ""
-
-
-class Isolated(DocumentPart, frozen=True):
-    """What decided about the sandbox."""
-
-    mode: str
-    """The strictest of namespace, profile and root's profile: `never`, `by-risk`, `required`."""
-    score: int = 0
-    threshold: int = 0
-    asked: bool = False
-    """Whether its author asked for a sandbox."""
-    excused: bool = False
-    """Whether a PolicyException took away what the mode demands."""
-    identity: bool = False
-    """Whether the risk of an identity demanded it, and nothing else did."""
-    signals: list[CountedSignal] = []
-    """The heaviest first; each rule once."""
-
-
 class AssessedRisk(DocumentPart, frozen=True):
     """What the risk table said of one identity that counted."""
 

@@ -16,7 +16,6 @@ from core.decision.decision import (
     AssessedRisk,
     Finding,
     IfEnforced,
-    Isolated,
     Named,
     Need,
     Running,
@@ -100,6 +99,32 @@ class TracedRoot(DocumentPart, frozen=True):
     """`Subject.label` of who submitted it or last changed its templates; empty where not noted."""
     profile: str = ""
     """The profile that is noted on it; empty without one."""
+
+
+class CountedSignal(DocumentPart, frozen=True):
+    """A signal of risk that counted."""
+
+    rule: str
+    points: int
+    path: str = ""
+    reason: str = ""
+
+
+class Isolated(DocumentPart, frozen=True):
+    """What decided about the sandbox."""
+
+    mode: str
+    """The strictest of namespace, profile and root's profile: `never`, `by-risk`, `required`."""
+    score: int = 0
+    threshold: int = 0
+    asked: bool = False
+    """Whether its author asked for a sandbox."""
+    excused: bool = False
+    """Whether a PolicyException took away what the mode demands."""
+    identity: bool = False
+    """Whether the risk of an identity demanded it, and nothing else did."""
+    signals: list[CountedSignal] = []
+    """The heaviest first; each rule once."""
 
 
 class Revisions(DocumentPart, frozen=True):

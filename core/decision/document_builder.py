@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from core.base.ids import uuid7_time
-from core.decision.decision import MOST_ASSESSED, CountedSignal, Decision, Evidence, Isolated, Named
+from core.decision.decision import MOST_ASSESSED, Decision, Evidence, Named
 from core.decision.document import (
     FORMAT,
     MOST_ACCESS,
@@ -14,9 +14,11 @@ from core.decision.document import (
     MOST_TEXT,
     AccessAnswer,
     Asked,
+    CountedSignal,
     DecisionDocument,
     DecisionSource,
     Durations,
+    Isolated,
     Revisions,
     TracedRoot,
     TriedProfile,

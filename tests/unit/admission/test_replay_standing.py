@@ -15,8 +15,15 @@ from admission.replay.outcomes import (
     compare_outcomes,
     replay_decision,
 )
-from core.decision.decision import Action, Finding, Isolated, Need, Verdict
-from core.decision.document import AccessAnswer, Asked, DecisionDocument, Revisions, TriedProfile
+from core.decision.decision import Action, Finding, Need, Verdict
+from core.decision.document import (
+    AccessAnswer,
+    Asked,
+    DecisionDocument,
+    Isolated,
+    Revisions,
+    TriedProfile,
+)
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 

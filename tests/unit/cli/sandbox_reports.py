@@ -10,8 +10,14 @@ from jsonschema import Draft202012Validator
 
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7
-from core.decision.decision import Action, CountedSignal, Finding, Isolated, Running, Verdict
-from core.decision.document import DecisionDocument, SweepDocument, TracedRoot
+from core.decision.decision import Action, Finding, Running, Verdict
+from core.decision.document import (
+    CountedSignal,
+    DecisionDocument,
+    Isolated,
+    SweepDocument,
+    TracedRoot,
+)
 from core.people.subject import Subject
 from core.sandbox.decision import REQUIRED
 from tests.unit.audit.store.documents import (

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from cli.sandbox.run import recreate
 from core.base.ids import uuid7
-from core.decision.decision import Isolated, Running
+from core.decision.decision import Running
+from core.decision.document import Isolated
 from core.people.subject import Subject
 from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, finding, sweep

@@ -7,23 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.decision.decision import (
-    Action,
-    AssessedRisk,
-    CountedSignal,
-    Finding,
-    Isolated,
-    Named,
-    Need,
-    Running,
-    Verdict,
-)
+from core.decision.decision import Action, AssessedRisk, Finding, Named, Need, Running, Verdict
 from core.decision.document import (
     FORMAT,
     AccessAnswer,
     Asked,
+    CountedSignal,
     DecisionDocument,
     Durations,
+    Isolated,
     Revisions,
     TracedRoot,
     TriedProfile,
