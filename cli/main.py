@@ -21,11 +21,11 @@ from cli.review.command import REVIEW, review
 from cli.risk.command import app as risk_app
 from cli.rollout.command import app as rollout_app
 from cli.sandbox.command import app as sandbox_app
-from cli.text import safe_text
 from cli.verify.command import VERIFY, verify
 from cli.weights.command import app as weights_app
 from cli.who_can.command import app as who_can_app
 from core.base.errors import SallyportError, SettingsError
+from core.safe_text import safe_text
 
 ROOT = """**Examples**
 

@@ -30,3 +30,8 @@ def safe_excerpt(text: str) -> str:
 
 def _spell(char: str) -> str:
     return char.encode("unicode_escape", errors="replace").decode()
+
+
+def safe_text(text: str) -> str:
+    """Return lines without any control character but the line ends."""
+    return "\n".join(map(safe_line, text.split("\n")))

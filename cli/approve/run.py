@@ -21,7 +21,6 @@ from cli.approve.profile_proposal import PROFILE_CALLED, ProfileProposal
 from cli.approve.store_proposal import REMOVAL_CALLED, STORE_CALLED, StoreProposal
 from cli.output import Format, make_console, print_json
 from cli.shared.profile_files import read_profile
-from cli.text import safe_line, safe_text
 from core.approvals.approvals import (
     CLUSTER_KIND,
     MAX_DAYS_OF_PROPOSAL,
@@ -36,6 +35,7 @@ from core.base.errors import ClusterError, SettingsError
 from core.base.times import time_text
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import write_people, write_person
+from core.safe_text import safe_line, safe_text
 from core.weights import stores
 from core.weights.access_grants import AccessGrant
 from kube.approvals.watch import CLUSTER_APPROVALS_PATH

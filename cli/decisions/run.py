@@ -16,7 +16,6 @@ from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.output import COLOURS, WORDS, Format, name_object, print_json
 from cli.shared.decision_queries import now_ms
-from cli.text import safe_line
 from core.decision.document import (
     DecisionDocument,
     DecisionSource,
@@ -24,6 +23,7 @@ from core.decision.document import (
     uuid7_time,
     uuid7_unix_ms,
 )
+from core.safe_text import safe_line
 
 POLL_S: Final = 1.0
 

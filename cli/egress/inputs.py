@@ -13,12 +13,12 @@ from msgspec import structs
 from app.settings.egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from app.settings.root import Settings
 from cli.output import STANDARD_INPUT
-from cli.text import safe_line
 from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
+from core.safe_text import safe_line
 from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
 from egress.analysis.overlay import Intents
 from egress.compiler.allowlists import references_of

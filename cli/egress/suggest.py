@@ -14,11 +14,11 @@ from cli import exits
 from cli.egress.flags import FlowFormat
 from cli.egress.inputs import look, make_world, open_source, site_of
 from cli.output import STANDARD_INPUT, display_file, print_json
-from cli.text import safe_line
 from core.base import names
 from core.base.errors import SettingsError
 from core.base.times import time_text
 from core.egress.allowlists import KIND
+from core.safe_text import safe_line
 from egress.analysis.observed_flows import ObservedFlows, observe
 from egress.analysis.overlay import Intents
 from egress.analysis.suggestion import Evidence, LeftOutFlow, SuggestedEntry, Suggestion, suggest

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.shared.sandbox_reasons import describe_score
-from cli.text import safe_line
 from core.decision.decision import AssessedRisk, Isolated
 from core.decision.document import DecisionDocument
+from core.safe_text import safe_line
 from core.sandbox.decision import SandboxMode
 
 _ROLES: Final = {

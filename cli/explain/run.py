@@ -19,17 +19,20 @@ from cli import exits
 from cli.explain.render import print_isolation, print_risk
 from cli.output import COLOURS, STANDARD_INPUT
 from cli.shared.judge import BUDGET, open_judge
-from cli.shared.manifest_facts import ManifestFacts, read_manifest_facts
-from cli.shared.manifests import read_manifests
-from cli.shared.requests import prepare
+from cli.shared.manifests import (
+    ManifestFacts,
+    ReviewTerms,
+    prepare,
+    read_manifest_facts,
+    read_manifests,
+)
 from cli.shared.results import Result, Unjudged
-from cli.shared.subjects import ReviewTerms
-from cli.text import safe_line
 from core.base.errors import LedgerError, SettingsError
 from core.decision.decision import Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document
 from core.decision.document_builder import build_document
 from core.decision.request import Request
+from core.safe_text import safe_line
 from kube.manifests.reader import Manifest
 
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cli.output import Format
-from cli.text import safe_line
 from core.base.errors import SallyportError, SettingsError
+from core.safe_text import safe_line
 
 if TYPE_CHECKING:
     from policies.site.choices import Choices

@@ -20,7 +20,6 @@ from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge
 from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill
-from cli.text import safe_line
 from core.base import names
 from core.base.errors import SettingsError
 from core.decision.decision import Verdict
@@ -42,6 +41,7 @@ from core.profiles.suggestion import (
     fold_lines,
     suggest_privileges,
 )
+from core.safe_text import safe_line
 
 SUGGESTED_RANK: Final = 500
 

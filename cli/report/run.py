@@ -27,8 +27,8 @@ from audit.reports.reader import read_tallies
 from audit.reports.tallies.bounded_rows import DistinctTexts
 from cli.report.forms import FORMS, parse_forms
 from cli.report.names import read_names
-from cli.text import safe_line
 from core.base.errors import LedgerError, SettingsError
+from core.safe_text import safe_line
 from core.weights.events import Severity
 
 FORMAT: Final = 1

@@ -28,12 +28,12 @@ from audit.ledger.store.store import Store
 from cli import exits
 from cli.output import name_object
 from cli.shared.decision_queries import make_query
-from cli.text import safe_line
 from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources, look_back
 from core.base.errors import ClusterError, LedgerError, SettingsError
 from core.base.ids import uuid7
 from core.risk.look_back import Item, LookBackDocument, Sort, State, StoreReads
 from core.risk.snapshot import RiskSnapshot
+from core.safe_text import safe_line
 from identity.look_back.subjects import IdentityAtRisk, clients_of, identity_at_risk, parse_subject
 from kube.client.objects import Objects, open_objects
 from kube.risk.store import RiskStore

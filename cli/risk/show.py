@@ -13,7 +13,6 @@ from rich.text import Text
 from app.settings.root import Settings
 from cli.risk.snapshot import freshness_of, read_snapshot, table_in_force
 from cli.risk.words import effect_word, format_age, shown_time, standing_word
-from cli.text import safe_line
 from core.base.errors import SettingsError
 from core.cluster import SignIn
 from core.risk.model import (
@@ -27,6 +26,7 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import RiskSnapshot
+from core.safe_text import safe_line
 from identity.risk.decision import NamespaceRisk, decide
 from identity.risk.principals import (
     GUID,

@@ -15,11 +15,11 @@ from app.settings.root import Settings
 from app.wiring import modes_of
 from cli import exits
 from cli.shared.modes import read_modes
-from cli.text import safe_line
 from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
+from core.safe_text import safe_line
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.resources.namespaces import parse_namespace

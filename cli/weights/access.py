@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli import exits
-from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
+from core.safe_text import safe_line
 from core.weights.store_access import Ability, Holder, StoreAccess
 from kube.client.objects import open_objects
 from kube.weights.store_access import read_accesses

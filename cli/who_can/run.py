@@ -13,11 +13,11 @@ from app.settings.root import Settings
 from app.wiring import open_cluster
 from cli.shared.cluster_answers import require_answers
 from cli.shared.judge import CLUSTER_WAIT_S, require_profile
-from cli.text import safe_line
 from core.base import names
 from core.base.errors import AccessReviewError, SettingsError
 from core.cluster import Cluster
 from core.people.subject import Subject
+from core.safe_text import safe_line
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
 from identity.rights.who_can import EVERYWHERE, ProfileUser, who_can_use
 from kube.client.objects import open_objects

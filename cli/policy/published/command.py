@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import exits
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
-from cli.text import safe_line
+from cli.session import run_async
 from core.base.errors import ClusterError
+from core.safe_text import safe_line
 
 if TYPE_CHECKING:
     from app.settings.root import Settings
