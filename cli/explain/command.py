@@ -53,7 +53,8 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Say why a decision was taken, and what would change it: the smallest change first."""
     log_to_stderr()
-    from cli.explain.run import exit_code, explain_target, print_explanations  # noqa: PLC0415
+    from cli.explain.render import print_explanations  # noqa: PLC0415
+    from cli.explain.run import exit_code, explain_target  # noqa: PLC0415
     from cli.shared.manifests import make_terms  # noqa: PLC0415
 
     terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
