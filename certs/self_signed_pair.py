@@ -1,8 +1,6 @@
 """A CA and a serving pair for one machine: what `sallyport run` listens with."""
 
 import datetime as dt
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from certs.authority import (
     read_certificate,
     validity,
 )
+from core.base.whole_files import write_whole
 
 MINIMUM_LEFT = dt.timedelta(days=1)
 """A pair that is valid for less is made anew."""
@@ -74,21 +73,6 @@ def _make(files: PairFiles, names: LeafNames, now: dt.datetime, lifetime: dt.tim
     authority = make_authority("Sallyport local CA", valid)
     pair = issue(authority, names, valid)
     # The key first: a watcher that looks in between sees halves that do not match, and waits.
-    _write(files.key, pair.key, 0o600)
-    _write(files.ca, authority.certificate, 0o644)
-    _write(files.certificate, pair.certificate, 0o644)
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a file whole or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, mode)
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(files.key, pair.key, 0o600)
+    write_whole(files.ca, authority.certificate, 0o644)
+    write_whole(files.certificate, pair.certificate, 0o644)

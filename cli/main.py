@@ -25,7 +25,7 @@ from cli.verify.command import VERIFY, verify
 from cli.weights.command import app as weights_app
 from cli.who_can.command import app as who_can_app
 from core.base.errors import SallyportError, SettingsError
-from core.safe_text import safe_text
+from core.base.safe_text import safe_text
 
 ROOT = """**Examples**
 

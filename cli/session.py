@@ -8,7 +8,7 @@ import sys
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger

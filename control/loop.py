@@ -12,7 +12,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from core.base.errors import NotLeaderError, SallyportError
-from core.safe_text import traceback_places
+from core.base.safe_text import traceback_places
 from kube.leader.election import LeaseElection
 from kube.leader.lease import Leadership
 

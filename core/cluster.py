@@ -12,8 +12,9 @@ from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume
-from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.pod import Pod
 from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject

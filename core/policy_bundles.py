@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_json
 from core.base.times import LATEST_S
 
 HEAD_NAME: Final = "sallyport-bundles"
@@ -40,9 +40,6 @@ SLOTS: Final = 4
 MOST_PARTS: Final = 8
 PART_BYTES: Final = 900 * 1024
 """Of one ConfigMap, which holds at most 1 MiB in all."""
-
-LONGEST_PROBLEM: Final = 1000
-"""Characters of why something is refused or not taken, as it is announced."""
 
 UnixSeconds = Annotated[int, msgspec.Meta(ge=0, le=LATEST_S)]
 
@@ -138,10 +135,7 @@ def decode_head(text: str) -> BundleHead:
         InvalidObjectError: it is none, or of a later format.
     """
     what = f"ConfigMap {HEAD_NAME}"
-    try:
-        head = _HEADS.decode(text)
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    head = decode_json(_HEADS, text, what)
     if head.format != FORMAT:
         message = f"is {head.format}; this release reads {FORMAT}"
         raise InvalidObjectError(what, "format", message)

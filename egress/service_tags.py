@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
 from core.base.networks import Network, collapse, parse_network
 from egress.limits.shared_destinations import tag_sharing_warning
 
@@ -134,10 +134,7 @@ def parse_service_tags(raw: bytes) -> ServiceTags:
     """
     if len(raw) > MAX_BYTES:
         raise InvalidObjectError(_WHAT, "", f"over {MAX_BYTES // 2**20} MiB: no file of Azure's")
-    try:
-        file = _FILE.decode(raw.removeprefix(_BYTE_ORDER_MARK))
-    except DECODE_ERRORS as error:
-        raise decode_error(_WHAT, error) from error
+    file = decode_json(_FILE, raw.removeprefix(_BYTE_ORDER_MARK), _WHAT)
     tags: dict[str, ServiceTag] = {}
     for index, value in enumerate(file.values):
         tag = _tag(index, value)

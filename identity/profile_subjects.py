@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from core.base import names
 from core.base.errors import SettingsError
-from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.object_meta import OwnerReference
+from core.kubernetes.pod import Pod
 from core.kubernetes.requester_notes import kind_of_owner
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, OWNERS, WORKLOADS, GroupKind
 from core.people.subject import Subject, service_account_subject

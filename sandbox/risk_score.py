@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from core.base.safe_text import replace_unprintable
 from core.decision.decision import Need
 from core.sandbox.decision import Signal, WeighedSignal
 
@@ -88,5 +89,4 @@ def _of_excused(
 
 
 def _worded(message: str, value: str) -> str:
-    said = message.replace("{value}", value)[:_LONGEST]
-    return said if said.isprintable() else "".join(c if c.isprintable() else "?" for c in said)
+    return replace_unprintable(message.replace("{value}", value)[:_LONGEST], "?")

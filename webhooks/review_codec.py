@@ -14,6 +14,8 @@ from typing import Annotated, NoReturn
 import msgspec
 
 from core.base.errors import InvalidReviewError
+from core.base.json_errors import DECODE_ERRORS
+from core.base.safe_text import replace_unprintable
 from core.decision.decision import Decision, Finding, Patch, Verdict
 from core.decision.request import DecodedPod, Kind, Operation, Phase, Request
 from core.kubernetes.pod import Pod
@@ -157,7 +159,7 @@ def _decode_with_pod(body: bytes) -> _PodReview | None:
         if not body.isascii():
             body.decode()
         review = _POD_DECODER.decode(body)
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+    except DECODE_ERRORS:
         return None
     kind, pod = review.request.kind, review.request.object
     is_pod = (kind.group, kind.version, kind.kind) == ("", "v1", "Pod")
@@ -399,7 +401,7 @@ def _wrap(warning: str) -> list[str]:
         return [warning] if warning else []
     # No more than can ever be shown: a warning may quote an object's own long strings.
     shown = warning[: WARNINGS_LENGTH * 2]
-    return _WRAPPER.wrap("".join(c if c.isprintable() else " " for c in shown))
+    return _WRAPPER.wrap(replace_unprintable(shown, " "))
 
 
 class _ObjectMetadata(msgspec.Struct, gc=False):

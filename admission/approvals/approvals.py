@@ -1,10 +1,10 @@
 """Asks whether two people have approved an object, and may do so still."""
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from core.base import names
+from core.base.times import time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.people.approvable import Metadata
@@ -82,7 +82,6 @@ def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
     """Demand a time that is to come, and not too far ahead."""
     if now < expires <= now + days * _DAY_S:
         return ()
-    latest = dt.datetime.fromtimestamp(now + days * _DAY_S, dt.UTC)
     message = f"must be a time to come, at most {days} days ahead"
-    remedy = f"Set it to {latest:%Y-%m-%dT%H:%M:%SZ} or before."
+    remedy = f"Set it to {time_text(now + days * _DAY_S)} or before."
     return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)

@@ -5,7 +5,6 @@ who opened it, when, is recorded by the gate and never read from the object. A n
 activated BreakGlass names costs a review one look into a dictionary.
 """
 
-import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +18,7 @@ from admission.objects.reader import changes_rights, is_entry
 from core.approvals.break_glass import ROOT, BreakGlass, parse_break_glass
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
+from core.base.times import time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
@@ -97,7 +97,7 @@ class BreakGlassGuard:
     def _opened(self, request: Request, new: BreakGlass, who: Person) -> dict[str, str]:
         """Return when and by whom: by the clock of the mutating pass, which this one must share."""
         now = self.clock()
-        text = f"{dt.datetime.fromtimestamp(int(now), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+        text = time_text(now)
         there = new.meta.annotation(names.ACTIVATED_AT_ANNOTATION)
         if request.phase is not Phase.MUTATING and _is_near(there, now):
             text = there

@@ -14,10 +14,10 @@ import structlog
 
 from admission.judge import Judge
 from core.base.errors import BundleRefusedError, EngineAwayError, SettingsError
+from core.base.safe_text import LONGEST_PROBLEM, traceback_places
 from core.decision.decision import Decision
 from core.decision.request import Request
-from core.policy_bundles import BASE, LONGEST_PROBLEM
-from core.safe_text import traceback_places
+from core.policy_bundles import BASE
 from policies.bundle.format import Bundle
 from policies.engine.cache import RememberingEngine
 from policies.trial.evaluation import MOST_SAMPLES, LocalTrial, MakeEngine, Trial, TrialResult

@@ -17,9 +17,9 @@ import structlog
 
 from admission.bundles.active import Bundles
 from core.base.errors import BundleRefusedError, ClusterError, EngineAwayError
+from core.base.safe_text import LONGEST_PROBLEM, traceback_places
 from core.base.times import time_text
-from core.policy_bundles import BASE, LONGEST_PROBLEM, BundleHead, GateAnnouncement, PublishedBundle
-from core.safe_text import traceback_places
+from core.policy_bundles import BASE, BundleHead, GateAnnouncement, PublishedBundle
 from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, parse_bundle
 from policies.bundle.signatures import NO_KEYS, Keys

@@ -13,10 +13,11 @@ import msgspec
 
 from admission.approvals.approvals import annotations_of, check_expiry, guard_finding, writers_of
 from admission.model.facts import GuardFacts
-from admission.model.messages import join_words, printable
+from admission.model.messages import join_words
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.networks import Span, any_holds, merge_spans, network_of, subtract_spans
+from core.base.safe_text import printable
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Phase, Request

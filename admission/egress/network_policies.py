@@ -18,7 +18,7 @@ import msgspec
 from admission.model.facts import EgressFacts, Facts
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
@@ -247,10 +247,7 @@ def _is_opening(group: str, rule: object) -> bool:
 def _read(raw: msgspec.Raw | None, kind: str) -> Json | None:
     if raw is None:
         return None
-    try:
-        read: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    read: dict[str, Any] = decode_json_as(dict[str, Any], raw, kind)
     if not isinstance(read.get("metadata"), Mapping):
         raise InvalidObjectError(kind, "metadata", "must be an object")
     return read

@@ -15,14 +15,15 @@ import msgspec
 from admission.egress.check import HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
 from admission.model.judged_object import LeftAlone, Reading
-from admission.model.messages import printable
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import printable
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding, Patch
 from core.decision.namespaces import Namespace
 from core.decision.request import DecodedPod, Operation, Phase, Request
 from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
-from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod, decode_metadata
 from egress.limits.settings import IntentSettings
 
 LABELS_RULE: Final = "egress/labels"

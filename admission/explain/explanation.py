@@ -14,7 +14,7 @@ from admission.explain.changes import (
     is_advisory,
     is_catalogue_warning,
 )
-from admission.model.messages import printable
+from core.base.safe_text import printable
 from core.decision.decision import Need, Verdict
 from core.decision.document import DecisionDocument
 

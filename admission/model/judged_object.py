@@ -3,7 +3,8 @@
 import msgspec
 
 from core.decision.decision import Denial
-from core.kubernetes.pod import ObjectMeta, Pod
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod
 from core.kubernetes.pod_templates import PodTemplate
 from core.people.subject import Subject
 from policies.projection.pods import Projection

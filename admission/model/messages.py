@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from admission.model.outcome import Outcome
+from core.base.safe_text import printable, shorten
 from core.decision.decision import Finding
 from core.profiles.container_profiles import Profile
 
@@ -84,21 +85,13 @@ def rule_message(template: str, value: str) -> str:
     return template.replace("{value}", printable(value, 80))
 
 
-def printable(text: str, most: int) -> str:
-    """Return `text` without control characters, cut to `most` characters."""
-    safe = text[: most + 1]
-    if not safe.isprintable():
-        safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in safe)
-    return safe if len(safe) <= most else safe[: most - 1] + "…"
-
-
 def refusal_message(
     what: str, outcomes: Sequence[Outcome], decision: str, asides: Iterable[str] = ()
 ) -> str:
     """Return the message of a refusal: one line of what, then each finding and its remedy."""
     speaking = [outcome for outcome in outcomes if outcome.findings]
     first = f"{printable(what, _LINE)}: " + " ".join(outcome.headline for outcome in speaking)
-    lines = [first if len(first) < _LINE else first[: _LINE - 2] + "…", ""]
+    lines = [shorten(first, _LINE - 1), ""]
     groups = [group for outcome in speaking for group in _grouped(outcome.findings)]
     for number, group in enumerate(groups[:_SHOWN], 1):
         lines += _entry(number, group)

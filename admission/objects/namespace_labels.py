@@ -14,7 +14,8 @@ from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import guarded_marks
 from core.decision.request import Request
-from core.kubernetes.pod import ObjectMeta, decode_metadata
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import decode_metadata
 
 RULE = "namespaces/exempt"
 

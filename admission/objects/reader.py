@@ -14,7 +14,7 @@ from admission.model.facts import Facts
 from admission.model.judged_object import LeftAlone, Part, Reading
 from admission.objects.workloads import read_unlisted, read_workload
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
 from core.decision.request import DecodedPod, Operation, Request
@@ -176,10 +176,7 @@ class ObjectReader:
         What a workload's controller makes is judged by the namespace's default service account:
         the controller's own rights never count.
         """
-        try:
-            claim = msgspec.json.decode(_json(request), type=_Claim)
-        except DECODE_ERRORS as error:
-            raise decode_error("PersistentVolumeClaim", error) from error
+        claim = decode_json_as(_Claim, _json(request), "PersistentVolumeClaim")
         if not claim.spec.volume_name:
             return LeftAlone("it names no volume")
         subject = request.subject

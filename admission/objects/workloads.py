@@ -15,9 +15,10 @@ import msgspec
 
 from admission.model.judged_object import LeftAlone, Part, Reading
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_error, decode_json_as
 from core.decision.request import Operation, Request
-from core.kubernetes.pod import ObjectMeta, Pod, decode_pod
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.pod_templates import PodTemplate, values_at
 from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WorkloadKind
@@ -51,7 +52,7 @@ def read_workload(
         return LeftAlone(f"{request.subresource} of a workload is not judged")
     if request.object is None:
         raise InvalidObjectError(workload.kind, "object", "the review holds none")
-    value = _decode(workload.kind, request.object)
+    value = decode_json_as(dict[str, Any], request.object, workload.kind)
     if request.operation is Operation.UPDATE and _is_same(workload, request, value):
         return LeftAlone(TEMPLATES_UNCHANGED)
     templates = templates_of(workload.group, workload.kind, value)
@@ -79,13 +80,6 @@ def read_workload(
     )
 
 
-def _decode(kind: str, raw: msgspec.Raw) -> Mapping[str, Any]:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, Any])
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
-
-
 def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
     try:
         return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
@@ -101,7 +95,7 @@ def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any])
     """
     if request.old_object is None:
         return False
-    old = _decode(workload.kind, request.old_object)
+    old = decode_json_as(dict[str, Any], request.old_object, workload.kind)
     if _body(old) == _body(value):
         return True
     try:

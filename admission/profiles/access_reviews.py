@@ -9,10 +9,11 @@ import msgspec
 
 from admission.model.candidates import Candidate, Candidates
 from admission.model.facts import NamedProfile
-from admission.model.messages import printable, rule_message
+from admission.model.messages import rule_message
 from core.base import names
 from core.base.deadline import with_deadline
 from core.base.errors import AccessReviewError
+from core.base.safe_text import printable
 from core.cluster import Cluster
 from core.decision.decision import AccessReview, Action, Denial, Finding
 from core.decision.namespaces import Mode

@@ -13,11 +13,11 @@ from admission.model.facts import Facts, NamedProfile, PodFacts
 from admission.model.messages import (
     VISITOR_ADVICE,
     join_words,
-    printable,
     privilege_message,
     remedies_for_visitor,
 )
 from admission.model.outcome import NOTHING, Outcome
+from core.base.safe_text import printable
 from core.decision.decision import Action, Finding, Need
 from core.decision.request import Request
 from core.people.subject import Subject

@@ -11,7 +11,7 @@ import msgspec
 
 from admission.model.facts import Facts
 from core.base import names
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.decision.decision import Patch
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
@@ -104,10 +104,7 @@ def default_patches(
     Raises:
         InvalidObjectError: the Pod does not have its kind's shape.
     """
-    try:
-        spec = _POD.decode(pod).spec
-    except DECODE_ERRORS as error:
-        raise decode_error("Pod", error) from error
+    spec = decode_json(_POD, pod, "Pod").spec
     return list(_filled(spec, _without(defaults, excused)))
 
 

@@ -1,11 +1,12 @@
 """Only the gate notes who asked for an object, and its Pods match the note on their root."""
 
 from admission.model.facts import Facts, OriginFacts, PodFacts
-from admission.model.messages import join_words, printable
+from admission.model.messages import join_words
 from admission.model.outcome import NOTHING, Outcome
 from admission.profiles.check import check_profiles
 from admission.risk.check import check_risk
 from admission.weights.check import check_weights
+from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Namespace, WhenUnnoted
 from core.decision.request import Phase, Request

@@ -21,7 +21,8 @@ from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.namespaces import Namespace
 from core.decision.request import Operation, Phase, Request
-from core.kubernetes.pod import ObjectMeta, OwnerReference, decode_metadata
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
+from core.kubernetes.pod import decode_metadata
 from core.kubernetes.requester_notes import (
     NO_NOTES,
     OwnerObject,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from core.cluster import Cluster
-from core.kubernetes.pod import OwnerReference
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.requester_notes import NO_NOTES, OwnerObject, RequesterNotes, RootWorkload
 
 MOST_HOPS: Final = 8

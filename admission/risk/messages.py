@@ -6,7 +6,7 @@ Ids of events and times, and what Entra ID calls a state: no name, no address.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from admission.model.messages import printable
+from core.base.safe_text import printable
 from core.base.times import second_text
 from core.kubernetes.requester_notes import RootWorkload
 from core.risk.model import AT_RISK, AssessedIdentity, OperationClass, Role, Standing

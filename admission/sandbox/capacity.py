@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from admission.model.facts import Facts, SandboxOutcome
-from admission.model.messages import printable
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
+from core.base.safe_text import printable, shorten
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.quantities import format_amount
@@ -93,8 +93,12 @@ def _wanted(
     Raises:
         InvalidObjectError: something in it has not the shape that Kubernetes gives it.
     """
-    kind, value = _kind(request), _decoded(request.object)
-    before = _decoded(request.old_object) if request.operation is Operation.UPDATE else {}
+    kind, value = _kind(request), decode_json_as(dict[str, Any], request.object or b"{}", "object")
+    before = (
+        decode_json_as(dict[str, Any], request.old_object or b"{}", "object")
+        if request.operation is Operation.UPDATE
+        else {}
+    )
     old = {each.path: each.pod["spec"] for each in templates_of(*kind, before)} if before else {}
     now = kind == _POD or makes_pods_now(*kind, value)
     found: dict[str, list[_Wanted]] = defaultdict(list)
@@ -178,7 +182,7 @@ def _line(runtime: str, room: str, capacity: Capacity) -> str:
     nodes = f"{capacity.nodes} node{'' if capacity.nodes == 1 else 's'}"
     at = f"{dt.datetime.fromtimestamp(capacity.as_of, dt.UTC):%H:%M} UTC"
     lines = [f"sandbox {runtime}: {room} ({nodes}{more}, {at})" for more in (out, "")]
-    return next((line for line in lines if len(line) < _LINE), f"{lines[-1][: _LINE - 2]}…")
+    return next((line for line in lines if len(line) < _LINE), shorten(lines[-1], _LINE - 1))
 
 
 def _fit_empty(capacity: Capacity, want: PodBatch) -> int:
@@ -187,10 +191,3 @@ def _fit_empty(capacity: Capacity, want: PodBatch) -> int:
 
 def _kind(request: Request) -> tuple[str, str]:
     return request.kind.group, request.kind.kind
-
-
-def _decoded(raw: msgspec.Raw | None) -> Mapping[str, Any]:
-    try:
-        return msgspec.json.decode(raw or b"{}", type=dict[str, Any])
-    except DECODE_ERRORS as error:
-        raise decode_error("object", error) from error

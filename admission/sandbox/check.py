@@ -6,10 +6,11 @@ from typing import Final
 import msgspec
 
 from admission.model.facts import Facts, SandboxOutcome
-from admission.model.messages import path_in_pod, printable
+from admission.model.messages import path_in_pod
 from admission.model.outcome import NOTHING, Outcome
 from admission.risk.check import sandbox_reason, sandbox_rule
 from admission.sandbox.decision import RUNTIME_CLASS_FIELD, sandbox_decisions
+from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Phase, Request

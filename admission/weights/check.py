@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 
 from admission.model.facts import Facts, WeightFacts
-from admission.model.messages import printable
 from admission.model.outcome import NOTHING, Outcome
 from core.base import names
+from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
 from core.weights.access_grants import KIND

@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from admission.model.messages import printable
 from admission.objects.reader import SNAPSHOT_KIND
 from core.base.errors import InvalidObjectError, NotSyncedError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
+from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
@@ -90,10 +90,7 @@ def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
     kind = request.kind.kind
     if request.object is None:
         raise InvalidObjectError(kind, "object", "the review holds none")
-    try:
-        spec = msgspec.json.decode(request.object, type=_Copying).spec
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    spec = decode_json_as(_Copying, request.object, kind).spec
     if (request.kind.group, kind) == SNAPSHOT_KIND:
         name = spec.source.persistent_volume_claim_name if spec.source else None
         if name:

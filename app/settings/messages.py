@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from core.base.errors import SettingsError
+from core.base.safe_text import shorten
 
 _PREFIX: Final = "SALLYPORT_"
 
@@ -76,7 +77,7 @@ def _shown(path: str, value: str) -> str:
     """Return what may be shown of a wrong value: nothing of what may hold a password."""
     if path.partition(".")[0] == "ledger" or "://" in value:
         return "what is given"
-    return value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…"
+    return shorten(value, _SHOWN)
 
 
 def unreadable_variable(error: ValueError) -> str:

@@ -10,13 +10,14 @@ phases of an attack.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
 
 from audit.access.model.findings import LONGEST_TITLE, size_text
 from core.base.ids import stable_id
+from core.base.safe_text import shorten
+from core.base.times import seconds_of
 from core.weights.events import Finding, Severity
 
 MOST_SHARED: Final = 5
@@ -214,7 +215,7 @@ def build_cases(findings: Iterable[Finding], networks: Sequence[str] = ()) -> Fi
     `networks` are addresses that many share (NAT, nodes) and that join nothing.
     """
     unique = {one.id: one for one in findings}
-    ordered = sorted(unique.values(), key=lambda one: (_seconds(one.time), one.id))
+    ordered = sorted(unique.values(), key=lambda one: (seconds_of(one.time), one.id))
     left_out = max(0, len(ordered) - MOST_FINDINGS)
     ordered = ordered[left_out:]
     threads = joining_threads(ordered, frozenset(networks))
@@ -232,7 +233,7 @@ def _groups(
     why: list[set[str]] = [set() for _ in ordered]
     last: dict[tuple[str, str], tuple[int, float]] = {}
     for index, one in enumerate(ordered):
-        begin, end = _seconds(one.first), _seconds(one.time)
+        begin, end = seconds_of(one.first), seconds_of(one.time)
         for thread in threads[index]:
             before = last.get(thread.key)
             if before is not None and min(begin, end) <= before[1] + WITHIN_S:
@@ -267,10 +268,10 @@ def _case(group: Sequence[Finding], joined: list[str]) -> FindingCase:
         severity = list(Severity)[_RANK[severity] + 1]
     stores, who = _words(one.store for one in group), _words(one.who for one in group)
     total = _bytes(group)
-    begin = min(group, key=lambda one: (_seconds(one.first), one.first)).first
+    begin = min(group, key=lambda one: (seconds_of(one.first), one.first)).first
     steps = _steps(group)
     return FindingCase(
-        id=stable_id(round(_seconds(group[0].time) * 1000), "case", group[0].id),
+        id=stable_id(round(seconds_of(group[0].time) * 1000), "case", group[0].id),
         begin=begin,
         end=group[-1].time,
         severity=severity,
@@ -302,12 +303,12 @@ def _some(count: int, what: str) -> str:
 def _title(group: Sequence[Finding], stores: Sequence[str], who: Sequence[str]) -> str:
     if len(group) == 1:
         return group[0].title
-    gravest = max(group, key=lambda one: (_RANK[one.severity], -_seconds(one.time), one.id))
+    gravest = max(group, key=lambda one: (_RANK[one.severity], -seconds_of(one.time), one.id))
     more = f" and {len(who) - 1} more" if len(who) > 1 else ""
     whom = f"{who[0]}{more}" if who else "nobody known"
     where = f"{', '.join(stores[:2])}" if stores else "the logs"
     title = f"{whom} at {where}: {gravest.detection} and {_some(len(group) - 1, 'more finding')}"
-    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+    return shorten(title, LONGEST_TITLE)
 
 
 def _steps(group: Sequence[Finding]) -> list[CaseStep]:
@@ -349,7 +350,3 @@ def _bytes(group: Sequence[Finding]) -> int:
 def _words(words: Iterable[str]) -> list[str]:
     """Return words once, in the order in which they come, the first of many."""
     return [word for word in dict.fromkeys(words) if word][:_MOST_WORDS]
-
-
-def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()

@@ -11,7 +11,7 @@ from audit.access.reads_protocol import FORMAT, MOST_LABELS, IdentityReads, Read
 from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.server.service import BadQuestionError, Question
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.risk.look_back import StoreReads, join_reads
 from core.weights.access import Access, Act, Confidence, decode_access
 

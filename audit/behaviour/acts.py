@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from audit.ledger.records.frames import Frame, FrameKind
+from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.document import is_final, uuid7_unix_ms
+from core.decision.document import is_final
 from core.people.subject import Subject
 from core.risk.model import identity_key
 

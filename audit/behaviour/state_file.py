@@ -7,7 +7,6 @@ It is written whole and put in place at once: kill -9 costs what was learnt sinc
 """
 
 import hashlib
-import os
 import zlib
 from array import array
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from audit.behaviour.cluster_habits import ClusterHabits, RememberedHabits
 from audit.behaviour.habits import HOURS, Habits
 from audit.behaviour.rates import Norm, Rate
 from core.base.errors import LedgerError
+from core.base.whole_files import write_whole
 from core.risk.model import Behaviour
 
 FORMAT: Final = 1
@@ -105,12 +105,7 @@ def write_state(path: Path, content: bytes) -> None:
     Raises:
         OSError: it cannot be written; the one before stays.
     """
-    beside = path.with_name(path.name + ".new")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    write_whole(path, content, 0o600, beside=".new")
 
 
 def _cluster_of(stored: StoredCluster) -> ClusterHabits:

@@ -27,6 +27,7 @@ from audit.ledger.server.frames_protocol import (
     Acknowledged,
 )
 from core.base.errors import LedgerError, SettingsError
+from core.base.json_errors import DECODE_ERRORS
 from kube.client.connector import Connector
 from kube.client.errors import describe
 
@@ -195,7 +196,7 @@ def read_page(channel: AuditorChannel, answer: bytes, shape: type[P], known: int
     name = channel.name
     try:
         page = msgspec.json.decode(answer, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         raise LedgerError(f"the auditor {name}: its answer cannot be read") from None
     if abs(page.format - known) > 1:
         raise LedgerError(f"the auditor {name} answers in format {page.format}: upgrade this")

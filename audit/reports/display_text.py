@@ -7,18 +7,22 @@ directions of writing among it, is spelt out.
 from collections.abc import Mapping
 from typing import Final
 
+from core.base.safe_text import cut_after, safe_line
+
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP: Final = 1024
 _SHORT: Final = 8
+_NARROW_SPACE: Final = "\u202f"
 _MOST: Final = 600
 """Characters shown of one text."""
 
 
-def safe_line(text: str) -> str:
-    """Return one line without control characters, cut where it is very long."""
-    if len(text) > _MOST:
-        text = f"{text[:_MOST]}…"
-    return "".join(char if char.isprintable() else _spell(char) for char in text)
+def report_line(text: str) -> str:
+    """Return one line without control characters, cut where it is very long.
+
+    The narrow space that sets thousands apart stays.
+    """
+    return safe_line(cut_after(text, _MOST), kept=_NARROW_SPACE)
 
 
 def size_text(count: int) -> str:
@@ -47,16 +51,11 @@ def short_label(label: str, people: Mapping[str, str] | None = None) -> str:
     A name where there is one, else the id's beginning.
     """
     if people and label in people:
-        return safe_line(people[label])
+        return report_line(people[label])
     kind, colon, rest = label.partition(":")
     if colon and len(rest) > _SHORT + 4:
-        return safe_line(f"{kind}:{rest[:_SHORT]}…")
-    return safe_line(label)
-
-
-def fit_words(words: str, most: int) -> str:
-    """Cut words where they would leave their place in a picture."""
-    return words if len(words) <= most else f"{words[: most - 1]}…"
+        return report_line(f"{kind}:{rest[:_SHORT]}…")
+    return report_line(label)
 
 
 def percent_text(part: int, whole: int) -> str:
@@ -69,7 +68,3 @@ def percent_text(part: int, whole: int) -> str:
     if part and value < 0.1:  # noqa: PLR2004  What rounds to 0.
         return "< 0.1\u202f%"
     return f"{value:.1f}\u202f%"
-
-
-def _spell(char: str) -> str:
-    return char if char == "\u202f" else char.encode("unicode_escape", errors="replace").decode()

@@ -8,7 +8,7 @@ from audit.ledger.log.entries import LogState
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.verdict import Verdict
 from audit.reports.attention import plural
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 from audit.reports.model import LedgerState
 from core.base.errors import LedgerError
 
@@ -62,7 +62,7 @@ def add_verdict(state: LedgerState, verdict: Verdict, anchors: int) -> LedgerSta
     """Add what the verifier said of the ledger. Pure."""
     if not verdict.sound:
         found = len(verdict.problems) + verdict.more_problems
-        first = f"; first: {safe_line(verdict.problems[0].says)}" if verdict.problems else ""
+        first = f"; first: {report_line(verdict.problems[0].says)}" if verdict.problems else ""
         text = f"VERIFICATION FAILED: {plural(found, 'problem')}{first}"
     else:
         by = plural(anchors, "anchor")

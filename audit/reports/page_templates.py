@@ -13,7 +13,7 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from audit.reports.display_text import minute_text, number_text, safe_line
+from audit.reports.display_text import minute_text, number_text, report_line
 
 _STYLE: Final = Path(__file__).parent / "templates" / "report.css"
 
@@ -47,4 +47,4 @@ def style_hash() -> str:
 
 def _final(value: Any) -> Any:
     """Spell out what is not printable, wherever a value is put into the page."""
-    return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return report_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import SettingsError
-from core.base.times import second_text
+from core.base.times import time_text
 
 DAY_MS: Final = 86_400_000
 
@@ -27,12 +27,12 @@ class Period(msgspec.Struct, frozen=True):
     @property
     def begin(self) -> str:
         """RFC 3339."""
-        return time_text(self.begin_ms)
+        return time_text(self.begin_ms // 1000)
 
     @property
     def end(self) -> str:
         """RFC 3339; the first moment after it."""
-        return time_text(self.end_ms)
+        return time_text(self.end_ms // 1000)
 
     @property
     def first_day(self) -> int:
@@ -96,11 +96,6 @@ def unix_ms_of(text: str) -> int:
     except ValueError:
         return 0
     return _ms(time if time.tzinfo is not None else time.replace(tzinfo=dt.UTC))
-
-
-def time_text(unix_ms: int) -> str:
-    """Return a time as RFC 3339 to the second, UTC."""
-    return f"{second_text(unix_ms // 1000)}Z"
 
 
 def day_text(day: int) -> str:

@@ -17,7 +17,7 @@ from audit.reports.builder import Tallies
 from audit.reports.completeness import LearntDetections, YoungRow
 from audit.reports.model import MOST_ROWS
 from audit.reports.pages import DocumentPages, Progress, ReportedLedger, ReportRequest, merge_pages
-from audit.reports.periods import DAY_MS, Period, time_text
+from audit.reports.periods import DAY_MS, Period
 from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.bounded_rows import cut_rows
 from audit.reports.tallies.confirmations import PATIENCE_MS
@@ -29,7 +29,8 @@ from audit.reports.tallies.decisions_and_findings import (
 )
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
+from core.base.times import time_text
 from core.weights.access import Access, decode_access
 from core.weights.access_grants import MAX_DAYS
 from core.weights.events import Activity, Finding, decode_activity, decode_finding, decode_gap
@@ -83,7 +84,7 @@ def parse_learnt(cluster: str, period: Period, content: bytes) -> LearntDetectio
         return LearntDetections(cluster=cluster, unknown="its checkpoint is of another release")
     at_ms = int(engine.newest * 1000)
     if not period.begin_ms <= at_ms < period.end_ms + _MOST_AFTER_MS:
-        text = f"its checkpoint is as of {time_text(at_ms)}, which is not this period's end"
+        text = f"its checkpoint is as of {time_text(at_ms // 1000)}, which is not this period's end"
         return LearntDetections(cluster=cluster, unknown=text)
     young = [
         YoungRow(detection=one.detection, subject=one.subject, why=one.why)
@@ -93,7 +94,7 @@ def parse_learnt(cluster: str, period: Period, content: bytes) -> LearntDetectio
     kept, more = cut_rows(young, _MOST_YOUNG)
     return LearntDetections(
         cluster=cluster,
-        at=time_text(at_ms),
+        at=time_text(at_ms // 1000),
         young=kept,
         more_young=more,
         unraised=dict(sorted(engine.unraised.items())),

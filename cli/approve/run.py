@@ -32,10 +32,10 @@ from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
+from core.base.safe_text import safe_line, safe_text
 from core.base.times import time_text
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import write_people, write_person
-from core.safe_text import safe_line, safe_text
 from core.weights import stores
 from core.weights.access_grants import AccessGrant
 from kube.approvals.watch import CLUSTER_APPROVALS_PATH

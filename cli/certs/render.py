@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.certs.run import Status
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 _SHOWN = 12
 

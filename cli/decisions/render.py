@@ -10,13 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import COLOURS, WORDS, Format, name_object
+from core.base.ids import uuid7_time
+from core.base.safe_text import safe_line
 from core.decision.document import (
     DecisionDocument,
     DecisionSource,
     decode_document,
-    uuid7_time,
 )
-from core.safe_text import safe_line
 
 _SHORT_ID: Final = 18
 """Characters of an id: its millisecond, and one of 4096 within it."""

@@ -15,9 +15,9 @@ from audit.ledger.store.store import Store
 from cli.decisions.render import DecisionPrinter, clusters_of, decision_table
 from cli.output import Format, print_json
 from cli.shared.decision_queries import now_ms
+from core.base.ids import uuid7_unix_ms
 from core.decision.document import (
     decode_document,
-    uuid7_unix_ms,
 )
 
 POLL_S: Final = 1.0

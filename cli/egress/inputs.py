@@ -15,10 +15,10 @@ from app.settings.root import Settings
 from cli.output import STANDARD_INPUT
 from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
+from core.base.safe_text import safe_line
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
-from core.safe_text import safe_line
 from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
 from egress.analysis.overlay import Intents
 from egress.compiler.allowlists import references_of

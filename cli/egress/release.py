@@ -12,7 +12,7 @@ from app.settings.root import Settings
 from cli import exits
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from kube.client.objects import Objects, list_objects, open_objects
 from kube.egress.watch import intent_path
 

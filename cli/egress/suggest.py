@@ -16,9 +16,9 @@ from cli.egress.inputs import look, make_world, open_source, site_of
 from cli.output import STANDARD_INPUT, display_file, print_json
 from core.base import names
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from core.safe_text import safe_line
 from egress.analysis.observed_flows import ObservedFlows, observe
 from egress.analysis.overlay import Intents
 from egress.analysis.suggestion import Evidence, LeftOutFlow, SuggestedEntry, Suggestion, suggest

@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from egress.analysis.explanation import CitedIntent, Explanation
 from egress.analysis.plan import AllowlistPlan, Change
 from egress.model.openings import Problem

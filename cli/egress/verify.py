@@ -22,7 +22,7 @@ from cli.egress.inputs import (
     split_pod_name,
 )
 from core.base.errors import ClusterError, SettingsError
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
 from egress.analysis.overlay import Intents
 from egress.analysis.verification import (

@@ -10,9 +10,9 @@ from admission.explain.explanation import Explanation
 from admission.model.messages import join_words
 from cli.output import COLOURS
 from cli.shared.sandbox_reasons import describe_score
+from core.base.safe_text import safe_line
 from core.decision.decision import AssessedRisk, Isolated, Verdict
 from core.decision.document import DecisionDocument
-from core.safe_text import safe_line
 from core.sandbox.decision import SandboxMode
 
 _MOST_ROWS: Final = 20

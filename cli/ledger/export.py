@@ -2,9 +2,7 @@
 
 import asyncio
 import gzip
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from cli.shared.decision_queries import read_since
 from cli.shared.ledger_keys import trusted_keys_of
 from cli.shared.progress import Progress
 from core.base.errors import SettingsError
+from core.base.whole_files import replace_file
 
 _LEVEL: Final = 3
 """Of gzip: twice as quick as its default, and a tenth larger."""
@@ -71,17 +70,9 @@ async def _export(
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that takes the place of `path` once it is written, for this user alone."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb", buffering=1 << 20) as raw:
-            if path.suffix == ".gz":
-                with gzip.GzipFile("", "wb", _LEVEL, raw, mtime=0) as packed:
-                    yield cast("BinaryIO", packed)
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replace_file(path, 0o600) as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", _LEVEL, raw, mtime=0) as packed:
+                yield cast("BinaryIO", packed)
+        else:
+            yield raw

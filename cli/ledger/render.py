@@ -11,7 +11,7 @@ from audit.ledger.log.problems import Problem
 from audit.ledger.log.proofs import InclusionProof, heads_of
 from audit.ledger.log.verdict import Verdict
 from cli.shared.ledger_verification import CheckedProof
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 _MOST_SHOWN = 20
 

@@ -9,6 +9,7 @@ from cli.flags import ConfigFlag, read_flags
 from cli.output import Format, print_json
 from cli.policy.flags import FormFlag
 from cli.session import run_async
+from core.base.whole_files import write_whole
 
 FETCH = """**Examples**
 
@@ -41,7 +42,6 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     """Fetch a bundle from an OCI registry by its digest, and check its signature."""
     from app.bundle_registry import FLAGS, read_registry  # noqa: PLC0415
     from cli.policy.types import made_bundle  # noqa: PLC0415 (keeps --help quick)
-    from policies.bundle.archive import write_whole  # noqa: PLC0415
     from policies.bundle.format import parse_bundle  # noqa: PLC0415
     from policies.bundle.signatures import read_keys  # noqa: PLC0415
     from policies.clients.oci_registry import fetch, parse_reference  # noqa: PLC0415
@@ -51,7 +51,7 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     registry = read_registry(ca_file, username, password_file, FLAGS)
     packed = run_async(fetch(named, registry))
     bundle = parse_bundle(packed, str(named), read_keys(settings.bundles.keys))
-    write_whole(output, packed)
+    write_whole(output, packed, make_folder=True)
     if form is Format.JSON:
         signed_by = bundle.signed_by
         print_json(made_bundle(output, bundle, signed=bool(signed_by), key_id=signed_by))

@@ -11,7 +11,7 @@ import typer
 
 from cli.output import Format
 from core.base.errors import SallyportError, SettingsError
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from policies.site.choices import Choices

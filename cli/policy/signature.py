@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.base.errors import SettingsError
+from core.base.whole_files import write_whole
 
 if TYPE_CHECKING:
     from policies.bundle.signature_keys import SigningKey
@@ -40,7 +41,6 @@ def sign_file(path: Path, signing: "SigningKey") -> None:
     Raises:
         BundleRefusedError: it cannot be read.
     """
-    from policies.bundle.archive import write_whole  # noqa: PLC0415
     from policies.bundle.format import add_signature, read_bundle  # noqa: PLC0415 (keeps --help quick)
 
     read_bundle(path)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from app.processes.run.process import LocalGate
-from core.safe_text import safe_line, safe_text
+from core.base.safe_text import safe_line, safe_text
 from webhooks.server import Addresses
 
 

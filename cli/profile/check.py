@@ -19,9 +19,9 @@ from cli.shared.judge import BUDGET, open_judge, require_profile
 from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill, findings_of
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.decision.decision import Finding, Verdict
 from core.decision.namespaces import Mode
-from core.safe_text import safe_line
 
 _MOST_PATHS: Final = 4
 _ORDER: Final = (Verdict.ALLOW, Verdict.WARN, Verdict.DENY, Verdict.ERROR)

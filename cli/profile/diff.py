@@ -15,9 +15,9 @@ from cli.shared.cluster_answers import require_answers
 from cli.shared.judge import CLUSTER_WAIT_S
 from cli.shared.profile_files import read_profile
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.profiles.container_profiles import ContainerProfile, ProfileSet
 from core.profiles.privileges import PatternSet, find_uncovered
-from core.safe_text import safe_line
 from kube.manifests.reader import SUFFIXES
 from policies import SHIPPED_PROFILES
 

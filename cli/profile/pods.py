@@ -15,11 +15,11 @@ from cli.output import STANDARD_INPUT, name_object
 from cli.shared.manifests import account_of_pod, read_manifests
 from cli.shared.results import Result
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
+from core.base.safe_text import safe_line
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.pod_templates import find_templates_by_shape, holds_containers
 from core.kubernetes.workload_kinds import WORKLOADS, workload_of
 from core.kubernetes.workload_pods import templates_of
-from core.safe_text import safe_line
 from kube.client.objects import list_objects, open_objects
 from kube.manifests.reader import SUFFIXES
 from policies.projection.rbac import KINDS as RIGHTS

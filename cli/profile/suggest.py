@@ -22,6 +22,7 @@ from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill
 from core.base import names
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.decision.decision import Verdict
 from core.decision.namespaces import Mode
 from core.profiles.container_profiles import (
@@ -41,7 +42,6 @@ from core.profiles.suggestion import (
     fold_lines,
     suggest_privileges,
 )
-from core.safe_text import safe_line
 
 SUGGESTED_RANK: Final = 500
 

@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from audit.reports.builder import canonical_json
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 from audit.reports.forms.ocsf import render_ocsf
 from audit.reports.forms.oscal import render_oscal
 from audit.reports.forms.tables import render_tables
@@ -52,9 +52,9 @@ def _result(finding: FindingRow, index: int) -> Json:
         "ruleId": finding.detection,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": plain(safe_line(text))},
+        "message": {"text": plain(report_line(text))},
         "locations": [
-            {"logicalLocations": [{"fullyQualifiedName": safe_line(where), "kind": "resource"}]}
+            {"logicalLocations": [{"fullyQualifiedName": report_line(where), "kind": "resource"}]}
         ],
         "partialFingerprints": {FINGERPRINT: finding.id},
         "properties": {"time": finding.time, "who": finding.who, "techniques": finding.techniques},

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from audit.reports.attention import plural
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 from audit.reports.model import FindingRow, Report
 from audit.reports.periods import unix_ms_of
 from control.sweep.progress import MOST_RESULTS
@@ -87,7 +87,7 @@ def _completeness(report: Report) -> Json:
 
 
 def _result(finding: FindingRow) -> Json:
-    where = f" of {safe_line(finding.store)}" if finding.store else ""
+    where = f" of {report_line(finding.store)}" if finding.store else ""
     said = f"{finding.detection.replace('-', ' ')}{where}: the report has who and from where."
     return _entry(finding.detection, _RESULTS[finding.severity], said, finding.time) | {
         "severity": finding.severity,

@@ -22,13 +22,14 @@ from audit.reports.html import title_of
 from audit.reports.ledger_state import add_verdict, read_ledger
 from audit.reports.model import AttentionItem, LedgerState, Report
 from audit.reports.pages import ReportRequest
-from audit.reports.periods import Period, month_before, parse_period, parse_span, time_text
+from audit.reports.periods import Period, month_before, parse_period, parse_span
 from audit.reports.reader import read_tallies
 from audit.reports.tallies.bounded_rows import DistinctTexts
 from cli.report.forms import FORMS, parse_forms
 from cli.report.names import read_names
 from core.base.errors import LedgerError, SettingsError
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
+from core.base.times import time_text
 from core.weights.events import Severity
 
 FORMAT: Final = 1
@@ -199,7 +200,7 @@ async def _period(store: Store, asked: Asked) -> Period:
             raise SettingsError("--period: give either a month, or --since and --until")
         return parse_period(asked.period)
     if asked.since is not None:
-        return parse_span(asked.since, asked.until or time_text(now_ms))
+        return parse_span(asked.since, asked.until or time_text(now_ms // 1000))
     if asked.until is not None:
         raise SettingsError("--until: give --since too")
     return await _sample_month(store) if asked.sample else month_before(now_ms)
@@ -215,7 +216,7 @@ async def _sample_month(store: Store) -> Period:
             "its first minute"
         )
     at_ms = int.from_bytes(found[0].id[:6])
-    return parse_period(time_text(at_ms)[:7])
+    return parse_period(time_text(at_ms // 1000)[:7])
 
 
 def _write(report: Report, form: str, folder: Path) -> Path:

@@ -17,8 +17,8 @@ from cli.review.run import judge_each, judge_files
 from cli.shared.judge import open_judge
 from cli.shared.manifests import ReviewTerms, read_manifests
 from cli.shared.results import Change, Result, Reviewed
+from core.base.safe_text import safe_line
 from core.decision.decision import Action, Finding, Verdict
-from core.safe_text import safe_line
 from kube.manifests.reader import Manifest
 
 _Key = tuple[str, str, str, str]

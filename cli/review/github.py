@@ -6,8 +6,8 @@ from cli.output import as_unicode
 from cli.review.report import Located, Report
 from cli.review.yaml_positions import Position
 from cli.shared.results import name_result
+from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding
-from core.safe_text import safe_text
 
 
 def github_commands(report: Report, located: Sequence[Located]) -> str:

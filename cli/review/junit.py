@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from cli.output import as_unicode, display_file
 from cli.review.report import Report
 from cli.shared.results import Result, name_result
+from core.base.safe_text import safe_line, safe_text
 from core.decision.decision import Action, Finding, Verdict
-from core.safe_text import safe_line, safe_text
 
 
 def junit_xml(report: Report) -> bytes:

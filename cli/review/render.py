@@ -17,8 +17,8 @@ from cli.review.junit import junit_xml
 from cli.review.report import Report, locate
 from cli.review.sarif import sarif_log
 from cli.shared.results import Result, Reviewed, Unjudged, describe_fill, name_result, verdict_word
+from core.base.safe_text import safe_line, safe_text
 from core.decision.decision import Finding, Verdict
-from core.safe_text import safe_line, safe_text
 
 
 def print_reviewed(results: Sequence[Result], console: Console) -> None:

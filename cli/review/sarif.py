@@ -17,8 +17,8 @@ from cli.review.report import Located, Report, identity
 from cli.review.yaml_positions import Position
 from cli.shared.results import Result, name_result
 from cli.shared.sarif import SCHEMA, Json, plain, weight
+from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding, Verdict
-from core.safe_text import safe_text
 from policies.bundle.format import Rule
 
 ROOT: Final = "%SRCROOT%"

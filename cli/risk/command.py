@@ -11,8 +11,8 @@ from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, Outpu
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import safe_text
 from core.risk.model import Role
-from core.safe_text import safe_text
 
 RISK = """**Examples**
 

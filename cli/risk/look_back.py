@@ -31,9 +31,9 @@ from cli.shared.decision_queries import make_query
 from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources, look_back
 from core.base.errors import ClusterError, LedgerError, SettingsError
 from core.base.ids import uuid7
+from core.base.safe_text import safe_line
 from core.risk.look_back import Item, LookBackDocument, Sort, State, StoreReads
 from core.risk.snapshot import RiskSnapshot
-from core.safe_text import safe_line
 from identity.look_back.subjects import IdentityAtRisk, clients_of, identity_at_risk, parse_subject
 from kube.client.objects import Objects, open_objects
 from kube.risk.store import RiskStore

@@ -14,6 +14,7 @@ from app.settings.root import Settings
 from cli.risk.snapshot import freshness_of, read_snapshot, table_in_force
 from cli.risk.words import effect_word, format_age, shown_time, standing_word
 from core.base.errors import SettingsError
+from core.base.safe_text import safe_line
 from core.cluster import SignIn
 from core.risk.model import (
     Effect,
@@ -26,7 +27,6 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import RiskSnapshot
-from core.safe_text import safe_line
 from identity.risk.decision import NamespaceRisk, decide
 from identity.risk.principals import (
     GUID,

@@ -13,9 +13,9 @@ from app.settings.identity import Identity
 from cli import exits
 from cli.risk.snapshot import SITES_TABLE, table_in_force
 from cli.risk.words import format_age, shown_time
+from core.base.safe_text import safe_line
 from core.risk.model import RiskSource
 from core.risk.snapshot import Coverage, Head, RiskSnapshot
-from core.safe_text import safe_line
 from identity.risk.standings import AHEAD_S
 
 _SORTS: Final = {

@@ -10,8 +10,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cli.risk.words import effect_word, standing_word
+from core.base.safe_text import safe_line
 from core.risk.model import Effect, OperationClass, Role, Standing
-from core.safe_text import safe_line
 from identity.risk.table import SHIPPED, RiskTable
 from identity.risk.table_rows import RiskRow
 

@@ -1,6 +1,5 @@
 """The evidence of `sallyport rollout`: the last sweep, what was asked for, what is missing."""
 
-import datetime as dt
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ import msgspec
 
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
+from core.base.ids import uuid7_time, uuid7_unix_ms
+from core.base.times import seconds_of
 from core.decision.decision import Verdict
 from core.decision.document import (
     Asked,
@@ -17,8 +18,6 @@ from core.decision.document import (
     SweepDocument,
     TracedRoot,
     decode_document,
-    uuid7_time,
-    uuid7_unix_ms,
 )
 from core.decision.rollout import Outlook, document_workload, enforcement_outlook
 
@@ -92,7 +91,7 @@ class EvidenceReader:
         if last is None:
             problems.append("no finished sweep is in the ledger: nobody knows what runs")
             return None
-        ended = dt.datetime.fromisoformat(last.finished).timestamp() * 1000
+        ended = seconds_of(last.finished) * 1000
         if self._period.now_ms - ended > self._period.sweep_age_ms:
             problems.append(f"the last sweep is too old: it ended {last.finished[:19]}Z")
         if ended > self._period.now_ms + _SLACK_MS:

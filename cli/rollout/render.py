@@ -11,8 +11,8 @@ from rich.text import Text
 from cli.rollout.plan import Plan
 from cli.rollout.set import Answer, Did
 from cli.rollout.verdicts import Standing, Status, Verdict, WouldRefuse
+from core.base.safe_text import safe_line
 from core.decision.rollout import Outlook
-from core.safe_text import safe_line
 
 _WIDEST: Final = 120
 _MOST_WORKLOADS: Final = 20

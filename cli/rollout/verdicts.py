@@ -8,8 +8,9 @@ import msgspec
 
 from admission.explain.changes import Change, changes_of
 from cli import exits
+from core.base.ids import uuid7_time
 from core.decision.decision import Finding
-from core.decision.document import DecisionDocument, uuid7_time
+from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode
 from core.decision.rollout import (
     Outlook,

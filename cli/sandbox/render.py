@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.sandbox.run import LastSweep, Report, Unsandboxed
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 _MOST_PODS: Final = 5
 _MOST_SIGNALS: Final = 3

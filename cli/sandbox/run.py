@@ -16,8 +16,9 @@ from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
 from core.base.errors import LedgerError
+from core.base.ids import uuid7_unix_ms
 from core.decision.decision import CountedSignal, Finding, Isolated, Running
-from core.decision.document import DecisionDocument, decode_document, uuid7_unix_ms
+from core.decision.document import DecisionDocument, decode_document
 from core.decision.namespaces import Mode
 from core.people.subject import Subject
 from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME, SandboxMode, lacks_sandbox

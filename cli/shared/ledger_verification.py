@@ -14,7 +14,6 @@ from app.ledger import ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
 from audit.ledger.log.keys import Keys, public_key
-from audit.ledger.log.problems import ms_text
 from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
 from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifier import Terms, Trust, Verifier, verify_export
@@ -25,6 +24,7 @@ from cli.shared.decision_queries import read_since
 from cli.shared.ledger_keys import read_trusted_keys, trusted_keys_of
 from cli.shared.progress import Progress
 from core.base.errors import InvalidObjectError, SettingsError
+from core.base.times import milli_text
 
 _ROOT_DIGITS: Final = 64
 _MOST_PROOF: Final = 16 * 1024 * 1024
@@ -54,7 +54,7 @@ class VerifyOptions:
 
     def terms(self, now_ms: int) -> Terms:
         """Return what the verifier goes by."""
-        since, until = ("" if each is None else ms_text(each) for each in self.times(now_ms))
+        since, until = ("" if each is None else milli_text(each) for each in self.times(now_ms))
         return Terms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
 
 

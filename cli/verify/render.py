@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cli.verify.answers import StepOutcome
 from cli.verify.run import Verified
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 _COLOURS: Final = {
     StepOutcome.HOLDS: "green",

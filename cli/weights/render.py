@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.weights.access import Accesses
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from core.weights.store_access import Ability, Holder, StoreAccess
 
 

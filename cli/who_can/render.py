@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.who_can.run import UsersOfProfile
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from identity.rights.holders import Holder
 
 

@@ -23,8 +23,9 @@ from core.base.errors import (
     RegistryAwayError,
     SettingsError,
 )
+from core.base.safe_text import LONGEST_PROBLEM
 from core.base.times import time_text
-from core.policy_bundles import LONGEST_PROBLEM, BundleHead, PublishedBundle
+from core.policy_bundles import BundleHead, PublishedBundle
 from kube.bundles.store import BundleStore, PublishedHead
 from kube.bundles.watch import split_bundle
 from kube.client.objects import Objects

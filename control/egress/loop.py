@@ -21,7 +21,7 @@ from control.egress.reconciler import ClusterPolicies, Outcome, Reconciler
 from control.egress.service_tags import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
-from core.safe_text import traceback_places
+from core.base.safe_text import traceback_places
 from egress.model.facts import EgressFacts
 from kube.leader.lease import Leadership
 

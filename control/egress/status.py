@@ -9,6 +9,7 @@ import msgspec
 
 from control.events import event_body
 from core.base import names
+from core.base.safe_text import shorten
 from core.base.times import time_text
 from core.egress.allowlists import KIND
 from egress.model.openings import Addresses, CompiledAllowlists, Name, Opening, Problem, Service
@@ -106,8 +107,7 @@ def _texts(problems: Iterable[Problem]) -> list[str]:
 
 
 def _cut(texts: Sequence[str]) -> str:
-    whole = "; ".join(dict.fromkeys(texts))
-    return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 2]} …"
+    return shorten("; ".join(dict.fromkeys(texts)), _LONGEST, " …")
 
 
 def _stamped(condition: Condition, intent: Intent, now: float) -> Condition:

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import ClusterError, InvalidObjectError
+from core.kubernetes.object_meta import IdentityMeta
 from core.kubernetes.quantities import Amounts, parse_amounts
 from core.sandbox.capacity import Capacity, NodeShape, Taint, Toleration
 from core.sandbox.pod_resources import parse_pod_resources, sum_amounts
@@ -113,11 +114,6 @@ _PREFERS: Final = "PreferNoSchedule"
 """The one effect of a taint that keeps no Pod away."""
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False):
-    name: str
-    uid: str = ""
-
-
 class _Spec(msgspec.Struct, frozen=True, gc=False):
     unschedulable: bool | None = None
     taints: list[Taint] | None = None
@@ -134,7 +130,7 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Node(msgspec.Struct, frozen=True, gc=False):
-    metadata: _Metadata
+    metadata: IdentityMeta
     spec: _Spec = _Spec()
     status: _Status = _Status()
 

@@ -13,7 +13,8 @@ import msgspec
 from control.sweep.progress import Progress
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.decision.document import SweepDocument, uuid7_time
+from core.base.ids import uuid7_time
+from core.decision.document import SweepDocument
 from kube.client.objects import Objects
 
 NAME: Final = "sallyport-sweep"

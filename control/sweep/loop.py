@@ -25,9 +25,9 @@ from control.sweep.reports import CLUSTER_REPORT_PATH, cluster_report_of, report
 from control.sweep.results import result_of
 from control.sweep.settings import SweepSettings
 from core.base.errors import ClusterError, NotRecordedError
-from core.base.ids import uuid7
+from core.base.ids import uuid7, uuid7_unix_ms
 from core.decision.decision import Decision, Verdict
-from core.decision.document import Revisions, SweepDocument, uuid7_unix_ms
+from core.decision.document import Revisions, SweepDocument
 from core.decision.namespaces import Mode
 from core.sandbox.decision import lacks_sandbox
 from kube.client.objects import Objects, Page

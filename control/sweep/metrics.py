@@ -3,7 +3,6 @@
 The numbers of a finished sweep outlive a change of leader: the next one shows them.
 """
 
-import datetime as dt
 import math
 from functools import partial
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.sweep.progress import Progress
+from core.base.times import seconds_of
 from core.decision.decision import Verdict
 from core.decision.document import SweepDocument
 
@@ -94,10 +94,7 @@ class SweepMetrics:
         for verdict in Verdict:
             self._objects.labels(verdict.value).set(document.verdicts.get(verdict.value, 0))
         self._sandbox_missing.set(document.sandbox_missing)
-        started, finished = (
-            dt.datetime.fromisoformat(text).timestamp()
-            for text in (document.started, document.finished)
-        )
+        started, finished = seconds_of(document.started), seconds_of(document.finished)
         self._finished.set(finished)
         self._duration.set(max(0.0, finished - started))
 

@@ -8,9 +8,9 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 
 from control.sweep.results import PodResult
-from core.base.ids import uuid7
+from core.base.ids import uuid7, uuid7_time, uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.document import FORMAT, Revisions, SweepDocument, uuid7_time, uuid7_unix_ms
+from core.decision.document import FORMAT, Revisions, SweepDocument
 
 MOST_RESULTS: Final = 100
 """Results kept of one namespace, the worst."""

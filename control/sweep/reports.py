@@ -15,8 +15,9 @@ from control.sweep.progress import (
 )
 from control.sweep.results import PodResult
 from core.base import names
+from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.document import SweepDocument, uuid7_unix_ms
+from core.decision.document import SweepDocument
 
 API_VERSION: Final = "openreports.io/v1alpha1"
 API_PATH: Final = f"/apis/{API_VERSION}"

@@ -4,6 +4,8 @@ import hashlib
 import os
 from typing import Final
 
+from core.base.times import milli_text
+
 _TIME_BITS: Final = 48
 _BITS: Final = 74
 _BYTES: Final = 10
@@ -31,6 +33,16 @@ def uuid7(unix_ms: int, bits: int | None = None) -> str:
     value = unix_ms << 80 | 7 << 76 | bits >> 62 << 64 | 2 << 62 | bits & (1 << 62) - 1
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def uuid7_time(uuid: str) -> str:
+    """Return the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
+    return milli_text(uuid7_unix_ms(uuid))
+
+
+def uuid7_unix_ms(uuid: str) -> int:
+    """Return the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
+    return int(uuid[:8] + uuid[9:13], 16)
 
 
 def stable_id(unix_ms: int, kind: str, *words: str) -> str:

@@ -25,10 +25,24 @@ def milli_text(unix_ms: int) -> str:
     return f"{second_text(unix_ms // 1000)}.{unix_ms % 1000:03}Z"
 
 
+def day_text(unix_s: float) -> str:
+    """Return the day of a time, UTC: `2026-10-01`."""
+    return second_text(int(unix_s))[:10]
+
+
+def seconds_of(text: str) -> float:
+    """Return the Unix time in seconds of a time as RFC 3339 writes it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return dt.datetime.fromisoformat(text).timestamp()
+
+
 def milliseconds_of(text: str) -> int:
     """Return the Unix time in milliseconds of a time as RFC 3339 writes it.
 
     Raises:
         ValueError: it is none.
     """
-    return round(dt.datetime.fromisoformat(text).timestamp() * 1000)
+    return round(seconds_of(text) * 1000)

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from core.base.document_part import DocumentPart
 from core.base.times import second_text
 from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
@@ -15,13 +16,7 @@ MOST_ASSESSED: Final = 32
 """Identities kept; a Pod may name many client ids."""
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """As the parts of `core.decision.document`."""
-
-
-class CountedSignal(_Part, frozen=True):
+class CountedSignal(DocumentPart, frozen=True):
     """A signal of risk that counted."""
 
     rule: str
@@ -30,7 +25,7 @@ class CountedSignal(_Part, frozen=True):
     reason: str = ""
 
 
-class Isolated(_Part, frozen=True):
+class Isolated(DocumentPart, frozen=True):
     """What decided about the sandbox."""
 
     mode: str
@@ -47,7 +42,7 @@ class Isolated(_Part, frozen=True):
     """The heaviest first; each rule once."""
 
 
-class AssessedRisk(_Part, frozen=True):
+class AssessedRisk(DocumentPart, frozen=True):
     """What the risk table said of one identity that counted."""
 
     role: str

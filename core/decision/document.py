@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.base.times import milli_text
+from core.base.document_part import DocumentPart
 from core.decision.decision import (
     AssessedRisk,
     Finding,
@@ -51,13 +51,7 @@ def is_final(source: str, *, allowed: bool) -> bool:
     return source == "validate" or (source == "mutate" and not allowed)
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
-
-
-class Asked(_Part, frozen=True):
+class Asked(DocumentPart, frozen=True):
     """What was asked of kube-apiserver."""
 
     uid: str
@@ -74,7 +68,7 @@ class Asked(_Part, frozen=True):
     dry_run: bool = False
 
 
-class AccessAnswer(_Part, frozen=True):
+class AccessAnswer(DocumentPart, frozen=True):
     """One answer to "may this subject use this profile here?"."""
 
     subject: str
@@ -84,7 +78,7 @@ class AccessAnswer(_Part, frozen=True):
     allowed: bool
 
 
-class TriedProfile(_Part, frozen=True):
+class TriedProfile(DocumentPart, frozen=True):
     """A profile that was tried, and what it lacks."""
 
     profile: str
@@ -96,7 +90,7 @@ class TriedProfile(_Part, frozen=True):
     """How many are not in `lacks`."""
 
 
-class TracedRoot(_Part, frozen=True):
+class TracedRoot(DocumentPart, frozen=True):
     """The workload that somebody submitted and that a controller made the object for."""
 
     kind: str
@@ -108,7 +102,7 @@ class TracedRoot(_Part, frozen=True):
     """The profile that is noted on it; empty without one."""
 
 
-class Revisions(_Part, frozen=True):
+class Revisions(DocumentPart, frozen=True):
     """What the decision depended on, one revision of each."""
 
     policy: str = ""
@@ -119,7 +113,7 @@ class Revisions(_Part, frozen=True):
     """Digest of the risk table."""
 
 
-class Durations(_Part, frozen=True):
+class Durations(DocumentPart, frozen=True):
     """Milliseconds."""
 
     total: float = 0.0
@@ -127,7 +121,7 @@ class Durations(_Part, frozen=True):
     access: float = 0.0
 
 
-class DecisionDocument(_Part, frozen=True):
+class DecisionDocument(DocumentPart, frozen=True):
     """One decision, complete: who asked for what, what was said, and all that it depended on."""
 
     format: int
@@ -250,17 +244,7 @@ def _digest(projection: bytes) -> str:
 _remembered_digest = lru_cache(maxsize=512)(_digest)
 
 
-def uuid7_time(decision_id: str) -> str:
-    """Return the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
-    return milli_text(uuid7_unix_ms(decision_id))
-
-
-def uuid7_unix_ms(decision_id: str) -> int:
-    """Return the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
-    return int(decision_id[:8] + decision_id[9:13], 16)
-
-
-class SweepDocument(_Part, frozen=True):
+class SweepDocument(DocumentPart, frozen=True):
     """One finished pass over everything that runs: counts; objects have documents of their own."""
 
     format: int

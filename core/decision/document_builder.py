@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from core.base.ids import uuid7_time
 from core.decision.decision import MOST_ASSESSED, CountedSignal, Decision, Evidence, Isolated, Named
 from core.decision.document import (
     FORMAT,
@@ -19,7 +20,6 @@ from core.decision.document import (
     Revisions,
     TracedRoot,
     TriedProfile,
-    uuid7_time,
 )
 from core.decision.request import Request
 from core.kubernetes.requester_notes import RootWorkload

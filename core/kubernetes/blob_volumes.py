@@ -9,12 +9,12 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 
 BLOB_DRIVERS: Final = frozenset({"blob.csi.azure.com", "azure/blobfuse"})
 """CSI driver, and the FlexVolume driver that it replaced."""
@@ -39,8 +39,6 @@ _NAME_OF_CONTAINER: Final = re.compile(r"[a-z0-9$-]{1,63}")
 _MOST_SPELLINGS: Final = 8
 """Of one attribute that are told apart; where it comes more often, what it says is hidden."""
 _NULL: Final = b"null"
-
-_Decoded = TypeVar("_Decoded")
 
 
 class BlobMount(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -107,11 +105,11 @@ def find_blob_mounts(
     for kind in ("csi", "flexVolume"):
         raw = sources.get(kind)
         if raw is not None and bytes(raw) != _NULL:
-            source = _decode(raw, _Driven, f"{path}.{kind}")
+            source = decode_json_as(_Driven, raw, "volume", f"{path}.{kind}")
             found += _of_driver(source, f"{path}.{kind}", inline, options)
     raw = sources.get("nfs")
     if raw is not None and bytes(raw) != _NULL:
-        nfs = _decode(raw, _Nfs, f"{path}.nfs")
+        nfs = decode_json_as(_Nfs, raw, "volume", f"{path}.nfs")
         found += _of_nfs(nfs.server, nfs.path, f"{path}.nfs", read_only=bool(nfs.read_only))
     return tuple(found)
 
@@ -284,10 +282,3 @@ def _container(text: str) -> str:
     """
     text = text.strip("/").partition("/")[0]
     return text if _NAME_OF_CONTAINER.fullmatch(text) else ""
-
-
-def _decode(raw: msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except DECODE_ERRORS as error:
-        raise decode_error("volume", error, under=field) from error

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
+from core.kubernetes.object_meta import IdentityMeta
 
 DEEPEST: Final = 64
 """No published definition nests deeper than about 25."""
@@ -105,13 +106,8 @@ class _Spec(msgspec.Struct):
     versions: list[_Version]
 
 
-class _Metadata(msgspec.Struct):
-    name: str
-    uid: str = ""
-
-
 class _Definition(msgspec.Struct):
-    metadata: _Metadata
+    metadata: IdentityMeta
     spec: _Spec
 
 

@@ -6,7 +6,8 @@ for kube-apiserver.
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
+from core.kubernetes.object_meta import ObjectMeta
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -218,28 +219,6 @@ class PodSpec(_Struct, frozen=True):
     service_account: str | None = None
 
 
-class OwnerReference(_Struct, frozen=True):
-    """One of `metadata.ownerReferences`."""
-
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-
-
-class ObjectMeta(_Struct, frozen=True):
-    """`metadata`."""
-
-    name: str | None = None
-    generate_name: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    owner_references: list[OwnerReference] | None = None
-
-
 class Pod(_Struct, frozen=True):
     """A Pod, as far as it is read."""
 
@@ -261,10 +240,7 @@ def decode_pod(raw: bytes | msgspec.Raw, what: str = "Pod") -> Pod:
     Raises:
         InvalidObjectError: it is no JSON, or does not have a Pod's shape.
     """
-    try:
-        return _DECODER.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    return decode_json(_DECODER, raw, what)
 
 
 def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
@@ -273,7 +249,4 @@ def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
     Raises:
         InvalidObjectError: it is no JSON, or its metadata has not the shape that Kubernetes gives.
     """
-    try:
-        return _OBJECT.decode(raw).metadata
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    return decode_json(_OBJECT, raw, what).metadata

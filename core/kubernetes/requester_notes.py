@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from core.base import names
-from core.kubernetes.pod import ObjectMeta, OwnerReference
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
 from core.kubernetes.workload_kinds import GroupKind
 
 

@@ -3,7 +3,6 @@
 The objects that people approve, the approvals, and WeightStores are read so.
 """
 
-import datetime as dt
 import hashlib
 import re
 from collections.abc import Collection
@@ -14,6 +13,7 @@ import msgspec
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.times import seconds_of
 from core.people.two_person import Approvable, read_people, read_person
 
 DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
@@ -137,7 +137,7 @@ def parse_time(text: str, *, field: str, what: str) -> float:
     """
     try:
         if _TIME.fullmatch(text):
-            return dt.datetime.fromisoformat(text).timestamp()
+            return seconds_of(text)
     except ValueError:
         pass
     message = f"{text!r} must be a time in UTC to the second, such as 2026-12-31T18:00:00Z"

@@ -10,6 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.kubernetes.object_meta import NameMeta
 from core.profiles.defaults import NO_DEFAULTS, Defaults, normalize_defaults, validate_defaults
 from core.profiles.privileges import PatternIndex, PatternSet, validate_pattern
 from core.sandbox.decision import SandboxMode
@@ -171,18 +172,14 @@ def parse_profile(raw: bytes | msgspec.Raw) -> ContainerProfile:
     return ContainerProfile(envelope.metadata.name, envelope.spec)
 
 
-class _Meta(msgspec.Struct):
-    name: str
-
-
 class _Named(msgspec.Struct):
-    metadata: _Meta
+    metadata: NameMeta
 
 
 class _Envelope(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     api_version: str
     kind: str
-    metadata: _Meta
+    metadata: NameMeta
     spec: ProfileSpec
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from core.base.document_part import DocumentPart
 from core.kubernetes.workload_kinds import GroupKind
 
 FORMAT: Final = 1
@@ -96,13 +97,7 @@ class LiveObject(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.group, self.kind
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
-
-
-class Item(_Part, frozen=True):
+class Item(DocumentPart, frozen=True):
     """One object that an identity started, changed or entered."""
 
     sort: Sort
@@ -125,7 +120,7 @@ class Item(_Part, frozen=True):
     """Live Pods that come from it."""
 
 
-class StoreReads(_Part, frozen=True, kw_only=True):
+class StoreReads(DocumentPart, frozen=True, kw_only=True):
     """What an identity read of one WeightStore, itself or by Pods that it had asked for."""
 
     store: str
@@ -157,7 +152,7 @@ def join_reads(one: StoreReads, other: StoreReads) -> StoreReads:
     )
 
 
-class LookBackDocument(_Part, frozen=True):
+class LookBackDocument(DocumentPart, frozen=True):
     """What one identity did in a window of time, and what of it is still there."""
 
     format: int

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.kubernetes.quantities import Amounts
 
 FORMAT: Final = 1
@@ -207,10 +207,7 @@ def decode_capacity(text: str, what: str) -> Capacity:
     Raises:
         InvalidObjectError: it is none; names the field.
     """
-    try:
-        read = _DECODER.decode(text)
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    read = decode_json(_DECODER, text, what)
     if not FORMAT - 1 <= read.format <= FORMAT + 1:
         raise InvalidObjectError(what, "format", f"is {read.format}: this release reads {FORMAT}")
     return Capacity(read.as_of, read.nodes, read.shapes, read.left_out)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from core.base.document_part import DocumentPart
 from core.base.ids import stable_id
 
 FORMAT: Final = 1
@@ -74,13 +75,7 @@ class Confidence(enum.Enum):
     UNATTRIBUTED = "unattributed"
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
-
-
-class AccessedBy(_Part, frozen=True, kw_only=True):
+class AccessedBy(DocumentPart, frozen=True, kw_only=True):
     """A Pod that may have made an access, and who answers for it."""
 
     pod: str
@@ -99,7 +94,7 @@ class AccessedBy(_Part, frozen=True, kw_only=True):
     """`Subject.label` of the human behind it."""
 
 
-class Attribution(_Part, frozen=True, kw_only=True):
+class Attribution(DocumentPart, frozen=True, kw_only=True):
     """From which Pods an access can have come."""
 
     confidence: Confidence
@@ -118,7 +113,7 @@ MOST_PODS: Final = 8
 UNATTRIBUTED: Final = Attribution(confidence=Confidence.UNATTRIBUTED, why="not looked at")
 
 
-class Access(_Part, frozen=True, kw_only=True):
+class Access(DocumentPart, frozen=True, kw_only=True):
     """One request to storage, as its resource log tells of it, and where it came from."""
 
     format: int

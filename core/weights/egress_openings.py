@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_error, decode_json
 
 FORMAT: Final = 1
 
@@ -41,10 +41,7 @@ def decode_openings(text: str, what: str) -> tuple[WeightOpening, ...]:
     Raises:
         InvalidObjectError: they cannot be read, or are of another format.
     """
-    try:
-        found = _DECODER.decode(text)
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error) from error
+    found = decode_json(_DECODER, text, what)
     if not FORMAT - 1 <= found.format <= FORMAT + 1:
         problem = ValueError(f"{found.format} is none that this release reads - at `$.format`")
         raise decode_error(what, problem)

@@ -8,14 +8,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from core.base.document_part import DocumentPart
+
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
-
-
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
 
 
 class Log(enum.Enum):
@@ -57,7 +53,7 @@ class Topic(enum.Enum):
     OTHER = "other"
 
 
-class Activity(_Part, frozen=True, kw_only=True):
+class Activity(DocumentPart, frozen=True, kw_only=True):
     """One entry of Azure's activity log, or of kube-apiserver's audit log, that matters here."""
 
     format: int
@@ -96,7 +92,7 @@ class Activity(_Part, frozen=True, kw_only=True):
         return f"client:{self.application}" if self.application else ""
 
 
-class LogGap(_Part, frozen=True, kw_only=True):
+class LogGap(DocumentPart, frozen=True, kw_only=True):
     """A stretch of time of which a log may say nothing, though something happened."""
 
     format: int
@@ -123,7 +119,7 @@ class Severity(enum.Enum):
     CRITICAL = "critical"
 
 
-class Finding(_Part, frozen=True, kw_only=True):
+class Finding(DocumentPart, frozen=True, kw_only=True):
     """What a detection found, once for one thing: the same events give the same id."""
 
     format: int

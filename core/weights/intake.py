@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from core.base.document_part import DocumentPart
+
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
@@ -14,13 +16,7 @@ MOST_RECORD: Final = 64 * 1024
 """Characters kept of a record that cannot be read."""
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
-
-
-class RefusedRecord(_Part, frozen=True, kw_only=True):
+class RefusedRecord(DocumentPart, frozen=True, kw_only=True):
     """A record that is none, or none that can be read: in quarantine, never dropped in silence."""
 
     format: int
@@ -38,7 +34,7 @@ class RefusedRecord(_Part, frozen=True, kw_only=True):
     """The first MOST_RECORD characters, as they came. Reports never show it."""
 
 
-class Intake(_Part, frozen=True, kw_only=True):
+class Intake(DocumentPart, frozen=True, kw_only=True):
     """What one stretch of a source came to; all of them together are a report's population."""
 
     format: int

@@ -9,14 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from core.base.document_part import DocumentPart
+
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
-
-
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
 
 
 class LifeEvent(enum.Enum):
@@ -30,7 +26,7 @@ class LifeEvent(enum.Enum):
     """It succeeded, failed, or is gone; `ended` says when, or by when."""
 
 
-class PodLife(_Part, frozen=True, kw_only=True):
+class PodLife(DocumentPart, frozen=True, kw_only=True):
     """What is known of a Pod's life at one moment. The last one of a Pod says all."""
 
     format: int
@@ -68,7 +64,7 @@ class PodLife(_Part, frozen=True, kw_only=True):
     """Id of the decision that admitted it, where the Pod was matched with it."""
 
 
-class ObjectChange(_Part, frozen=True, kw_only=True):
+class ObjectChange(DocumentPart, frozen=True, kw_only=True):
     """An object that people decide with was made, changed, or is gone."""
 
     format: int

@@ -5,11 +5,11 @@ hints: a program may do otherwise, so records show it and nothing is decided by 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_json_as
 from core.kubernetes.blob_volumes import BlobMount, account_of_host, find_blob_mounts, host_of
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Container, Pod
@@ -31,8 +31,6 @@ _VARIABLES: Final = frozenset({_ACCOUNT, _CONTAINER, _ENDPOINT})
 
 _ABSENT: Final = msgspec.Raw(b"null")
 _EMPTY: Final = msgspec.Raw(b'""')
-
-_Decoded = TypeVar("_Decoded")
 
 
 class _ClaimSource(msgspec.Struct, rename="camel"):
@@ -98,15 +96,17 @@ def _of_claim(
     read_only = False
     if volume.get("ephemeral", _ABSENT) != _ABSENT:
         path = f"{place}.ephemeral.volumeClaimTemplate"
-        template = _decode(volume["ephemeral"], _EphemeralSource, f"{place}.ephemeral")
+        template = decode_json_as(
+            _EphemeralSource, volume["ephemeral"], "Pod", f"{place}.ephemeral"
+        )
         named = template.volume_claim_template
-        name = _decode(volume.get("name", _EMPTY), str, f"{place}.name")
+        name = decode_json_as(str, volume.get("name", _EMPTY), "Pod", f"{place}.name")
         volumes = claimed(
             f"{pod.metadata.name or ''}-{name}", (named.spec.volume_name if named else None) or ""
         )
     elif volume.get("persistentVolumeClaim", _ABSENT) != _ABSENT:
         path = f"{place}.persistentVolumeClaim"
-        source = _decode(volume["persistentVolumeClaim"], _ClaimSource, path)
+        source = decode_json_as(_ClaimSource, volume["persistentVolumeClaim"], "Pod", path)
         read_only = bool(source.read_only)
         volumes = claimed(source.claim_name, "")
     else:
@@ -159,10 +159,3 @@ def _option(words: list[str], name: str) -> str:
         if word == name and index + 1 < len(words):
             return words[index + 1]
     return ""
-
-
-def _decode(raw: msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except DECODE_ERRORS as error:
-        raise decode_error("Pod", error, under=field) from error

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.ids import stable_id
+from core.base.ids import stable_id, uuid7_unix_ms
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import FORMAT, LifeEvent, ObjectChange, PodLife
 
@@ -48,7 +48,7 @@ class RollCall(msgspec.Struct, frozen=True):
             return None
         return msgspec.structs.replace(
             life,
-            id=stable_id(_ms(life.id), "roll-call", self.cluster, life.uid, self.time),
+            id=stable_id(uuid7_unix_ms(life.id), "roll-call", self.cluster, life.uid, self.time),
             time=self.time,
             event=LifeEvent.ENDED,
             ended=self.time,
@@ -113,7 +113,3 @@ def _read(parts: Sequence[ObjectChange]) -> frozenset[bytes] | None:
 
 def _short(uid: str) -> bytes:
     return bytes.fromhex(uid.replace("-", ""))[:BYTES]
-
-
-def _ms(document_id: str) -> int:
-    return int(document_id.replace("-", "")[:12], 16)

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from core.base.document_part import DocumentPart
+
 FORMAT: Final = 1
 
 
@@ -37,13 +39,7 @@ ROUNDABOUT: Final = frozenset({Ability.KEYS, Ability.ASSIGN, Ability.CONFIGURE})
 """Ways to the weights that no grant is about."""
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
-):
-    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
-
-
-class Holder(_Part, frozen=True, kw_only=True):
+class Holder(DocumentPart, frozen=True, kw_only=True):
     """A principal that one role assignment gives abilities to a store."""
 
     principal: str
@@ -91,7 +87,7 @@ class DifferenceKind(enum.Enum):
     """The logs go to the account that they are about: who opens the one rewrites the other."""
 
 
-class AccessDifference(_Part, frozen=True, kw_only=True):
+class AccessDifference(DocumentPart, frozen=True, kw_only=True):
     """One difference, for a person."""
 
     difference: DifferenceKind
@@ -101,7 +97,7 @@ class AccessDifference(_Part, frozen=True, kw_only=True):
     remedy: str
 
 
-class StoreAccess(_Part, frozen=True, kw_only=True):
+class StoreAccess(DocumentPart, frozen=True, kw_only=True):
     """Who could open a store at one time, as far as it could be read."""
 
     format: int

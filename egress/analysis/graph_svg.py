@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from core.base.safe_text import replace_unprintable, shorten
 from egress.analysis.graph import DNS, EVERYWHERE, Edge, EgressGraph, Node
 
 _WIDE: Final = frozenset("mwMW@%")
 _NARROW: Final = frozenset("iljtfrI.,:;/'|()[] ")
 _EM: Final = 13.0
 _MOST_CHARS: Final = 52
+"""Of a text as it is drawn; the whole is in the node's title."""
 
 _MARGIN: Final = 24.0
 _HEAD: Final = 92.0
@@ -95,11 +97,6 @@ def width_of(text: str, size: float = _EM) -> float:
     return units * size
 
 
-def shorten(text: str) -> str:
-    """Return a text as it is drawn; the whole is in the node's title."""
-    return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
-
-
 def _lay_out(picture: EgressGraph) -> _Layout:
     columns: list[list[Node]] = [[], [], []]
     for node in picture.nodes:
@@ -152,7 +149,7 @@ def _grouped(
 
 
 def _box_width(node: Node) -> float:
-    return max(width_of(shorten(node.text)), width_of(node.below, 11)) + 2 * _PAD
+    return max(width_of(shorten(node.text, _MOST_CHARS)), width_of(node.below, 11)) + 2 * _PAD
 
 
 def _head(picture: EgressGraph, layout: _Layout) -> Iterator[str]:
@@ -206,7 +203,7 @@ def _nodes(nodes: Sequence[Node], layout: _Layout) -> Iterator[str]:
         whole = f"{node.text}\n{node.below}" if node.below else node.text
         yield f"<g><title>{_safe(whole)}</title>"
         yield f'<rect class="{node.kind}" rx="6" {box}/>'
-        yield _text(place.x + _PAD, place.y + 16, shorten(node.text))
+        yield _text(place.x + _PAD, place.y + 16, shorten(node.text, _MOST_CHARS))
         yield _text(place.x + _PAD, place.y + 31, node.below, "below")
         yield "</g>"
 
@@ -231,5 +228,4 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
 
 def _safe(text: str) -> str:
     """Return text that XML may hold: control characters cannot be escaped in it."""
-    kept = "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
-    return html.escape(kept)
+    return html.escape(replace_unprintable(text, "\ufffd", kept="\n"))

@@ -15,7 +15,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.base.networks import Span, merge_spans, parse_network, span_of, subtract_spans
 from core.egress.destinations import MAX_PORT, PortRange, Protocol
 from core.kubernetes.label_selectors import LabelSelector, Requirements, implies, requirements_of
@@ -92,10 +92,7 @@ def read_rules(
         InvalidObjectError: the policy has not its kind's shape, says more than is compared, or a
             network otherwise than in its canonical form.
     """
-    try:
-        spec = _DECODER.decode(raw).spec
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    spec = decode_json(_DECODER, raw, KIND).spec
     if not trusted:
         _check_size(spec)
     selects = requirements_of(spec.pod_selector, field="spec.podSelector", what=KIND)

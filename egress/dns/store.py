@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.base.networks import Address
 from egress.dns.learnt_names import LearntName, SeenAddress
 
@@ -118,10 +118,7 @@ def _up_if(time: float | None) -> int | None:
 
 
 def _read(shard: str, raw: bytes) -> Mapping[str, msgspec.Raw]:
-    try:
-        content = _SHARD.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(f"{_WHAT} {shard}", error) from error
+    content = decode_json(_SHARD, raw, f"{_WHAT} {shard}")
     if not FORMAT - 1 <= content.format <= FORMAT + 1:
         message = f"{content.format}; this release reads up to {FORMAT + 1}: update sallyport"
         raise InvalidObjectError(f"{_WHAT} {shard}", "format", message)
@@ -130,10 +127,7 @@ def _read(shard: str, raw: bytes) -> Mapping[str, msgspec.Raw]:
 
 def _decode(shard: str, name: str, raw: msgspec.Raw) -> LearntName:
     what, field = f"{_WHAT} {shard}", f"names[{name}]"
-    try:
-        stored = _NAME.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(what, error, field) from error
+    stored = decode_json(_NAME, raw, what, field)
     seen = []
     for text, last in stored.seen.items():
         try:

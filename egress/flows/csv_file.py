@@ -1,7 +1,6 @@
 """Reads flows from CSV with a header, as anybody can write it. Pure."""
 
 import csv
-import datetime as dt
 import io
 import ipaddress
 from collections.abc import Iterator, Mapping
@@ -9,6 +8,7 @@ from typing import Final
 
 from core.base.errors import InvalidObjectError
 from core.base.networks import Address
+from core.base.times import seconds_of
 from core.egress.dns_names import check_dns_name
 from egress.flows.records import Flow, FlowRecord, UnreadableRecord, Verdict, is_port, protocol_of
 
@@ -115,6 +115,6 @@ def _time(text: str) -> float | None:
     if text.replace(".", "", 1).isdigit():
         return float(text)
     try:
-        return dt.datetime.fromisoformat(text).timestamp()
+        return seconds_of(text)
     except ValueError:
         raise ValueError(f"time: {text!r} must be RFC 3339 or Unix seconds") from None

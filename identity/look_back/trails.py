@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.kubernetes.workload_kinds import GroupKind
 from core.risk.look_back import LiveObject, RecordedAct, Sort
 from identity.look_back.subjects import IdentityAtRisk, describe_act, sort_of, target_of

@@ -11,7 +11,7 @@ import msgspec
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from core.egress import allowlists
 from core.people.approvable import Metadata, approvable_of, parse_time, read_object
 from core.people.two_person import Approvable, Consent, read_people, read_person
@@ -99,10 +99,7 @@ def read_recorded(kind: str, raw: bytes | msgspec.Raw) -> RecordedObject | None:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        meta = msgspec.json.decode(raw, type=_Envelope).metadata
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    meta = decode_json_as(_Envelope, raw, kind).metadata
     made = meta.creation_timestamp.timestamp()
     changes = (each.time for each in meta.managed_fields or () if not each.subresource)
     touched = max((each.timestamp() for each in changes if each), default=made)

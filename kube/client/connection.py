@@ -25,6 +25,7 @@ from kubernetes.aio.client.exceptions import OpenApiException
 from kubernetes.aio.config import ConfigException
 
 from core.base.errors import ClusterError, SettingsError
+from core.kubernetes.object_meta import ContinueMeta
 from kube.client.connector import Connector
 from kube.client.credentials import Credentials
 from kube.client.errors import describe
@@ -94,13 +95,9 @@ class _Call:
         return f"{self.method} {self.path}"
 
 
-class _StatusMetadata(msgspec.Struct, frozen=True):
-    continue_: str = msgspec.field(default="", name="continue")
-
-
 class _Status(msgspec.Struct):
     message: str = ""
-    metadata: _StatusMetadata = _StatusMetadata()
+    metadata: ContinueMeta = ContinueMeta()
 
 
 class Connection:

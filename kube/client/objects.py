@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from core.base.errors import ClusterError
+from core.kubernetes.object_meta import ContinueMeta
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
@@ -29,12 +30,8 @@ _APPLY: Final = "application/apply-patch+yaml"
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
-class _ListMetadata(msgspec.Struct, frozen=True):
-    continue_: str = msgspec.field(default="", name="continue")
-
-
 class _List(msgspec.Struct):
-    metadata: _ListMetadata = _ListMetadata()
+    metadata: ContinueMeta = ContinueMeta()
     items: list[msgspec.Raw] | None = None
     """null in a list of metadata that is empty."""
 

@@ -28,8 +28,9 @@ from core.egress import allowlists
 from core.egress.allowlists import parse_allowlist, parse_destinations
 from core.kubernetes import crds
 from core.kubernetes.crds import CustomResourceDefinition, read_definition
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
-from core.kubernetes.pod import OwnerReference, Pod, decode_pod
+from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.requester_notes import OwnerObject, kind_of_owner
 from core.kubernetes.roles import RoleRule
 from core.kubernetes.workload_kinds import workload_of

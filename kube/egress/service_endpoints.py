@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import ClusterError, InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_json
 from core.base.networks import Address
 from core.egress.destinations import PortRange, Protocol
 from core.kubernetes.label_selectors import is_label_value
@@ -114,10 +114,7 @@ def read_service(raw: bytes | msgspec.Raw) -> ServiceShape:
     Raises:
         InvalidObjectError: it is none, which kube-apiserver never says.
     """
-    try:
-        read = _SERVICE.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error("Service", error) from error
+    read = decode_json(_SERVICE, raw, "Service")
     spec, meta = read.spec, read.metadata
     external = spec.external_name if spec.type == _EXTERNAL else ""
     selector = {} if external else spec.selector or {}
@@ -137,10 +134,7 @@ def read_mark(raw: bytes | msgspec.Raw) -> SliceMark | None:
     Raises:
         InvalidObjectError: it is none, which kube-apiserver never says.
     """
-    try:
-        meta = _MARKED.decode(raw).metadata
-    except DECODE_ERRORS as error:
-        raise decode_error("EndpointSlice", error) from error
+    meta = decode_json(_MARKED, raw, "EndpointSlice").metadata
     service = (meta.labels or {}).get(SERVICE_LABEL, "")
     return SliceMark(meta.namespace, service, meta.resource_version) if service else None
 

@@ -16,7 +16,7 @@ from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
 from core.approvals.approvals import KIND as APPROVAL
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import (
     KIND,
@@ -27,6 +27,7 @@ from core.egress.allowlists import (
     parse_destinations,
 )
 from core.egress.destinations import Destination
+from core.kubernetes.object_meta import NameMeta
 from kube.approvals.watch import APPROVALS_PATH, CLUSTER_APPROVALS_PATH
 from kube.client.objects import Objects, list_objects
 from kube.egress.allowlists import SETS_PATH
@@ -67,12 +68,8 @@ class Snapshot:
     """What could not be read, and is left out; for people."""
 
 
-class _Meta(msgspec.Struct, frozen=True):
-    name: str
-
-
 class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: _Meta
+    metadata: NameMeta
     data: dict[str, str] | None = None
     binary_data: dict[str, bytes] | None = None
 
@@ -181,10 +178,7 @@ def destinations_of(raw: bytes | msgspec.Raw) -> EgressDestinations:
 
 
 def _learnt_in(raw: bytes | msgspec.Raw) -> dict[str, bytes]:
-    try:
-        found = _CONFIG_MAP.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error("ConfigMap", error) from error
+    found = decode_json(_CONFIG_MAP, raw, "ConfigMap")
     name = found.metadata.name
     if not name.startswith(NAMES_PREFIX):
         return {}

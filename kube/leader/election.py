@@ -22,7 +22,7 @@ from http import HTTPStatus
 import structlog
 
 from core.base.errors import ClusterError, NotLeaderError, SettingsError
-from core.safe_text import traceback_places
+from core.base.safe_text import traceback_places
 from kube.client.objects import Objects
 from kube.leader.lease import (
     Clocks,

@@ -197,7 +197,7 @@ def _kind(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _micro_time(now: dt.datetime) -> str:
-    """Return a time as Kubernetes' MicroTime spells it (apimachinery, meta/v1)."""
+    """Return a time as Kubernetes' MicroTime spells it (apimachinery, meta/v1): to the µs."""
     return now.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import OptionalWatch, Resource
 
@@ -96,10 +96,7 @@ def parse_exposing(raw: bytes | msgspec.Raw) -> Exposing | None:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        read = _DECODER.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    read = decode_json(_DECODER, raw, KIND)
     if not read.metadata.name:
         raise InvalidObjectError(KIND, "metadata.name", "is missing")
     selector = read.spec.selector

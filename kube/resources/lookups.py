@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from core.base.errors import ClusterError, PodUnknownError, RoleUnknownError
+from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.roles import RoleRule
 from kube.client.settings import LiveSettings
@@ -88,12 +89,8 @@ class PodGets:
 _GROUP: Final = "/apis/rbac.authorization.k8s.io/v1"
 
 
-class _Meta(msgspec.Struct):
-    name: str
-
-
 class _Role(msgspec.Struct):
-    metadata: _Meta
+    metadata: NameMeta
     """Demanded: an answer that is something else must not be a role without rules."""
     rules: list[RoleRule] | None = None
 

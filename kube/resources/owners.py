@@ -14,7 +14,7 @@ import msgspec
 
 from core.base.errors import ClusterError, OwnerUnknownError
 from core.base.json_errors import decode_error
-from core.kubernetes.pod import OwnerReference
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.requester_notes import (
     OwnerObject,
     controller_reference,

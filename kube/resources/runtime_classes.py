@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
+from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.quantities import parse_amounts
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
@@ -23,10 +24,6 @@ KIND: Final = "RuntimeClass"
 RUNTIME_CLASSES_PATH: Final = f"/apis/{GROUP}/v1/runtimeclasses"
 
 
-class _Meta(msgspec.Struct):
-    name: str
-
-
 class _Scheduling(msgspec.Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
     tolerations: list[Toleration] | None = None
@@ -37,7 +34,7 @@ class _Overhead(msgspec.Struct, rename="camel"):
 
 
 class _Envelope(msgspec.Struct):
-    metadata: _Meta
+    metadata: NameMeta
     handler: str
     scheduling: _Scheduling | None = None
     overhead: _Overhead | None = None
@@ -52,10 +49,7 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        read = _DECODER.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    read = decode_json(_DECODER, raw, KIND)
     for field, value in (("metadata.name", read.metadata.name), ("handler", read.handler)):
         if not value:
             raise InvalidObjectError(KIND, field, "is missing")

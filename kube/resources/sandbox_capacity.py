@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 from core.sandbox.capacity import Capacity, decode_capacity
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource
@@ -42,10 +42,7 @@ def parse_capacities(raw: bytes | msgspec.Raw) -> Mapping[str, Capacity]:
     Raises:
         InvalidObjectError: it is no ConfigMap.
     """
-    try:
-        written = _DECODER.decode(raw).data or {}
-    except DECODE_ERRORS as error:
-        raise decode_error(f"{KIND} {NAME}", error) from error
+    written = decode_json(_DECODER, raw, f"{KIND} {NAME}").data or {}
     found = {}
     for name, text in written.items():
         try:

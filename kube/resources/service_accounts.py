@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
 from core.cluster import SignIn
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import OptionalWatch, Resource
@@ -75,10 +75,7 @@ def parse_account(raw: bytes | msgspec.Raw) -> AccountRecord:
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    try:
-        metadata = _DECODER.decode(raw).metadata
-    except DECODE_ERRORS as error:
-        raise decode_error(KIND, error) from error
+    metadata = decode_json(_DECODER, raw, KIND).metadata
     return _account(metadata.creation_timestamp.timestamp(), metadata.annotations)
 
 

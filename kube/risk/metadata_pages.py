@@ -16,7 +16,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import ClusterError
-from core.kubernetes.pod import OwnerReference
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.requester_notes import controller_reference
 from core.people.two_person import read_people, read_person
 from core.risk.look_back import LiveObject

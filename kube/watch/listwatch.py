@@ -21,7 +21,8 @@ import msgspec
 import structlog
 
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.safe_text import traceback_places
+from core.base.safe_text import traceback_places
+from core.base.times import time_text
 from kube.client.settings import LiveSettings
 from kube.watch.protocol import Event, List, Object, Status, find_rollback
 
@@ -118,7 +119,7 @@ class ListWatch(Generic[T]):
         since = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=age)
         return (
             f"watch of {self._resource.what}: no contact with kube-apiserver since "
-            f"{since:%Y-%m-%dT%H:%M:%SZ} ({age:.0f} s): {error}; "
+            f"{time_text(since.timestamp())} ({age:.0f} s): {error}; "
             "check that it runs and can be reached from here"
         )
 

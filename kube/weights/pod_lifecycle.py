@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json
 
 PODS_PATH: Final = "/api/v1/pods"
 
@@ -126,10 +126,7 @@ def read_pod_lifecycle(raw: bytes | msgspec.Raw) -> PodLifecycle:
     Raises:
         InvalidObjectError: it is no Pod, which kube-apiserver never says.
     """
-    try:
-        pod = _POD.decode(raw)
-    except DECODE_ERRORS as error:
-        raise decode_error("Pod", error) from error
+    pod = decode_json(_POD, raw, "Pod")
     meta, spec, status = pod.metadata, pod.spec, pod.status
     made, began = meta.creation_timestamp.timestamp(), _seconds(status.start_time)
     stopped = _stopped(status)

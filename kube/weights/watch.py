@@ -15,7 +15,7 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_json
 from core.weights.access_grants import KIND as GRANT
 from core.weights.access_grants import AccessGrant, parse_grant
 from core.weights.access_paths import WeightStoreSet
@@ -50,10 +50,7 @@ def parse_weight_openings(raw: bytes | msgspec.Raw) -> _Openings:
     Raises:
         InvalidObjectError: what stands there cannot be read.
     """
-    try:
-        written = _DECODER.decode(raw).data or {}
-    except DECODE_ERRORS as error:
-        raise decode_error(f"{OPENINGS_KIND} {OPENINGS_NAME}", error) from error
+    written = decode_json(_DECODER, raw, f"{OPENINGS_KIND} {OPENINGS_NAME}").data or {}
     return {
         namespace: decode_openings(text, f"{OPENINGS_KIND} {OPENINGS_NAME}: data[{namespace}]")
         for namespace, text in written.items()

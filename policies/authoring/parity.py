@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import EvaluationError
+from core.base.safe_text import cut_after
 from policies.authoring.workspace import Workspace, run_program
 from policies.bundle.format import JUDGE, NEEDS, Rule
 from policies.engine.entry_points import judge_input, read_answer, read_judgement
@@ -166,5 +167,4 @@ def _read(asked: RecordedQuestion, answer: Any) -> PolicyAnswer | Judgement | st
 
 
 def _shown(answer: PolicyAnswer | Judgement) -> str:
-    text = msgspec.json.encode(answer).decode()
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} …"
+    return cut_after(msgspec.json.encode(answer).decode(), _MOST_SHOWN, " …")

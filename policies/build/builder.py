@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from core.base.errors import BundleRefusedError
+from core.base.whole_files import write_whole
 from policies.build.site_rego import FIELDS_SCHEMA, stage_sites
-from policies.bundle.archive import write_whole
 from policies.bundle.format import (
     FORMAT,
     JUDGE,
@@ -74,7 +74,7 @@ def build(  # noqa: PLR0913  What a bundle is made of, and for.
                     FORMAT, list(bundle.rules.values()), list(cases), bundle.engine, built_at
                 )
                 archive = with_manifest(archive, manifest, {})
-    write_whole(output, archive)
+    write_whole(output, archive, make_folder=True)
 
 
 def pack(

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from core.base.safe_text import cut_after
 from policies.builtins import arguments
 
 _VERSION: Final = re.compile(
@@ -41,7 +42,7 @@ def is_valid(value: Any) -> bool:
 def _parsed(value: Any, position: int) -> Version:
     read = _read(arguments.text(value, position))
     if read is None:
-        shown = value if len(value) <= 100 else f"{value[:100]}…"
+        shown = cut_after(value, 100)
         raise ValueError(f"operand {position}: string {shown} is not a valid SemVer")
     return read
 

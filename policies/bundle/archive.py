@@ -11,15 +11,6 @@ from typing import Final
 
 from core.base.errors import BundleRefusedError
 
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Put `content` at `path`, whose folder is made where there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(content)
-    partial.replace(path)
-
-
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Largest bundle, packed and unpacked; ours take under 1 MiB."""
 

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 
 from core.base.errors import BundleRefusedError
+from core.base.json_errors import DECODE_ERRORS
+from core.base.safe_text import safe_excerpt
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
-from core.safe_text import safe_excerpt
 from policies.bundle.archive import pack, read_archive, unpack
 from policies.bundle.signatures import NO_KEYS, SIGNATURES, Keys, refuse_large, sign, verify
 
@@ -206,7 +207,7 @@ def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
         raise BundleRefusedError(message) from error
     try:
         manifest = msgspec.json.decode(manifest_json, type=_OpaManifest).metadata.sallyport
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODE_ERRORS as error:
         message = f"{path}: .manifest: {error}; make it with 'sallyport policy build'"
         raise BundleRefusedError(message) from error
     if manifest.format not in _READABLE:

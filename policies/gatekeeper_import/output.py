@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from core.base.errors import SettingsError
-from policies.bundle.archive import write_whole
+from core.base.whole_files import write_whole
 from policies.gatekeeper_import.adapter import CATEGORY
 from policies.gatekeeper_import.importer import ConvertedRules
 from policies.site.choices import Choice, read_choices
@@ -71,7 +71,7 @@ def _write(
         path.write_text(text)
     said = {"rules": {name: _said(each) for name, each in sorted(choices.items())}}
     text = _HEAD + yaml.safe_dump(said, sort_keys=False, allow_unicode=True)
-    write_whole(rules_file, text.encode())
+    write_whole(rules_file, text.encode(), make_folder=True)
 
 
 def _said(choice: Choice) -> dict[str, object]:

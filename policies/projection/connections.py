@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from policies.projection.limits import check_length
 from policies.projection.pods import Object, Projection
 
@@ -147,8 +147,5 @@ def project_connection(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
         InvalidObjectError: the options do not have their kind's shape, or the name is none.
     """
     shape, describe = _KINDS[kind]
-    try:
-        read = msgspec.json.decode(raw, type=shape)
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    read = decode_json_as(shape, raw, kind)
     return Projection(containers=[], object=describe(read, kind, name))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from core.people.subject import pseudonymous_user
 from policies.projection.images import segment
 from policies.projection.limits import bound, check_length
@@ -118,10 +118,7 @@ def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
         InvalidObjectError: the object does not have its kind's shape, or holds more than is judged.
     """
     shape, describe = _KINDS[kind]
-    try:
-        read = msgspec.json.decode(raw, type=shape)
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    read = decode_json_as(shape, raw, kind)
     # kube-apiserver copies a Binding's annotations onto the Pod (pkg/registry/core/pod/storage).
     annotations = read.metadata.annotations if isinstance(read, _Binding) else None
     return Projection(

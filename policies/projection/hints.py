@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.kubernetes import pod as k8s
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
 from policies.projection.containers import Container
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -110,7 +110,7 @@ class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     container: str = ""
 
 
-def project_hints(containers: Iterable[Container], metadata: k8s.ObjectMeta) -> tuple[Hint, ...]:
+def project_hints(containers: Iterable[Container], metadata: ObjectMeta) -> tuple[Hint, ...]:
     """Return the hints of a Pod: by its images, labels and owners."""
     found: list[Hint] = []
     for container in containers:
@@ -135,7 +135,7 @@ def _of_labels(labels: Mapping[str, str]) -> Iterator[Hint]:
         yield Hint(f"metadata.labels[{_IDENTITY}]", "workload-identity", _IDENTITY)
 
 
-def _of_owners(owners: Iterable[k8s.OwnerReference]) -> Iterator[Hint]:
+def _of_owners(owners: Iterable[OwnerReference]) -> Iterator[Hint]:
     for index, owner in enumerate(owners):
         group = owner.api_version.partition("/")[0]
         if group in _AGENTS and owner.kind.startswith("Sandbox"):

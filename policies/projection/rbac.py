@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import decode_json_as
 from core.kubernetes.roles import RoleReference, RoleRule
 from policies.projection.pods import Object, Projection
 from policies.projection.rights import (
@@ -78,10 +78,7 @@ def role_of(kind: str, raw: msgspec.Raw) -> RoleReference:
     Raises:
         InvalidObjectError: it does not have the shape of a binding.
     """
-    try:
-        return msgspec.json.decode(raw, type=Binding).role_ref
-    except DECODE_ERRORS as error:
-        raise decode_error(kind, error) from error
+    return decode_json_as(Binding, raw, kind).role_ref
 
 
 def with_role(projection: Projection, rules: Iterable[RoleRule] | None) -> Projection:

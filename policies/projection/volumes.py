@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_json_as
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection.images import origin
@@ -209,7 +209,7 @@ def project_volumes(of: k8s.Pod, claimed: ClaimLookup) -> Iterator[Volume]:
         if types == ["projected"] and is_ordinary(volume["projected"], no_token=pod.no_token):
             continue
         place = f"spec.volumes[{index}]"
-        name = _decode(volume.get("name", b'""'), str, f"{place}.name")
+        name = decode_json_as(str, volume.get("name", b'""'), "Pod", f"{place}.name")
         if len(types) == 1 and types[0] in _CLAIMS:
             yield from _bound(volume[types[0]], types[0], place, name, pod, claimed)
             continue
@@ -261,12 +261,12 @@ def _bound(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
     path = f"{place}.{kind}"
     read_only = False
     if kind == "ephemeral":
-        template = _decode(raw, _EphemeralSource, path).volume_claim_template
+        template = decode_json_as(_EphemeralSource, raw, "Pod", path).volume_claim_template
         named = (template.spec.volume_name if template else None) or ""
         volumes = claimed(f"{pod.name}-{name}", named)
         path += ".volumeClaimTemplate"
     else:
-        source = _decode(raw, _ClaimSource, path)
+        source = decode_json_as(_ClaimSource, raw, "Pod", path)
         volumes = claimed(source.claim_name, "")
         read_only = bool(source.read_only)
     for volume in volumes:
@@ -280,18 +280,20 @@ def _volume(
     tokens: list[Token] = []
     certificates: list[Certificate] = []
     if "hostPath" in types:
-        path = _decode(volume["hostPath"], _HostPathSource, f"{place}.hostPath")
+        path = decode_json_as(_HostPathSource, volume["hostPath"], "Pod", f"{place}.hostPath")
         _check_path(path.path, f"{place}.hostPath.path")
         host_path = HostPath(path.path, pod.only_read(name) and path.type not in WRITING_TYPES)
     if "csi" in types:
-        csi = _decode(volume["csi"], Csi, f"{place}.csi")
+        csi = decode_json_as(Csi, volume["csi"], "Pod", f"{place}.csi")
     if "image" in types:
-        source = _decode(volume["image"], _ImageSource, f"{place}.image")
+        source = decode_json_as(_ImageSource, volume["image"], "Pod", f"{place}.image")
         check_length(source.reference, f"{place}.image.reference")
         comes = origin(source.reference)
         image = Image(source.reference, comes.source, comes.pinned, comes.public)
     if "projected" in types:
-        projected = _decode(volume["projected"], ProjectedVolume, f"{place}.projected")
+        projected = decode_json_as(
+            ProjectedVolume, volume["projected"], "Pod", f"{place}.projected"
+        )
         tokens, certificates = credentials_of(
             projected, f"{place}.projected", every_token=pod.no_token
         )
@@ -302,16 +304,6 @@ def _check_path(path: str, field: str) -> None:
     if len(path) > MAX_PATH:
         problem = f"is longer than any path, {MAX_PATH} characters"
         raise InvalidObjectError("Pod", field, problem)
-
-
-_Decoded = TypeVar("_Decoded")
-
-
-def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except DECODE_ERRORS as error:
-        raise decode_error("Pod", error, under=field) from error
 
 
 def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.base.json_errors import DECODE_ERRORS
 from policies.bundle.format import Bundle, BundleCase, Rule, wording_refusals
 from policies.engine.cache import CachedSample, RememberingEngine
 from policies.engine.canary import CANARY, CANARY_CONTEXT
@@ -256,7 +257,7 @@ def _object(case: BundleCase, raw: msgspec.Raw) -> bytes:
     """
     try:
         return msgspec.json.encode(msgspec.json.decode(raw, type=dict[str, Any] | None))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODE_ERRORS as error:
         raise BundleRefusedError(f"{_case(case)} cannot be read: {error}") from error
 
 

@@ -80,7 +80,7 @@ def decoded(tree: ast.Module, module: ModuleType) -> Iterator[Any]:
 
 def _named_type(call: ast.Call) -> ast.expr | None:
     called = ast.unparse(call.func)
-    if called.endswith("Decoder"):
+    if called.endswith(("Decoder", "decode_json_as")):
         return call.args[0] if call.args else None
     if not called.startswith("msgspec."):
         return None

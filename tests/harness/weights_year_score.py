@@ -24,8 +24,8 @@ from audit.access.parsers.caller_networks import CallerNetworks, Callers
 from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
+from core.base.ids import uuid7_unix_ms
 from core.base.networks import network_of
-from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Finding, decode_gap
 from core.weights.intake import RefusedRecord

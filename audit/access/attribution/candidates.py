@@ -16,7 +16,7 @@ from audit.access.attribution.histories import Histories
 from audit.access.attribution.identities import IdentityClaim
 from audit.access.attribution.lives import Life
 from audit.access.attribution.rules import ORDINARY, AttributionRules
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import (
     MOST_PODS,
     Access,

@@ -10,7 +10,7 @@ from audit.access.attribution.candidates import PodAttribution
 from audit.access.attribution.grant_history import GrantHistory, GrantTerm
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.lives import Life
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access, Act, SignedBy
 from core.weights.stores import Right
 

@@ -8,7 +8,7 @@ import msgspec
 
 from audit.access.attribution.lives import unix_seconds
 from audit.ledger.records.frames import FrameKind
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 
 LASTS_S: Final = 30 * 86_400.0
 """So long a risk counts after it was last told of: Entra ID keeps who is at risk so until somebody

@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import day_text, make_finding, size_text, time_text
+from audit.access.model.findings import make_finding, moment_text, size_text
 from audit.access.model.sightings import is_news, touch
+from core.base.times import day_text
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 
@@ -134,8 +135,8 @@ def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
         severity,
         f"{who} accessed {day.store or 'an account of weights'} while at risk ({standing})",
         f"{size_text(day.bytes)} in {day.events} requests on {day_text(day.first)}; at "
-        f"{time_text(at)} it was {standing}"
-        + (f", which was known by {time_text(known.at)}." if is_later else "."),
+        f"{moment_text(at)} it was {standing}"
+        + (f", which was known by {moment_text(known.at)}." if is_later else "."),
         first=day.first,
         events=day.events,
         amount=day.bytes,

@@ -7,8 +7,9 @@ import msgspec
 
 from audit.access.baselines.daily_amounts import DailyAmounts, add_amount, usual_before
 from audit.access.model.detection import GIB, HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import day_text, make_finding, size_text
+from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import LISTED, digest_of, is_news, touch
+from core.base.times import day_text
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 

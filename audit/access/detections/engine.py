@@ -20,7 +20,7 @@ from audit.access.model.detection import (
 )
 from audit.access.model.findings import make_failure_finding
 from core.base.errors import SettingsError
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Finding, LogGap, Topic
 

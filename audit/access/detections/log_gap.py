@@ -1,14 +1,14 @@
 """14: a log says nothing of a stretch of time; and an account that falls silent."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from audit.access.model.detection import DAY_S, HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import make_finding, time_text
+from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import is_news
+from core.base.times import seconds_of
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Finding, LogGap, Severity, Topic
 
@@ -88,7 +88,9 @@ def _judge_gap(gap: LogGap, state: LogGapState, known: EventContext) -> Sequence
     name = f"{gap.log} {gap.subject} {gap.begin}"
     if not is_news(state.raised, name, _LEVELS[severity]):
         return ()
-    because = f" Diagnostic settings were changed at {time_text(switched)}." if was_switched else ""
+    because = (
+        f" Diagnostic settings were changed at {moment_text(switched)}." if was_switched else ""
+    )
     finding = make_finding(
         DETECTION,
         gap,
@@ -120,12 +122,12 @@ def _judge_silences(event: Access, state: LogGapState, known: EventContext) -> S
             DETECTION,
             event,
             known,
-            ("silence", account, time_text(flow.last)),
+            ("silence", account, moment_text(flow.last)),
             Severity.MEDIUM,
             f"The log of account {account} has fallen silent",
-            f"Nothing since {time_text(flow.last)}, {silence / HOUR_S:.1f} hours ago, while other "
-            f"accounts' logs go on. Its longest silence lately was {flow.longest / HOUR_S:.1f} "
-            "hours.",
+            f"Nothing since {moment_text(flow.last)}, {silence / HOUR_S:.1f} hours ago, while "
+            "other accounts' logs go on. Its longest silence lately was "
+            f"{flow.longest / HOUR_S:.1f} hours.",
             first=flow.last,
         )
         findings.append(
@@ -146,7 +148,7 @@ def _judge_silences(event: Access, state: LogGapState, known: EventContext) -> S
 
 def _seconds(text: str) -> float:
     try:
-        return datetime.fromisoformat(text).timestamp()
+        return seconds_of(text)
     except ValueError:
         return 0.0
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
-from audit.access.model.findings import make_finding, time_text
+from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, agent_family, is_news, network_of, origin_of, touch
 from core.weights.access import Access, Act, Caller, Confidence
 from core.weights.events import Finding, Severity
@@ -65,7 +65,7 @@ def _see(access: Access, state: NewCallerState, known: EventContext) -> Sequence
             f"{known.who} reads {where} with something new: {', '.join(news)}",
             "; ".join(f"new {what}: {value}" for what, value in news.items())
             + f". From {origin_of(access)} with {agent_family(access.user_agent) or 'no agent'}. "
-            f"The container is known since {time_text(container.since)}.",
+            f"The container is known since {moment_text(container.since)}.",
             amount=access.bytes_out,
         )
     ]
@@ -118,7 +118,7 @@ def _young(state: NewCallerState, now: float) -> Sequence[YoungBaseline]:
         YoungBaseline(
             detection=DETECTION.id,
             subject=where,
-            why=f"known since {time_text(container.since)}; "
+            why=f"known since {moment_text(container.since)}; "
             f"who reads it is learnt for {days:.0f} days",
         )
         for where, container in state.containers.items()

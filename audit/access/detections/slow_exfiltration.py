@@ -15,8 +15,9 @@ from audit.access.baselines.blob_sizes import (
 )
 from audit.access.baselines.footprints import Footprint, add_window, forget_before
 from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
-from audit.access.model.findings import day_text, make_finding, size_text
+from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import LISTED, digest_of, touch
+from core.base.times import day_text
 from core.weights.access import Access, Act, Confidence
 from core.weights.events import Finding, Severity
 

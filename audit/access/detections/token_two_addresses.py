@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import make_finding, time_text
+from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, is_news, network_of, touch
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.events import Finding, Severity
@@ -76,7 +76,7 @@ def _judge(
 ) -> Sequence[Finding]:
     address, use = other
     is_inside = access.caller in LISTED and Caller(use.caller) in LISTED
-    name = f"{access.token} {time_text(token.first)}"
+    name = f"{access.token} {moment_text(token.first)}"
     if not is_news(state.raised, name, 1 if is_inside else 2):
         return ()
     return [
@@ -87,10 +87,10 @@ def _judge(
             (name, str(is_inside)),
             Severity.MEDIUM if is_inside else Severity.HIGH,
             f"One token of {known.who} is used from two addresses",
-            f"From {address} ({use.caller}), last at {time_text(use.at)}, and now from "
+            f"From {address} ({use.caller}), last at {moment_text(use.at)}, and now from "
             f"{access.address} ({access.caller.value}). The token is known since "
-            f"{time_text(token.first)}. One NAT pool, one node with its Pods, and two addresses of "
-            "one Pod were ruled out.",
+            f"{moment_text(token.first)}. One NAT pool, one node with its Pods, and two addresses "
+            "of one Pod were ruled out.",
             first=token.first,
             events=2,
             addresses=[address],

@@ -16,8 +16,9 @@ from audit.access.baselines.daily_amounts import (
 )
 from audit.access.baselines.footprints import Footprint, add_day, forget_before
 from audit.access.model.detection import DAY_S, GIB, Detection, EventContext, Tunable, YoungBaseline
-from audit.access.model.findings import count_text, day_text, make_finding, size_text
+from audit.access.model.findings import count_text, make_finding, size_text
 from audit.access.model.sightings import count_crowd, digest_of, is_news, touch
+from core.base.times import day_text
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 

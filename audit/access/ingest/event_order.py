@@ -13,7 +13,7 @@ import msgspec
 
 from audit.access.defaults import DELAY_S
 from audit.access.model.detection import Event
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Activity, LogGap
 

@@ -9,9 +9,8 @@ from audit.access.model.batch import RecordBatch
 from audit.access.parsers.reader import ParsedRecord
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.delivery import StoredDelivery
-from core.base.ids import stable_id
+from core.base.ids import stable_id, uuid7_unix_ms
 from core.base.times import milli_text
-from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Activity, Finding, LogGap, encode_event
 from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake

@@ -17,7 +17,7 @@ import msgspec
 from audit.access.ingest.memory import KINDS, IngestMemory
 from audit.access.ingest.projections import PAGE, FollowedLedger, Projections
 from audit.access.ingest.state import IngestOptions, restore_memory, save_memory
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
 from core.weights.access import Access
 
 FORMAT: Final = 2

@@ -5,7 +5,8 @@ from typing import Final
 
 from audit.access.model.detection import GIB, Detection, Event, EventContext
 from core.base.ids import stable_id
-from core.base.times import milli_text, second_text
+from core.base.safe_text import shorten
+from core.base.times import day_text, milli_text
 from core.weights.access import Access
 from core.weights.events import FORMAT, Activity, Finding, Severity
 
@@ -15,14 +16,9 @@ _MOST_PODS: Final = 8
 _UNITS: Final = (("TiB", 1 << 40), ("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
-def time_text(at: float) -> str:
-    """Return a time as RFC 3339 with milliseconds."""
+def moment_text(at: float) -> str:
+    """Return Unix seconds as RFC 3339 with milliseconds: findings keep the time of an access."""
     return milli_text(round(at * 1000))
-
-
-def day_text(at: float) -> str:
-    """Return the day of a time."""
-    return second_text(int(at))[:10]
 
 
 def size_text(amount: float) -> str:
@@ -65,15 +61,15 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
         format=FORMAT,
         id=stable_id(round(known.at * 1000), "finding", detection.id, *key),
         detection=detection.id,
-        time=time_text(known.at),
-        first=time_text(first or known.at),
+        time=moment_text(known.at),
+        first=moment_text(first or known.at),
         cluster=known.surroundings.cluster,
         severity=severity,
         store=where[0],
         account=where[1],
         container=where[2],
         who=where[4],
-        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        title=shorten(title, LONGEST_TITLE),
         detail=detail,
         remedy=remedy or detection.remedy,
         techniques=list(detection.techniques),

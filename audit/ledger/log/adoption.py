@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.log.problems import Flaw, Problem, RecordPlace, id_ms, make_problem, ms_text
+from audit.ledger.log.problems import Flaw, Problem, RecordPlace, id_ms, make_problem
 from audit.ledger.records.frames import FrameKind
 from core.base.times import milli_text
 
@@ -135,7 +135,7 @@ class AdoptionCheck:
         if self.is_done:
             return f"{said}, and one before it says that this is done"
         if read.records and self._is_late(max(id_ms(where.id), self._stored_ms)):
-            return f"{said}, over {FIRST_DAYS} days after {ms_text(self._begun_ms)}"
+            return f"{said}, over {FIRST_DAYS} days after {milli_text(self._begun_ms)}"
         return ""
 
     def _is_late(self, time_ms: int) -> bool:

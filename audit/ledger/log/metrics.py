@@ -1,6 +1,5 @@
 """Prometheus metrics of the ledger's log, its heads and its anchors."""
 
-import datetime as dt
 from collections.abc import Callable, Iterator
 
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -8,6 +7,7 @@ from prometheus_client.registry import Collector
 
 from audit.ledger.log.head_publisher import HeadPublisher
 from audit.ledger.records.metric_families import counter_of, gauge_by_anchor
+from core.base.times import seconds_of
 
 
 class LogCollector(Collector):
@@ -38,7 +38,7 @@ class LogCollector(Collector):
         yield _known(
             "sallyport_ledger_head_timestamp_seconds",
             "Unix time of the last signed head; one is signed when there is more to sign.",
-            dt.datetime.fromisoformat(head.time).timestamp() if head else None,
+            seconds_of(head.time) if head else None,
         )
         yield _known(
             "sallyport_ledger_rows_outside",

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from audit.ledger.records.frames import FrameKind
-from core.base.times import second_text
+from core.base.times import milli_text
 
 MOST_PROBLEMS: Final = 100
 """Problems that are listed; the rest is counted."""
@@ -115,7 +115,7 @@ def make_problem(wrong: Flaw, says: str, where: RecordPlace | None = None) -> Pr
         kind=kind_name(where.kind),
         cluster=where.cluster,
         id=id_text(where.id),
-        time=time_text(where.id),
+        time=id_time_text(where.id),
         remedy=REMEDIES[wrong],
     )
 
@@ -151,14 +151,8 @@ def id_ms(record_id: bytes) -> int:
     return int.from_bytes(record_id[:6])
 
 
-def time_text(record_id: bytes) -> str:
+def id_time_text(record_id: bytes) -> str:
     """Return the time of an id; empty where it holds none."""
     if not is_uuid7(record_id):
         return ""
-    return ms_text(id_ms(record_id))
-
-
-def ms_text(unix_ms: int) -> str:
-    """Return milliseconds since the epoch as RFC 3339."""
-    seconds, milliseconds = divmod(unix_ms, 1000)
-    return f"{second_text(seconds)}.{milliseconds:03d}Z"
+    return milli_text(id_ms(record_id))

@@ -14,10 +14,9 @@ from audit.ledger.log.problems import (
     id_text,
     is_uuid7,
     make_problem,
-    ms_text,
 )
 from audit.ledger.records.frames import FrameKind
-from core.base.times import second_text
+from core.base.times import milli_text, second_text
 
 DAY_MS: Final = 86_400_000
 
@@ -107,7 +106,7 @@ class RecordCheck:
         """Note that all up to here was stored when the log had this head."""
         newest, self._newest = self._newest, None
         if newest and newest[0] > time_ms + AHEAD_MS:
-            says = f"its time lies over a day after {ms_text(time_ms)}, when it was there"
+            says = f"its time lies over a day after {milli_text(time_ms)}, when it was there"
             self._say(make_problem(Flaw.AHEAD, says, newest[1]))
         self._stored_after = max(self._stored_after, time_ms)
 
@@ -119,7 +118,9 @@ class RecordCheck:
             self.examples.append(where)
         if by_ms > self._most_late_ms:
             hours = by_ms // 3_600_000
-            says = f"it was stored after {ms_text(self._stored_after)}, {hours:,} hours after its"
+            says = (
+                f"it was stored after {milli_text(self._stored_after)}, {hours:,} hours after its"
+            )
             self._say(make_problem(Flaw.BACK_DATED, f"{says} own time", where))
 
     def _judge_document(self, where: RecordPlace, payload: bytes, made: int) -> None:

@@ -10,8 +10,8 @@ from audit.ledger.log.problems import (
     Problem,
     RecordPlace,
     id_text,
+    id_time_text,
     kind_name,
-    time_text,
 )
 from audit.ledger.log.verifier import Verifier
 
@@ -155,5 +155,5 @@ def _late(where: RecordPlace) -> LateRecord:
         kind=kind_name(where.kind),
         cluster=where.cluster,
         id=id_text(where.id),
-        time=time_text(where.id),
+        time=id_time_text(where.id),
     )

@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from audit.ledger.records.frames import FrameKind, decision_frame_id
+from core.base.ids import uuid7_unix_ms
+from core.base.safe_text import shorten
 from core.decision.decision import Decision, Finding, Need
 from core.decision.document import (
     DecisionDocument,
@@ -23,7 +25,6 @@ from core.decision.document import (
     encode_document,
     encode_sweep,
     projection_digest,
-    uuid7_unix_ms,
 )
 from core.decision.document_builder import build_document
 from core.decision.request import Request
@@ -75,7 +76,7 @@ def _with_short_texts(document: DecisionDocument) -> DecisionDocument:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    return shorten(text, _TEXT)
 
 
 def _with_fewer(document: DecisionDocument, most: int) -> DecisionDocument:

@@ -9,10 +9,10 @@ from typing import BinaryIO, Final
 from audit.ledger.log.export import FORMAT, EndLine, ExportLine, HeadLine, encode_line, leaf_line
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import payload_digest
-from audit.ledger.log.problems import RecordPlace, ms_text
+from audit.ledger.log.problems import RecordPlace
 from audit.ledger.log.verifier import PassingLeaf
 from audit.ledger.store.queries import LedgerQueries
-from core.base.times import milliseconds_of
+from core.base.times import milli_text, milliseconds_of
 
 _PAGE: Final = 2000
 _HEADS: Final = 1000
@@ -50,11 +50,11 @@ async def make_opening(
         log=state.id,
         first=first,
         size=size,
-        since="" if since_ms is None else ms_text(since_ms),
-        until="" if until_ms is None else ms_text(until_ms),
+        since="" if since_ms is None else milli_text(since_ms),
+        until="" if until_ms is None else milli_text(until_ms),
         keys=list(keys),
         frontier=[each.hex() for each in before.hashes],
-        made=ms_text(now_ms),
+        made=milli_text(now_ms),
     )
 
 

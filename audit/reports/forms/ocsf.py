@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 from audit.reports.model import ActivityCount, FindingRow, PrincipalRow, Report
 from audit.reports.periods import unix_ms_of
 
@@ -65,14 +65,14 @@ def _event(report: Report, uid: int, activity: int, time: str, severity: int) ->
 def _finding(report: Report, row: FindingRow) -> Json:
     event = _event(report, 2004, 1, row.time, _SEVERITIES[row.severity])
     event["metadata"]["uid"] = row.id
-    event["message"] = safe_line(row.title)
+    event["message"] = report_line(row.title)
     event["count"] = max(row.events, 1)
     event["start_time"] = unix_ms_of(row.first)
     event["end_time"] = unix_ms_of(row.time)
     info: Json = {
         "uid": row.id,
-        "title": safe_line(row.title),
-        "desc": safe_line(row.detail),
+        "title": report_line(row.title),
+        "desc": report_line(row.detail),
         "types": [row.detection],
         "first_seen_time": unix_ms_of(row.first),
         "last_seen_time": unix_ms_of(row.time),
@@ -81,7 +81,7 @@ def _finding(report: Report, row: FindingRow) -> Json:
     if row.techniques:
         info["attacks"] = [{"technique": {"uid": each}} for each in row.techniques]
     event["finding_info"] = info
-    event["remediation"] = {"desc": safe_line(row.remedy)}
+    event["remediation"] = {"desc": report_line(row.remedy)}
     if row.evidence:
         event["evidences"] = [{"data": {"record": each}} for each in row.evidence]
     return event
@@ -132,9 +132,9 @@ def _activity(report: Report, row: ActivityCount) -> Json:
 
 
 def _actor(people: Mapping[str, str], who: str) -> Json:
-    user: Json = {"uid": safe_line(who)}
+    user: Json = {"uid": report_line(who)}
     if who in people:
-        user["name"] = safe_line(people[who])
+        user["name"] = report_line(people[who])
     return {"user": user}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audit.reports.attention import plural
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 from audit.reports.model import Report
 
 VERSION: Final = "1.2.0"
@@ -126,8 +126,8 @@ def _detected(report: Report, number: int) -> Json:
     found = report.findings[number]
     return {
         "uuid": _id(report, "detected", found.id),
-        "title": safe_line(found.title) or found.detection,
-        "description": f"{safe_line(found.detail)} {safe_line(found.remedy)}".strip()
+        "title": report_line(found.title) or found.detection,
+        "description": f"{report_line(found.detail)} {report_line(found.remedy)}".strip()
         or found.detection,
         "props": [
             {"name": "severity", "ns": _NS, "value": found.severity},

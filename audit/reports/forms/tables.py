@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 from audit.reports.model import Report
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -49,7 +49,7 @@ def render_tables(report: Report) -> bytes:
 
 def guard_cell(value: Any) -> str:
     """Return a cell's text that no spreadsheet takes for a formula."""
-    text = safe_line(str(value))
+    text = report_line(str(value))
     if isinstance(value, str) and text.startswith(_FORMULA):
         return f"'{text}"
     return text

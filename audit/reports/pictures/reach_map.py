@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from audit.reports.display_text import fit_words, short_label, size_text
+from audit.reports.display_text import short_label, size_text
 from audit.reports.model import ReachRow
 from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from core.base.safe_text import shorten
 from core.weights.access import Confidence
 
 MOST_REACHES: Final = 15
@@ -108,4 +109,4 @@ def _box(name: str, left: float, top: float, people: Mapping[str, str]) -> str:
         stroke=RED if unknown else GREY,
         stroke_width=0.6,
     )
-    return element("g", box, text(fit_words(words, 22), left + 5, top + 12.5, font_size=9))
+    return element("g", box, text(shorten(words, 22), left + 5, top + 12.5, font_size=9))

@@ -3,7 +3,7 @@
 from html import escape
 from typing import Final
 
-from audit.reports.display_text import safe_line
+from audit.reports.display_text import report_line
 
 INK: Final = "#4a5568"
 """Of texts and axes: readable on white; the style sheet lightens it where pages are dark."""
@@ -26,12 +26,12 @@ def element(name: str, *inside: str, **attributes: object) -> str:
 def text(words: str, x: float, y: float, **attributes: object) -> str:
     """Return a text at a place."""
     given = {"fill": INK, "font_size": 10, "font_family": "DejaVu Sans, sans-serif", **attributes}
-    return element("text", escape(safe_line(words)), x=f"{x:.1f}", y=f"{y:.1f}", **given)
+    return element("text", escape(report_line(words)), x=f"{x:.1f}", y=f"{y:.1f}", **given)
 
 
 def with_title(name: str, words: str, **attributes: object) -> str:
     """Return an element that says what it is when it is pointed at."""
-    return element(name, element("title", escape(safe_line(words))), **attributes)
+    return element(name, element("title", escape(report_line(words))), **attributes)
 
 
 def draw_picture(width: int, height: float, label: str, *inside: str) -> str:
@@ -44,5 +44,5 @@ def draw_picture(width: int, height: float, label: str, *inside: str) -> str:
         width=width,
         height=f"{height:.0f}",
         role="img",
-        aria_label=safe_line(label),
+        aria_label=report_line(label),
     )

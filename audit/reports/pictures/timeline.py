@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from audit.reports.display_text import fit_words, short_label, size_text
+from audit.reports.display_text import short_label, size_text
 from audit.reports.model import PictureData, TimelineRow
 from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from core.base.safe_text import shorten
 
 _WIDTH: Final = 720
 _LEFT: Final = 172
@@ -42,12 +43,12 @@ def _row(
     base = top + _ROW - 6
     parts = [
         text(
-            fit_words(line.account or name, 27),
+            shorten(line.account or name, 27),
             0,
             base - 8 if line.account else base - 3,
             font_size=10,
         ),
-        text(fit_words(name, 34), 0, base + 2, font_size=8) if line.account else "",
+        text(shorten(name, 34), 0, base + 2, font_size=8) if line.account else "",
         element(
             "line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=base, y2=base, stroke=GREY, stroke_width=0.4
         ),

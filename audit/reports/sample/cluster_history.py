@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from audit.reports.periods import DAY_MS, Period, time_text
+from audit.reports.periods import DAY_MS, Period
 from audit.reports.sample.cast import (
     CLUSTER,
     HANDS,
@@ -21,8 +21,8 @@ from audit.reports.sample.cast import (
     made_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, list_jobs
-from core.base.ids import stable_id
-from core.base.times import milli_text
+from core.base.ids import stable_id, uuid7_time
+from core.base.times import milli_text, time_text
 from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import (
     FORMAT,
@@ -30,7 +30,6 @@ from core.decision.document import (
     DecisionDocument,
     encode_document,
     projection_digest,
-    uuid7_time,
 )
 from core.weights.pod_lifecycle import FORMAT as LIFE_FORMAT
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
@@ -213,7 +212,12 @@ def _grants(month: Period, before: int) -> Iterator[ObjectChange]:
 
 
 def _grant(store: str, ends: int, reason: str) -> dict[str, Any]:
-    return {"store": store, "rights": ["read"], "reason": reason, "expiresAt": time_text(ends)}
+    return {
+        "store": store,
+        "rights": ["read"],
+        "reason": reason,
+        "expiresAt": time_text(ends // 1000),
+    }
 
 
 def _given(at: int, namespace: str, name: str, spec: dict[str, Any]) -> Iterator[ObjectChange]:
@@ -231,7 +235,7 @@ def _policies(month: Period) -> Iterator[ObjectChange]:
         days + 2 * DAY_MS, "changed", "ContainerProfile", "", "rdma-training", spec=spec,
         by=[PEOPLE[8]], approvers=_APPROVERS,
     )  # fmt: skip
-    ends = time_text(days + 24 * DAY_MS)
+    ends = time_text((days + 24 * DAY_MS) // 1000)
     spec = {"reason": "vendor image runs as root until its next release", "expiresAt": ends}
     yield _change(
         days + 6 * DAY_MS, "approved", "PolicyException", "serve", "vendor-sidecar", spec=spec,

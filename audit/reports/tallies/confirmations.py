@@ -5,7 +5,6 @@ without one; and a Pod that nobody judged came by a way around the gate. Both ar
 Memory is bounded by what happens within PATIENCE_S, whatever the period.
 """
 
-import datetime as dt
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +19,7 @@ from audit.reports.completeness import PodConfirmations, UnconfirmedRow
 from audit.reports.model import MOST_ROWS, MOST_SHOWN
 from audit.reports.periods import Period
 from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
-from core.base.times import milli_text
+from core.base.times import milli_text, seconds_of
 from core.decision.document import Asked
 from core.weights.events import Activity, LogGap, Topic
 from core.weights.pod_lifecycle import LifeEvent, PodLife
@@ -284,7 +283,7 @@ def _time_of(document: _Document) -> str:
 
 def _earlier(minute: str) -> str:
     """Return the time that is PATIENCE_S before a minute (`2026-10-01T12:30`)."""
-    unix_s = dt.datetime.fromisoformat(f"{minute}:00+00:00").timestamp()
+    unix_s = seconds_of(f"{minute}:00+00:00")
     return milli_text(int(unix_s - PATIENCE_S) * 1000)
 
 

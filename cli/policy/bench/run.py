@@ -13,7 +13,7 @@ from rich.text import Text
 from cli import exits
 from cli.policy.cases import open_group
 from cli.policy.flags import tell
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from policies.authoring.benchmark import Cost, measure, ordinary_cases, samples_of, sized_cases
 from policies.authoring.examples import read_all, with_examples
 from policies.bundle.format import JUDGE

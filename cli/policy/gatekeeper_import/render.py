@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from policies.gatekeeper_import.importer import ImportOutcome, ImportReport
 
 

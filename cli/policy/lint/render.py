@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import exits
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 from policies.authoring.lint.problems import Level, Problem
 
 FORMAT: Final = 1

@@ -10,7 +10,7 @@ from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.session import run_async
 from core.base.errors import ClusterError
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from app.settings.root import Settings

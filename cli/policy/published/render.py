@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.policy.published.status import GateStanding, Standing
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 
 def print_standing(found: Standing, console: Console) -> None:

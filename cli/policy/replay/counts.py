@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 
 from admission.replay.outcomes import Effect, ReplayOutcome, compare_outcomes
-from core.decision.document import DecisionDocument, uuid7_time
+from core.base.ids import uuid7_time
+from core.decision.document import DecisionDocument
 from core.decision.rollout import document_requester
 
 FORMAT: Final = 1

@@ -12,12 +12,12 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
-from audit.reports.display_text import fit_words
 from audit.reports.page_templates import environment, style, style_hash
 from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
 from cli.policy.replay.counts import Changed, Count, Replayed
 from cli.policy.replay.render import HEADS
 from core.base.errors import SettingsError
+from core.base.safe_text import shorten
 from core.base.times import milliseconds_of
 
 MOST_BARS: Final = 10
@@ -52,7 +52,7 @@ def bars(counts: Sequence[Count], what: str, colour: str) -> str:
         top, name = row * _ROW, display_name(each)
         length = max((_WIDTH - _NUMBER) * each.reviews / most, 2)
         place = {"x": 0, "y": top + 13, "width": f"{length:.1f}", "height": 8, "fill": colour}
-        inside.append(text(fit_words(name, _LONGEST), 0, top + 9))
+        inside.append(text(shorten(name, _LONGEST), 0, top + 9))
         inside.append(with_title("rect", f"{name}: {each.reviews:,}", **place, rx=1))
         inside.append(text(f"{each.reviews:,}", length + 6, top + 21, font_weight="bold"))
     first = ", ".join(f"{display_name(each)} {each.reviews:,}" for each in listed[:3])

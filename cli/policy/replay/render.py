@@ -9,7 +9,7 @@ from rich.text import Text
 
 from admission.replay.outcomes import Effect
 from cli.policy.replay.counts import Changed, Count, Left, Replayed
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 _WIDEST: Final = 110
 _BAR: Final = 24

@@ -13,7 +13,7 @@ from rich.text import Text
 from admission.replay.outcomes import Effect
 from cli import exits
 from cli.policy.shadow.gate_metrics import read_metrics
-from core.safe_text import safe_line
+from core.base.safe_text import safe_line
 
 FORMAT: Final = 1
 """Version of the JSON (docs/reference/policy-shadow.schema.json)."""

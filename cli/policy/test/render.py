@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.policy.test.run import Tested
-from core.safe_text import safe_line, safe_text
+from core.base.safe_text import safe_line, safe_text
 from policies.authoring.rego_tests import Outcome
 
 _COLOURS = {"passed": "green", "skipped": "yellow", "failed": "red", "error": "magenta"}

@@ -25,8 +25,7 @@ from control.risk.look_back.store import (
     finish_look_back,
 )
 from core.base.errors import LedgerError, NotRecordedError
-from core.base.ids import uuid7
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7, uuid7_unix_ms
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
 from identity.look_back.subjects import (

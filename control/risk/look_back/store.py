@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from core.base.ids import uuid7
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7, uuid7_unix_ms
 from identity.look_back.subjects import IdentityAtRisk
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.base.json_errors import DECODE_ERRORS
 from policies.bundle.format import JUDGE, NEEDS, Bundle
 from policies.clients.opa_server.connection import MOST_CONNECTIONS, Evaluation, OpaConnection
 from policies.clients.opa_server.policies import (
@@ -265,7 +266,7 @@ class OpaServerEngine:
     def _failed(self, said: Evaluation) -> EvaluationError:
         try:
             errors = _FAILURES.decode(said.body).errors
-        except _UNREADABLE:
+        except DECODE_ERRORS:
             errors = []
         if said.status == _FAILED and errors:
             first = errors[0]
@@ -288,6 +289,5 @@ class _Failures(msgspec.Struct):
 
 
 _FAILURES: Final = msgspec.json.Decoder(_Failures)
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _BUILTIN: Final = "eval_builtin_error"
 """Whose message goes on with the operand, which is the object's."""

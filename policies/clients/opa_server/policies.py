@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from core.base.errors import BundleRefusedError, EngineAwayError
+from core.base.json_errors import DECODE_ERRORS
 from policies.bundle.format import JUDGE, NEEDS, Bundle
 from policies.clients.opa_server.connection import OpaConnection
 from policies.engine.single_module import (
@@ -88,7 +89,6 @@ class _ServedAnswer(msgspec.Struct):
 
 _PUSHED: Final = msgspec.json.Decoder(_PushedAnswer)
 _SERVED: Final = msgspec.json.Decoder(_ServedAnswer)
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class PushedPolicies:
@@ -127,7 +127,7 @@ class PushedPolicies:
         """See Policies.read."""
         try:
             asked = _PUSHED.decode(body).result
-        except _UNREADABLE as error:
+        except DECODE_ERRORS as error:
             raise _nonsense() from error
         if asked is None:
             raise PoliciesLostError("the OPA server does not have the policies")
@@ -165,7 +165,7 @@ class ServedPolicies:
         """See Policies.read."""
         try:
             answer = _SERVED.decode(body)
-        except _UNREADABLE as error:
+        except DECODE_ERRORS as error:
             raise _nonsense() from error
         served = [each.revision for each in answer.provenance.bundles.values()]
         if self._revision not in served:

@@ -9,8 +9,9 @@ from admission.bundles import watch
 from admission.bundles.active import Bundles, ReadBundle
 from admission.bundles.watch import BundleWatch
 from core.base.errors import EngineAwayError
+from core.base.safe_text import LONGEST_PROBLEM
 from core.cluster import Cluster
-from core.policy_bundles import BASE, LONGEST_PROBLEM, PublishedBundle
+from core.policy_bundles import BASE, PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine

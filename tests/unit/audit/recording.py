@@ -21,8 +21,9 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.spool.queue import Spool
 from audit.ledger.spool.shipper import Shipper
+from core.base.ids import uuid7_time
 from core.decision.decision import Verdict
-from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document, uuid7_time
+from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document
 from tests.unit.audit.auditor import CLUSTER
 from webhooks.log import get_logger
 

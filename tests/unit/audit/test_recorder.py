@@ -10,7 +10,7 @@ import pytest
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.records.recorder import MAX_PROJECTION, LedgerRecorder
 from core.base.errors import NotRecordedError
-from core.base.ids import uuid7
+from core.base.ids import uuid7, uuid7_time
 from core.decision.decision import Decision, Evidence, Need, Verdict
 from core.decision.document import (
     FORMAT,
@@ -18,7 +18,6 @@ from core.decision.document import (
     decode_document,
     decode_sweep,
     encode_document,
-    uuid7_time,
 )
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject

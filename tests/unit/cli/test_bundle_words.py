@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from app.bundle_check import check_bundle
 from app.settings.root import Settings
 from core.base.errors import BundleRefusedError
-from core.policy_bundles import LONGEST_PROBLEM
+from core.base.safe_text import LONGEST_PROBLEM
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import parse_bundle

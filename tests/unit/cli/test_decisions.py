@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from audit.ledger.store.store import Store
+from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.document import DecisionDocument, uuid7_unix_ms
+from core.decision.document import DecisionDocument
 from core.people.subject import Subject
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, finding, frame
 from tests.unit.cli.conftest import Run

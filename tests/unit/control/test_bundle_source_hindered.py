@@ -18,7 +18,8 @@ from core.base.errors import (
     SallyportError,
     SettingsError,
 )
-from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, LONGEST_PROBLEM, PublishedBundle
+from core.base.safe_text import LONGEST_PROBLEM
+from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, PublishedBundle
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey

@@ -16,8 +16,7 @@ from control.risk.look_back.store import (
     document_id,
     encode_memory,
 )
-from core.base.ids import uuid7
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7, uuid7_unix_ms
 
 _RECORDS = st.dictionaries(
     st.binary(min_size=16, max_size=16),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.kubernetes.pod import ObjectMeta, Pod
+from core.kubernetes.object_meta import ObjectMeta
+from core.kubernetes.pod import Pod
 from core.people.subject import Subject
 from identity.profile_subjects import is_mirror
 

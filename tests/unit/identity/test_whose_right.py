@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.pod import ObjectMeta, OwnerReference, Pod, PodSpec
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
+from core.kubernetes.pod import Pod, PodSpec
 from core.people.subject import Subject, service_account_subject
 from identity.profile_subjects import (
     Controllers,

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from core.base.errors import ClusterError, OwnerUnknownError
-from core.kubernetes.pod import OwnerReference
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.workload_kinds import WORKLOADS
 from kube.client.settings import LiveSettings

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
-from core.policy_bundles import LONGEST_PROBLEM
+from core.base.safe_text import LONGEST_PROBLEM
 from policies.bundle.format import Bundle, BundleCase, Rule, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.cache import CachedSample, RememberingEngine

@@ -12,7 +12,8 @@ from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli.flags import read_flags
 from cli.sandbox.run import Report, read_report
-from core.decision.document import DecisionDocument, decode_document, uuid7_unix_ms
+from core.base.ids import uuid7_unix_ms
+from core.decision.document import DecisionDocument, decode_document
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept
 from tests.harness.client import Client, Json

@@ -11,9 +11,10 @@ from audit.reports.cases import build_case_rows
 from audit.reports.ledger_state import read_ledger
 from audit.reports.model import Report
 from audit.reports.pages import ReportRequest
-from audit.reports.periods import DAY_MS, Period, month_period, time_text
+from audit.reports.periods import DAY_MS, Period, month_period
 from audit.reports.reader import read_tallies
 from core.base.ids import stable_id
+from core.base.times import time_text
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT as DECISION_FORMAT
 from core.decision.document import Asked, DecisionDocument, encode_document
@@ -56,7 +57,7 @@ def access(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
     given: dict[str, Any] = {
         "format": 1,
         "id": stable_id(unix_ms, "access", str(number)),
-        "time": time_text(unix_ms),
+        "time": time_text(unix_ms // 1000),
         "cluster": CLUSTER,
         "account": "prod",
         "container": "weights",
@@ -125,8 +126,8 @@ def gap(begin_ms: int, end_ms: int, log: str = "storage", subject: str = "prod r
         cluster=CLUSTER,
         log=log,
         subject=subject,
-        begin=time_text(begin_ms),
-        end=time_text(end_ms),
+        begin=time_text(begin_ms // 1000),
+        end=time_text(end_ms // 1000),
         why="no blob",
     )
     return FrameKind.LOG_GAP, made.id, encode_event(made)
@@ -138,7 +139,7 @@ def change(unix_ms: int, event: str, kind: str = "AccessGrant", **fields: Any) -
     made = ObjectChange(
         format=1,
         id=stable_id(unix_ms, "change", kind, event, given["name"]),
-        time=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         event=event,
         kind=kind,
@@ -152,7 +153,7 @@ def life(unix_ms: int, number: int, decision: str = "", **fields: Any) -> Encode
     made = PodLife(
         format=1,
         id=stable_id(unix_ms, "life", str(number)),
-        time=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         event=LifeEvent.SEEN,
         uid=f"pod-{number}",
@@ -160,7 +161,7 @@ def life(unix_ms: int, number: int, decision: str = "", **fields: Any) -> Encode
         name=f"run-{number}",
         service_account="trainer",
         decision=decision,
-        began=time_text(unix_ms),
+        began=time_text(unix_ms // 1000),
         **fields,
     )
     return FrameKind.POD_LIFE, made.id, encode_life(made)
@@ -172,7 +173,7 @@ def decision(unix_ms: int, number: int, verdict: Verdict = Verdict.ALLOW, **ask:
     made = DecisionDocument(
         format=DECISION_FORMAT,
         id=stable_id(unix_ms, "decision", str(number)),
-        time=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         source="validate",
         request=Asked(namespace="train", name=f"run-{number}", object_uid=f"pod-{number}", **asked),
@@ -199,8 +200,8 @@ def finding(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
     made = Finding(
         format=1,
         id=stable_id(unix_ms, "finding", str(number)),
-        time=time_text(unix_ms),
-        first=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
+        first=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         **given,
     )
@@ -212,7 +213,7 @@ def activity(unix_ms: int) -> Encoded:
     made = Activity(
         format=1,
         id=stable_id(unix_ms, "activity"),
-        time=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         log=Log.AZURE,
         topic=Topic.KEYS_LISTED,

@@ -5,8 +5,8 @@ from pathlib import Path
 from audit.ledger.records.frames import FrameKind
 from audit.reports.completeness import PodConfirmations
 from audit.reports.html import render_html
-from audit.reports.periods import time_text
 from core.base.ids import stable_id
+from core.base.times import time_text
 from core.decision.decision import Verdict
 from core.weights.events import Activity, Log, Topic, encode_event
 from tests.unit.audit.reports.records import (
@@ -42,7 +42,7 @@ def seen(unix_ms: int, of: str) -> Encoded:
     made = Activity(
         format=1,
         id=stable_id(unix_ms, "seen", of),
-        time=time_text(unix_ms),
+        time=time_text(unix_ms // 1000),
         cluster=CLUSTER,
         log=Log.KUBERNETES,
         topic=Topic.DECISION_SEEN,

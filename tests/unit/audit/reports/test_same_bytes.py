@@ -8,8 +8,8 @@ from pathlib import Path
 from audit.ledger.store.store import Store
 from audit.reports.ledger_state import read_ledger
 from audit.reports.pages import ReportRequest
-from audit.reports.periods import time_text
 from audit.reports.reader import read_tallies
+from core.base.times import time_text
 from tests.unit.audit.reports.make_all import digests
 from tests.unit.audit.reports.records import (
     MAY,
@@ -59,4 +59,4 @@ async def test_what_is_stored_while_it_is_read_is_not_in_it(tmp_path: Path) -> N
         after = await read(ledger)
     assert after.ledger.size == before.ledger.size + 1
     assert after.digest != before.digest
-    assert before.made == time_text(MAY.end_ms)
+    assert before.made == time_text(MAY.end_ms // 1000)

@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Iterator
 
 from audit.ledger.records.frames import Frame, FrameKind
-from core.base.ids import uuid7
+from core.base.ids import uuid7, uuid7_time
 from core.decision.decision import Verdict
-from core.decision.document import encode_document, uuid7_time
+from core.decision.document import encode_document
 from tests.unit.audit.store.documents import NOW_MS, document
 
 BATCH = 2000

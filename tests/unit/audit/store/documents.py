@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from core.base.ids import uuid7
+from core.base.ids import uuid7, uuid7_time
 from core.decision.decision import Action, Finding, Need, Verdict
 from core.decision.document import (
     FORMAT,
@@ -17,7 +17,6 @@ from core.decision.document import (
     SweepDocument,
     TriedProfile,
     encode_document,
-    uuid7_time,
 )
 
 CLUSTER = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"

@@ -9,8 +9,8 @@ from cli.review.github import github_commands
 from cli.review.report import Located, Report
 from cli.review.yaml_positions import Position
 from cli.shared.results import Reviewed
+from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding, Verdict
-from core.safe_text import safe_text
 from tests.unit.cli.formats.reports import HOSTILE, files, finding, located, report, result, texts
 
 

@@ -12,8 +12,8 @@ from cli.review.report import Located, Report
 from cli.review.sarif import FINGERPRINT, sarif_log
 from cli.review.yaml_positions import Position
 from cli.shared.results import Reviewed
+from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding, Verdict
-from core.safe_text import safe_text
 from tests.harness.sarif import sarif_schema
 from tests.unit.cli.formats.reports import (
     HOSTILE,

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.sweep.progress import decision_id
-from core.base.ids import uuid7
-from core.decision.document import uuid7_unix_ms
+from core.base.ids import uuid7, uuid7_unix_ms
 from tests.unit.control.sweep.made import SWEEP
 
 

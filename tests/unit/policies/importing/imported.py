@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import yaml
 
-from admission.model.messages import printable
 from cli.flags import read_flags
 from cli.review.run import review
 from cli.shared.manifests import make_terms
+from core.base.safe_text import printable
 from policies import BUILT_IN_REGO
 from policies.build.builder import build
 from policies.gatekeeper_import.documents import read_documents

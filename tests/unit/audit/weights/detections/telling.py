@@ -8,7 +8,7 @@ import msgspec
 
 from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import DAY_S, HOUR_S, Event
-from audit.access.model.findings import time_text
+from audit.access.model.findings import moment_text
 from core.base.ids import stable_id
 from core.weights.access import (
     FORMAT,
@@ -121,7 +121,7 @@ def access(when: float, **over: Any) -> Access:
     count = str(told.get("operation_count", 0))
     made = stable_id(round(when * 1000), "access", told["correlation"], count)
     return Access(
-        **{"format": FORMAT, "id": made, "time": time_text(when), "cluster": "east", **told}
+        **{"format": FORMAT, "id": made, "time": moment_text(when), "cluster": "east", **told}
     )
 
 
@@ -162,7 +162,7 @@ def activity(when: float, topic: Topic, **over: Any) -> Activity:
     words = [str(told["principal"]), str(told["facts"]), str(told.get("resource"))]
     made = stable_id(round(when * 1000), "activity", topic.value, str(told["account"]), *words)
     return Activity(
-        **{"format": FORMAT, "id": made, "time": time_text(when), "cluster": "east", **told}
+        **{"format": FORMAT, "id": made, "time": moment_text(when), "cluster": "east", **told}
     )
 
 
@@ -171,7 +171,11 @@ def gap(
 ) -> LogGap:
     """Make a gap."""
     made = stable_id(round(end * 1000), "gap", log, subject)
-    told = {"begin": time_text(begin), "end": time_text(end), "why": "an hour's blob is missing"}
+    told = {
+        "begin": moment_text(begin),
+        "end": moment_text(end),
+        "why": "an hour's blob is missing",
+    }
     return LogGap(format=FORMAT, id=made, cluster="east", log=log, subject=subject, **told)
 
 

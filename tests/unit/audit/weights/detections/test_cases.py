@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from audit.access import cases
 from audit.access.cases import PHASE_OF, PHASES, FindingCase, build_cases, phase_of
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.model.findings import time_text
+from audit.access.model.findings import moment_text
 from core.base.ids import stable_id
 from core.weights.events import FORMAT, Finding, Severity
 from tests.unit.audit.weights.detections.telling import ANN, BOB, SHARD, at, shown
@@ -30,13 +30,13 @@ def finding(day: float, detection: str = "ungranted", **over: Any) -> Finding:
         "detail": "d",
         "remedy": "r",
         "techniques": [],
-        "first": time_text(at(day)),
+        "first": moment_text(at(day)),
         **over,
     }
     made = stable_id(round(at(day) * 1000), "finding", detection, str(told))
     time: dict[str, Any] = {
         "id": made,
-        "time": time_text(at(day)),
+        "time": moment_text(at(day)),
         "cluster": "east",
         "format": FORMAT,
     }
@@ -51,13 +51,13 @@ def told(*findings: Finding, **over: Any) -> list[FindingCase]:
 def test_days_of_one_principal_at_one_store_are_one_case() -> None:
     """A weekend between them is bridged; a week is not."""
     (case,) = told(finding(1), finding(3.5), finding(6))
-    assert (case.findings, case.begin, case.end) == (3, time_text(at(1)), time_text(at(6)))
+    assert (case.findings, case.begin, case.end) == (3, moment_text(at(1)), moment_text(at(6)))
     assert len(told(finding(1), finding(9))) == 2
 
 
 def test_a_finding_that_rests_on_earlier_events_reaches_back() -> None:
     """Slow exfiltration that began weeks ago belongs to what was found then."""
-    slow = finding(20, "slow-exfiltration", first=time_text(at(2)))
+    slow = finding(20, "slow-exfiltration", first=moment_text(at(2)))
     assert len(told(finding(1), slow)) == 1
 
 
@@ -154,7 +154,7 @@ def test_too_many_findings_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     found = build_cases(finding(1 + n) for n in range(50))
     assert sum(case.findings for case in found.cases) == 20
     assert found.left_out == 30
-    assert min(case.begin for case in found.cases) == time_text(at(31))
+    assert min(case.begin for case in found.cases) == moment_text(at(31))
 
 
 @settings(max_examples=20, deadline=None)

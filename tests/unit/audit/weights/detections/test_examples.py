@@ -6,7 +6,7 @@ import pytest
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import Detection
-from audit.access.model.findings import time_text
+from audit.access.model.findings import moment_text
 from core.weights.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
 from tests.unit.audit.weights.detections import (
     examples_of_changes,
@@ -101,7 +101,11 @@ def test_risk_that_is_found_later_finds_what_was_accessed_before() -> None:
     around.risks[f"oid:{ANN}"] = (at(1), at(1, 3), "high")
     later = [access(at(2, n), principal=BOB, attribution=attributed()) for n in range(24)]
     (found,) = shown(later, "access-at-risk", around=around, engine=engine)
-    assert (found.who, found.store, found.first) == (f"oid:{ANN}", "frontier", time_text(at(1, 2)))
+    assert (found.who, found.store, found.first) == (
+        f"oid:{ANN}",
+        "frontier",
+        moment_text(at(1, 2)),
+    )
     assert found.evidence == [access(at(1, 2)).id]
     assert "which was known by" in found.detail
     assert found.pods == found.addresses == []

@@ -8,7 +8,7 @@ import pytest
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.event_order import event_seconds
 from audit.access.model.detection import Event
-from audit.access.model.findings import time_text
+from audit.access.model.findings import moment_text
 from core.weights.access import Act, Caller
 from core.weights.events import Severity, Topic
 from tests.unit.audit.weights.detections.examples_of_changes import TRAIN, trusted
@@ -182,7 +182,7 @@ def test_an_evaluation_at_the_months_end_is_news_once() -> None:
     """The second month, what was done on two days of the first one is usual."""
     found = shown(evaluation_at_the_months_end())
     assert {one.detection for one in found} == {"volume-above-baseline"}
-    assert max(one.time for one in found) < time_text(at(29))
+    assert max(one.time for one in found) < moment_text(at(29))
 
 
 def test_the_same_life_with_an_intruder_is_not_quiet() -> None:
