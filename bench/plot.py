@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from core.base.svg import element, picture, text_element
+
 _WIDTH: Final = 640
 _HEIGHT: Final = 360
 _LEFT: Final = 70
@@ -46,18 +48,23 @@ class Chart:
         top = _nice(max(y for one in self.series for _, y in one.points))
         scale = _Scale(xs[0], xs[-1], top)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-            'font-family="sans-serif" font-size="12" role="img">',
-            f"<title>{escape(self.title)}</title>",
-            f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
+            text_element("title", escape(self.title)),
+            element("rect", width=_WIDTH, height=_HEIGHT, fill="#fff"),
             _text(_LEFT, 22, self.title, size=15),
             *_grid(scale, xs, top),
             _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 10, self.x, anchor="middle"),
             _text(_LEFT, _TOP - 6, self.y),
             *(part for index, one in enumerate(self.series) for part in _line(scale, one, index)),
-            "</svg>",
         ]
-        return "\n".join(parts) + "\n"
+        drawn = picture(
+            *(f"\n{part}" for part in parts),
+            "\n",
+            viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+            font_family="sans-serif",
+            font_size=12,
+            role="img",
+        )
+        return f"{drawn}\n"
 
 
 @dataclass(frozen=True)
@@ -87,12 +94,12 @@ def _grid(scale: _Scale, xs: Iterable[float], top: float) -> Iterator[str]:
     for step in range(6):
         value = top * step / 5
         _, y = scale.at((scale.first, value))
-        yield f'<path d="M{_LEFT} {y:.1f}H{right}" stroke="#ddd"/>'
+        yield element("path", d=f"M{_LEFT} {y:.1f}H{right}", stroke="#ddd")
         yield _text(_LEFT - 6, y + 4, f"{value:,g}", anchor="end")
     last = -math.inf
     for value in xs:
         x, y = scale.at((value, 0))
-        yield f'<path d="M{x:.1f} {y:.1f}v5" stroke="#555"/>'
+        yield element("path", d=f"M{x:.1f} {y:.1f}v5", stroke="#555")
         if x - last >= _LABEL:
             last = x
             yield _text(x, y + 18, f"{value:,.0f}", anchor="middle")
@@ -102,16 +109,16 @@ def _line(scale: _Scale, series: Series, index: int) -> Iterator[str]:
     colour = _COLOURS[index % len(_COLOURS)]
     places = [scale.at(point) for point in sorted(series.points)]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
+    yield element("polyline", points=path, fill="none", stroke=colour, stroke_width=2)
     for x, y in places:
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+        yield element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, fill=colour)
     yield _text(_WIDTH - _RIGHT + 14, _TOP + 16 * (index + 1), series.name, fill=colour)
 
 
 def _text(  # noqa: PLR0913  What SVG's text has.
     x: float, y: float, text: str, *, anchor: str = "start", size: int = 12, fill: str = "#222"
 ) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
-        f'fill="{fill}">{escape(text)}</text>'
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}"}
+    return text_element(
+        "text", escape(text), **place, text_anchor=anchor, font_size=size, fill=fill
     )

@@ -7,21 +7,19 @@ took away, is put back. While nobody writes, the last one holds: docs/operate/ba
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from control.approval_events import BreakGlassSource, ExceptionSource
 from control.loop import Loop
-from core.approvals.break_glass import BreakGlass
-from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.base.errors import ClusterError
 from core.decision.rollout import Modes
 from core.kubernetes.workload_kinds import GroupKind
-from core.people.two_person import Consent
 from core.profiles.container_profiles import ProfileSet
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
@@ -35,23 +33,6 @@ LOOK_S: Final = 10.0
 """So often it is looked whether the Backstop is still as it was written."""
 
 _log = structlog.get_logger(__name__)
-
-
-class ExceptionSource(Protocol):
-    """The exceptions in memory."""
-
-    def everywhere(self) -> Iterable[PolicyException]:
-        """Return all of them."""
-
-    def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
-        """Return the approvals of one."""
-
-
-class BreakGlassSource(Protocol):
-    """The BreakGlasses in memory."""
-
-    def everywhere(self) -> Iterable[BreakGlass]:
-        """Return all of them."""
 
 
 class BackstopMetrics:

@@ -3,6 +3,7 @@
 One that is due is written once, whichever replica leads.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -21,6 +22,8 @@ NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 
 _COMPONENT: Final = "sallyport-control"
+_LONGEST: Final = 1000
+"""Characters of a message."""
 
 
 def event_body(
@@ -43,6 +46,22 @@ def event_body(
         "lastTimestamp": time,
         "count": 1,
     }
+
+
+def build_event(
+    involved: Mapping[str, Any], what: tuple[str, str, str], at: float
+) -> dict[str, Any]:
+    """Return an Event about an object; Kubernetes keeps it for an hour, and the same only once.
+
+    Its name is made of what it says: whoever says it again is refused. Arguments as `event_body`.
+    """
+    kind, reason, message = what
+    digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]
+    metadata = {
+        "name": f"{str(involved['name'])[:180].rstrip('.-')}.{reason.lower()[:40]}.{digest}",
+        "namespace": involved.get("namespace") or "default",
+    }
+    return event_body(metadata, involved, (kind, reason, message[:_LONGEST]), at)
 
 
 LATE_S: Final = 3000.0

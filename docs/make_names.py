@@ -21,7 +21,8 @@ from audit.clients.auditor import AuditorChannel
 from audit.clients.behaviour import BehaviourClient
 from audit.ledger.log.metrics import LogCollector
 from audit.ledger.records.destination import Receipt
-from audit.ledger.spool.metrics import ReceiverCollector, SpoolCollector
+from audit.ledger.server.metrics import ReceiverCollector
+from audit.ledger.spool.metrics import SpoolCollector
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
 from control.approval_events import ApprovalEvents

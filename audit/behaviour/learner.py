@@ -7,7 +7,7 @@ import asyncio
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +36,7 @@ from audit.behaviour.state_file import (
 from audit.ledger.records.destination import Destination, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.service import BadQuestionError, Question
-from audit.ledger.store.decisions import DecisionQuery
+from audit.ledger.store.decisions import DecisionQuery, FindDecisions
 from core.base.errors import LedgerError
 from core.base.times import second_text
 
@@ -47,9 +47,6 @@ AGAIN_S: Final = 2.0
 
 _PAGE: Final = 1000
 _DAY_MS: Final = 86_400_000
-
-FindDecisions = Callable[[DecisionQuery], Awaitable[list[bytes]]]
-"""Gives documents of a ledger, as `audit.ledger.store.Store.find` does."""
 
 
 class _Identified(msgspec.Struct, frozen=True, gc=False):

@@ -4,19 +4,14 @@ A container whose immutability policy allows protected append writes lets blobs 
 change or delete what is in them: not the ledger's host, nor whoever has its key and token.
 """
 
-import ssl
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import formatdate
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-import aiohttp
-import yarl
-
+from audit.clients.storage_session import FOREIGN_ERRORS, GetToken, StorageSession
 from audit.ledger.log.anchor_file import AnchorEnd, demand_same_log, end_of
 from audit.ledger.log.anchors import MOST_LINE, lines_of
 from audit.ledger.log.heads import TreeHead
@@ -24,17 +19,8 @@ from audit.ledger.log.leaves import MARK_BYTES
 from core.base.errors import LedgerError, SettingsError, SourceError
 from kube.client.errors import describe
 
-SCOPE: Final = "https://storage.azure.com/.default"
-"""What a token is asked for."""
-
-VERSION: Final = "2024-11-04"
-"""`x-ms-version`. A block that is appended may have 100 MiB since 2022-11-02."""
-
 MOST_BLOCKS: Final = 50_000
 """Of an append blob (Append Block, "Remarks"); the next line begins another blob."""
-
-GetToken = Callable[[str], Awaitable[str]]
-"""Gives a token for a scope."""
 
 _TAIL: Final = 64 * 1024
 _ATTEMPTS: Final = 3
@@ -46,7 +32,6 @@ _HINTS: Final[Mapping[int, str]] = {
     HTTPStatus.NOT_FOUND: "there is no such container",
     HTTPStatus.CONFLICT: "its immutability policy must allow protected append writes",
 }
-_FOREIGN: Final = (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +80,18 @@ class BlobAnchor:
             SettingsError: the CA cannot be read.
         """
         try:
-            self._context = ssl.create_default_context(cafile=place.trust)
+            self._session = StorageSession(place.trust, place.timeout_s, get_token)
         except OSError as error:
             text = f"ledger.anchors: trust cannot be read ({describe(error)}): give PEM"
             raise SettingsError(text) from None
         self.name = f"blob {place.url}"
         self._place = place
-        self._get_token = get_token
         self._most_blocks = most_blocks
-        self._session: aiohttp.ClientSession | None = None
         self._part: _Part | None = None
 
     async def close(self) -> None:
         """Close every connection."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._session.close()
 
     async def reached(self) -> int:
         """Return how many leaves have their marks there.
@@ -223,7 +204,7 @@ class BlobAnchor:
     ) -> tuple[int, Mapping[str, str], bytes]:
         try:
             return await self._send(method, number, query, headers, body)
-        except (*_FOREIGN, TimeoutError, SourceError) as error:
+        except (*FOREIGN_ERRORS, SourceError) as error:
             self._part = None
             raise LedgerError(f"the anchor {self.name}: {describe(error)}") from None
 
@@ -235,25 +216,8 @@ class BlobAnchor:
         headers: Mapping[str, str],
         body: bytes,
     ) -> tuple[int, Mapping[str, str], bytes]:
-        if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=self._place.timeout_s)
-            self._session = aiohttp.ClientSession(timeout=timeout, raise_for_status=False)
-        own = {
-            "Authorization": f"Bearer {await self._get_token(SCOPE)}",
-            "x-ms-version": VERSION,
-            "x-ms-date": formatdate(time.time(), usegmt=True),
-        }
-        path = quote(f"/{number:06}.jsonl")
-        url = yarl.URL(self._place.url.rstrip("/") + path, encoded=True).with_query(query)
-        sent = self._session.request(
-            method,
-            url,
-            headers=own | dict(headers),
-            data=body,
-            ssl=self._context,
-            allow_redirects=False,
-        )
-        async with sent as answer:
+        url = self._place.url.rstrip("/") + quote(f"/{number:06}.jsonl")
+        async with await self._session.send(method, url, query, headers, body) as answer:
             return answer.status, answer.headers, await answer.read()
 
     def _refused(self, status: int) -> LedgerError:

@@ -310,7 +310,11 @@ class LogHub:
 
 
 class _SignIn(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types.
-    """Gives aiokafka a token for each connection."""
+    """Gives aiokafka a token for each connection.
+
+    `identity.clients.event_hub` has one that keeps an EntraError: rooms beside one another do not
+    import each other, and kube, where settings are shared, does not import aiokafka.
+    """
 
     def __init__(self, get_token: GetToken, scope: str) -> None:
         self.problem = ""

@@ -1,31 +1,17 @@
 """Blobs in containers of Azure Storage, over REST (List Blobs, Get Blob) with a bearer token."""
 
 import asyncio
-import ssl
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from email.utils import formatdate
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree as ET
 
-import aiohttp
-import yarl
-
+from audit.clients.storage_session import FOREIGN_ERRORS, GetToken, StorageSession
 from core.base.errors import SettingsError, SourceError
 from kube.client.errors import describe
-
-SCOPE: Final = "https://storage.azure.com/.default"
-"""What a token is asked for."""
-
-VERSION: Final = "2024-11-04"
-"""`x-ms-version`: of the REST API that this speaks."""
-
-GetToken = Callable[[str], Awaitable[str]]
-"""Gives a token for a scope."""
 
 _MOST_LISTING: Final = 32 * 1024 * 1024
 _ATTEMPTS: Final = 5
@@ -46,7 +32,6 @@ _HINTS: Final[Mapping[int, str]] = {
     "and this network a way through the account's firewall",
     HTTPStatus.NOT_FOUND: "there is no such container: check site and containers",
 }
-_FOREIGN: Final = (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +71,15 @@ class Containers:
             SettingsError: the CA cannot be read.
         """
         try:
-            self._context = ssl.create_default_context(cafile=settings.trust)
+            self._session = StorageSession(settings.trust, settings.timeout_s, get_token)
         except OSError as error:
             text = f"weights.container.trust cannot be read ({describe(error)}): give PEM"
             raise SettingsError(text) from None
         self._settings = settings
-        self._get_token = get_token
-        self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
         """Close every connection."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._session.close()
 
     async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
         """Yield the names below a prefix, and their sizes.
@@ -155,7 +136,7 @@ class Containers:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 status, body, told = await self._ask(path, query, headers, most)
-            except (*_FOREIGN, TimeoutError) as error:
+            except FOREIGN_ERRORS as error:
                 if attempt == _ATTEMPTS:
                     raise _unreachable(error) from error
             else:
@@ -171,18 +152,8 @@ class Containers:
     async def _ask(
         self, path: str, query: dict[str, str], headers: dict[str, str], most: int
     ) -> tuple[int, bytes, float]:
-        if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s)
-            self._session = aiohttp.ClientSession(timeout=timeout, raise_for_status=False)
-        own = {
-            "Authorization": f"Bearer {await self._get_token(SCOPE)}",
-            "x-ms-version": VERSION,
-            "x-ms-date": formatdate(time.time(), usegmt=True),
-        }
-        url = yarl.URL(self._settings.site.rstrip("/") + path, encoded=True).with_query(query)
-        async with self._session.get(
-            url, headers=own | headers, ssl=self._context, allow_redirects=False
-        ) as response:
+        url = self._settings.site.rstrip("/") + path
+        async with await self._session.send("GET", url, query, headers) as response:
             body = bytearray()
             async for chunk in response.content.iter_chunked(256 * 1024):
                 body += chunk

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from control.egress.plan import FLOOR, Json, key_of
-from control.egress.status import build_event
+from control.events import build_event
 from core.base.errors import InvalidObjectError
 from egress.compiler.foreign_policies import KIND, EgressRule, find_excess, read_rules, split_rule
 from kube.egress.network_policies import LivePolicy

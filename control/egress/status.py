@@ -1,13 +1,12 @@
 """The status of an allowlist: its conditions, and Events on their changes. Pure."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from control.events import event_body
+from control.events import build_event
 from core.base import names
 from core.base.safe_text import shorten
 from core.base.times import time_text
@@ -162,17 +161,6 @@ def allowlist_event(intent: Intent, what: tuple[str, str, str], now: float) -> d
         "uid": intent.uid,
     }
     return build_event(involved, (kind, reason, message), now)
-
-
-def build_event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> dict[str, Any]:
-    """Return an Event about an object; Kubernetes keeps it for an hour, and the same only once."""
-    kind, reason, message = what
-    digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]
-    metadata = {
-        "name": f"{str(involved['name'])[:180].rstrip('.-')}.{reason.lower()[:40]}.{digest}",
-        "namespace": involved.get("namespace") or "default",
-    }
-    return event_body(metadata, involved, (kind, reason, message[:1000]), now)
 
 
 def openings_of(meaning: CompiledAllowlists) -> dict[str, tuple[Opening, ...]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.base.safe_text import replace_unprintable, shorten
+from core.base.svg import element, picture, text_element
 from egress.analysis.graph import DNS, EVERYWHERE, Edge, EgressGraph, Node
 
 _WIDE: Final = frozenset("mwMW@%")
@@ -79,13 +80,22 @@ class _Layout:
     height: float
 
 
-def render_svg(picture: EgressGraph) -> str:
-    """Return the SVG; the same picture gives the same text."""
-    layout = _lay_out(picture)
-    parts = [*_head(picture, layout), *_edges(picture.edges, layout)]
-    parts += _nodes(picture.nodes, layout)
+def render_svg(graph: EgressGraph) -> str:
+    """Return the SVG; the same graph gives the same text."""
+    layout = _lay_out(graph)
+    parts = [*_head(graph, layout), *_edges(graph.edges, layout)]
+    parts += _nodes(graph.nodes, layout)
     parts += _legend(layout)
-    return "\n".join([*parts, "</svg>", ""])
+    width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
+    drawn = picture(
+        *(f"\n{part}" for part in parts),
+        "\n",
+        role="img",
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
+    )
+    return f"{drawn}\n"
 
 
 def width_of(text: str, size: float = _EM) -> float:
@@ -97,9 +107,9 @@ def width_of(text: str, size: float = _EM) -> float:
     return units * size
 
 
-def _lay_out(picture: EgressGraph) -> _Layout:
+def _lay_out(graph: EgressGraph) -> _Layout:
     columns: list[list[Node]] = [[], [], []]
-    for node in picture.nodes:
+    for node in graph.nodes:
         columns[node.column].append(node)
     groups: list[tuple[float, float, str]] = []
     places: dict[str, _Place] = {}
@@ -109,7 +119,7 @@ def _lay_out(picture: EgressGraph) -> _Layout:
         width = max([_LEAST, width_of(_COLUMNS[index], 14), *map(_box_width, column)])
         xs.append(x)
         y = _HEAD
-        for group, nodes in _grouped(column, picture.edges, places):
+        for group, nodes in _grouped(column, graph.edges, places):
             if group:
                 groups.append((x, y + _GROUP - 10, group))
                 y += _GROUP
@@ -152,16 +162,13 @@ def _box_width(node: Node) -> float:
     return max(width_of(shorten(node.text, _MOST_CHARS)), width_of(node.below, 11)) + 2 * _PAD
 
 
-def _head(picture: EgressGraph, layout: _Layout) -> Iterator[str]:
-    size = f'width="{layout.width:.0f}" height="{layout.height:.0f}"'
-    box = f'viewBox="0 0 {layout.width:.0f} {layout.height:.0f}"'
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {box}>'
-    yield "<title>Who may reach what</title>"
+def _head(graph: EgressGraph, layout: _Layout) -> Iterator[str]:
+    yield text_element("title", "Who may reach what")
     dark = f"@media (prefers-color-scheme: dark) {{\n{_colours(*_DARK)}}}\n"
-    yield f"<style>{_SHAPES}{_colours(*_LIGHT)}{dark}</style>"
-    yield '<rect class="back" width="100%" height="100%"/>'
+    yield text_element("style", f"{_SHAPES}{_colours(*_LIGHT)}{dark}")
+    yield element("rect", class_="back", width="100%", height="100%")
     yield _text(_MARGIN, 36, "Who may reach what", "head")
-    by = f"by the intents of the cluster, with the engine {picture.engine}"
+    by = f"by the intents of the cluster, with the engine {graph.engine}"
     yield _text(_MARGIN, 56, by, "small")
     for x, title in zip(layout.columns, _COLUMNS, strict=True):
         yield _text(x, _HEAD - 12, title, "column")
@@ -180,7 +187,7 @@ def _edges(edges: Sequence[Edge], layout: _Layout) -> Iterator[str]:
         kind = "said" if edge.said else "faint" if edge.target == DNS else "around"
         bends = f"{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f}"
         curve = f"M{x1:.1f} {y1:.1f} C{bends} {x2:.1f} {y2:.1f}"
-        yield f'<path class="{kind}" d="{curve}"><title>{_safe(edge.why)}</title></path>'
+        yield element("path", text_element("title", _safe(edge.why)), class_=kind, d=curve)
 
 
 def _ends(edges: Sequence[tuple[str, str]], layout: _Layout) -> list[float]:
@@ -199,13 +206,15 @@ def _ends(edges: Sequence[tuple[str, str]], layout: _Layout) -> list[float]:
 def _nodes(nodes: Sequence[Node], layout: _Layout) -> Iterator[str]:
     for node in nodes:
         place = layout.places[node.id]
-        box = f'x="{place.x:.1f}" y="{place.y:.1f}" width="{place.width:.1f}" height="{_BOX:.0f}"'
+        box = {"x": f"{place.x:.1f}", "y": f"{place.y:.1f}", "width": f"{place.width:.1f}"}
         whole = f"{node.text}\n{node.below}" if node.below else node.text
-        yield f"<g><title>{_safe(whole)}</title>"
-        yield f'<rect class="{node.kind}" rx="6" {box}/>'
-        yield _text(place.x + _PAD, place.y + 16, shorten(node.text, _MOST_CHARS))
-        yield _text(place.x + _PAD, place.y + 31, node.below, "below")
-        yield "</g>"
+        parts = (
+            text_element("title", _safe(whole)),
+            element("rect", class_=node.kind, rx=6, **box, height=f"{_BOX:.0f}"),
+            _text(place.x + _PAD, place.y + 16, shorten(node.text, _MOST_CHARS)),
+            _text(place.x + _PAD, place.y + 31, node.below, "below"),
+        )
+        yield element("g", "\n".join(parts), "\n")
 
 
 def _legend(layout: _Layout) -> Iterator[str]:
@@ -216,14 +225,14 @@ def _legend(layout: _Layout) -> Iterator[str]:
         ("around", "reach that comes with it, or around it"),
         ("faint", "DNS, for all of them"),
     ):
-        yield f'<path class="{kind}" d="M{x:.0f} {y:.0f} h34"/>'
+        yield element("path", class_=kind, d=f"M{x:.0f} {y:.0f} h34")
         yield _text(x + 42, y + 4, text, "small")
         x += 42 + width_of(text, 11) + 28
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    style = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{style}>{_safe(text)}</text>'
+    style = {"class_": kind} if kind else {}
+    return text_element("text", _safe(text), x=f"{x:.1f}", y=f"{y:.1f}", **style)
 
 
 def _safe(text: str) -> str:

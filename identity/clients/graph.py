@@ -1,28 +1,27 @@
 """Asks Microsoft Graph: one request at a time, as seldom as its limit demands."""
 
 import asyncio
-import random
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import aiohttp
 import yarl
 
 from core.base.errors import EntraError, NotLeaderError, SettingsError
 from identity.clients.microsoft_http import (
-    Pace,
+    PacedClient,
     open_session,
     read_answer,
     read_date,
     read_retry_after,
 )
-from identity.clients.tokens import GRAPH_SCOPE, Tokens
+from identity.clients.tokens import GRAPH_SCOPE, Tokens, require_site
 from identity.entra.endpoints import GRAPH, GRAPH_RATE_S
 from identity.entra.graph_answers import RESTING, graph_error
 from identity.entra.graph_requests import Resource
@@ -60,9 +59,7 @@ class GraphSettings:
         Raises:
             SettingsError: naming the setting and the fix.
         """
-        site = urlsplit(self.site)
-        if site.scheme != "https" or not site.hostname or site.path.strip("/"):
-            raise SettingsError("identity.graph: must be https://HOST, without a path")
+        require_site("identity.graph", self.site)
         if self.rate_s < 1:
             raise SettingsError("identity.rate: must be 1 second or more: Graph allows no less")
 
@@ -83,36 +80,25 @@ class GraphAnswer:
     """By how much this machine's clock is ahead of Graph's."""
 
 
-class Graph:
+class Graph(PacedClient):
     """Graph as one application. All requests go through `get`, one after the other."""
 
     def __init__(self, tokens: Tokens, settings: GraphSettings) -> None:
-        self._tokens = tokens
+        opened = partial(
+            open_session,
+            settings.trust,
+            "identity.trust",
+            total_s=settings.timeout_s,
+            connect_s=_CONNECT_S,
+            keeps=False,
+        )
+        super().__init__(tokens, settings.rate_s, opened)
         self._settings = settings
-        self._pace = Pace(settings.rate_s)
-        self._session: aiohttp.ClientSession | None = None
-        self._turn = asyncio.Lock()
         self.begin()
 
     def begin(self) -> None:
         """Begin a term: another leader may just have asked."""
         self._pace.begin(time.monotonic())
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds until something may be asked."""
-        return max(0.0, self._pace.ready_at - time.monotonic())
-
-    def back_off(self, retry_after_s: float = 0.0) -> None:
-        """Ask nothing for a while: what was answered cannot be used."""
-        chance = random.random()  # noqa: S311  It spreads load.
-        self._pace.back_off(time.monotonic(), retry_after_s, chance)
-
-    async def close(self) -> None:
-        """Close connections."""
-        if self._session is not None:
-            await self._session.close()
-        self._tokens.close()
 
     async def get(self, resource: Resource, url: str, require: Callable[[], None]) -> GraphAnswer:
         """Wait for the time to ask, and ask; once more with another token, if one is refused.
@@ -134,10 +120,6 @@ class Graph:
                     self.back_off(error.retry_after_s)
                 raise
             return answer
-
-    def succeeded(self) -> None:
-        """Forget the failures before: an answer was of use."""
-        self._pace.succeeded()
 
     async def _trying(
         self, resource: Resource, url: str, require: Callable[[], None]
@@ -187,17 +169,6 @@ class Graph:
                 return GraphAnswer(body, now - took, now, here - now)
             wait = read_retry_after(response.headers.get("Retry-After"), date)
             raise graph_error(response.status, body, resource, wait)
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = open_session(
-                self._settings.trust,
-                "identity.trust",
-                total_s=self._settings.timeout_s,
-                connect_s=_CONNECT_S,
-                keeps=False,
-            )
-        return self._session
 
 
 def _once(resource: Resource) -> aiohttp.ClientMiddlewareType:

@@ -1,10 +1,14 @@
-"""HTTP as clients of Microsoft's services share it: session, bounded answers, and pace.
+"""HTTP as clients of Microsoft's APIs share it: session, bounded answers, and pace.
 
 One connection each and no cookies. Times come in, and are of any clock that does not jump.
 """
 
+import asyncio
 import datetime as dt
+import random
 import ssl
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Final
 import aiohttp
 
 from core.base.errors import EntraError
+from identity.clients.tokens import Tokens
 
 FIRST_BACK_OFF_S: Final = 5.0
 LAST_BACK_OFF_S: Final = 60.0
@@ -123,3 +128,44 @@ def open_session(
         timeout=aiohttp.ClientTimeout(total=total_s, connect=connect_s, sock_connect=connect_s),
         trust_env=False,
     )
+
+
+class PacedClient:
+    """One of Microsoft's APIs as one application: one request at a time, and none too early.
+
+    Which answers are errors, and after which of them nothing is asked for a while, is the API's.
+    """
+
+    def __init__(
+        self, tokens: Tokens, rate_s: float, open_session: Callable[[], aiohttp.ClientSession]
+    ) -> None:
+        self._tokens = tokens
+        self._pace = Pace(rate_s)
+        self._open_session = open_session
+        self._session: aiohttp.ClientSession | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds until something may be asked."""
+        return max(0.0, self._pace.ready_at - time.monotonic())
+
+    def back_off(self, retry_after_s: float = 0.0) -> None:
+        """Ask nothing for a while: what was answered cannot be used."""
+        chance = random.random()  # noqa: S311  It spreads load.
+        self._pace.back_off(time.monotonic(), retry_after_s, chance)
+
+    def succeeded(self) -> None:
+        """Forget the failures before: an answer was of use."""
+        self._pace.succeeded()
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._session is not None:
+            await self._session.close()
+        self._tokens.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = self._open_session()
+        return self._session

@@ -5,11 +5,11 @@ by tenant; 429 comes with Retry-After. One request at a time, and none before th
 """
 
 import asyncio
-import random
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -19,16 +19,16 @@ import aiohttp
 import msgspec
 import yarl
 
-from core.base.errors import EntraError, SettingsError
+from core.base.errors import EntraError
 from identity.azure_roles.arm_responses import Page, read_shape
 from identity.clients.microsoft_http import (
-    Pace,
+    PacedClient,
     open_session,
     read_answer,
     read_date,
     read_retry_after,
 )
-from identity.clients.tokens import GRAPH_SCOPE, Tokens
+from identity.clients.tokens import GRAPH_SCOPE, Tokens, require_site
 from identity.entra.endpoints import RESOURCE_MANAGER
 
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -59,26 +59,23 @@ class ManagerSettings:
         Raises:
             SettingsError: naming the setting and the fix.
         """
-        site = urlsplit(self.site)
-        if site.scheme != "https" or not site.hostname or site.path.strip("/"):
-            raise SettingsError("weights.azure.manager: must be https://HOST, without a path")
+        require_site("weights.azure.manager", self.site)
 
 
-class ResourceManager:
+class ResourceManager(PacedClient):
     """Azure Resource Manager as one application."""
 
     def __init__(self, tokens: Tokens, settings: ManagerSettings) -> None:
-        self._tokens = tokens
+        opened = partial(
+            open_session,
+            settings.trust,
+            "weights.azure.trust",
+            total_s=settings.timeout_s,
+            connect_s=_CONNECT_S,
+            keeps=True,
+        )
+        super().__init__(tokens, settings.rate_s, opened)
         self._settings = settings
-        self._pace = Pace(settings.rate_s)
-        self._session: aiohttp.ClientSession | None = None
-        self._turn = asyncio.Lock()
-
-    async def close(self) -> None:
-        """Close connections."""
-        if self._session is not None:
-            await self._session.close()
-        self._tokens.close()
 
     async def get(self, path: str, version: str, require: Callable[[], None]) -> bytes:
         """Return one resource.
@@ -158,12 +155,12 @@ class ResourceManager:
     ) -> tuple[HTTPStatus, bytes]:
         async with self._turn:
             token = await self._tokens.get(f"{self._settings.site}{GRAPH_SCOPE}")
-            await asyncio.sleep(max(0.0, self._pace.ready_at - time.monotonic()))
+            await asyncio.sleep(self.wait_s)
             require()
             try:
                 return await self._exchange(method, url, token, body)
             except (aiohttp.ClientError, TimeoutError, ssl.SSLError) as error:
-                self._back_off(0.0)
+                self.back_off(0.0)
                 kind = type(error).__name__
                 text = f"{_named(url)}: cannot be reached ({kind}); check weights.azure"
                 raise EntraError(text, "unreachable") from error
@@ -191,10 +188,10 @@ class ResourceManager:
     ) -> tuple[HTTPStatus, bytes]:
         asked = _named(url)
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            self._back_off(wait)
+            self.back_off(wait)
             kind = "throttled" if status == HTTPStatus.TOO_MANY_REQUESTS else "server-error"
             raise EntraError(f"{asked}: HTTP {status}; it is asked again later", kind, wait)
-        self._pace.succeeded()
+        self.succeeded()
         if status == HTTPStatus.UNAUTHORIZED:
             self._tokens.distrust()
             raise EntraError(f"{asked}: the token is not accepted", "unauthorized")
@@ -206,20 +203,6 @@ class ResourceManager:
         if status not in answered:
             raise EntraError(f"{asked}: HTTP {status}", "rejected")
         return HTTPStatus(status), content
-
-    def _back_off(self, wait: float) -> None:
-        self._pace.back_off(time.monotonic(), wait, random.random())  # noqa: S311  Spreads load.
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = open_session(
-                self._settings.trust,
-                "weights.azure.trust",
-                total_s=self._settings.timeout_s,
-                connect_s=_CONNECT_S,
-                keeps=True,
-            )
-        return self._session
 
 
 def _named(url: str) -> str:

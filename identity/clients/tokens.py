@@ -75,6 +75,17 @@ MOST_BYTES: Final = 64 * 1024
 """Of a file with a token, a certificate or a secret; and of an answer of the token endpoint."""
 
 
+def require_site(setting: str, url: str) -> None:
+    """Refuse what is no site that a token may be sent to.
+
+    Raises:
+        SettingsError: naming the setting and the fix.
+    """
+    site = urlsplit(url)
+    if site.scheme != "https" or not site.hostname or site.path.strip("/"):
+        raise SettingsError(f"{setting}: must be https://HOST, without a path")
+
+
 class CredentialKind(Enum):
     """How an application proves who it is."""
 
@@ -106,9 +117,7 @@ class SignIn:
         Raises:
             SettingsError: naming the setting and the fix.
         """
-        site = urlsplit(self.authority)
-        if site.scheme != "https" or not site.hostname or site.path.strip("/"):
-            raise SettingsError("identity.authority: must be https://HOST, without a path")
+        require_site("identity.authority", self.authority)
         if self.kind is CredentialKind.SECRET and not self.allow_secret:
             raise SettingsError(
                 "identity.credential: a secret is a long-lived key: use federated, or allow it "

@@ -38,7 +38,11 @@ def special_resources(limits: Mapping[str, str | int | float | None], path: str)
 
 
 def is_nothing(quantity: str | float | None) -> bool:
-    """Return whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
+    """Return whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3".
+
+    Not by `core.kubernetes.quantities`, which refuses what is no quantity, takes what is below zero
+    for zero and counts: here such a text asks for something.
+    """
     if not isinstance(quantity, str):
         return not quantity
     known = len(quantity) <= _LONGEST_QUANTITY

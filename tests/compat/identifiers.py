@@ -21,7 +21,7 @@ from audit.ledger.log.merkle import root_of
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id, encode_frame
 from audit.ledger.store.rows import aside_row
 from certs.ledger_keys import key_id as signing_key_id
-from control.egress.status import build_event
+from control.events import build_event
 from control.risk.look_back.events import event_name
 from control.risk.look_back.store import document_id
 from control.sweep.progress import decision_id

@@ -25,9 +25,9 @@ from audit.behaviour.protocol import PATH as BEHAVIOUR_PATH
 from audit.ledger.log.metrics import LogCollector
 from audit.ledger.server.acts import make_acts_answerer
 from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
+from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.server.receiver import Receiver
 from audit.ledger.server.service import AuditorService
-from audit.ledger.spool.metrics import ReceiverCollector
 from core.base.errors import SettingsError
 from webhooks.health import build_status_app
 from webhooks.limits import ServerSettings

@@ -22,7 +22,10 @@ def moment_text(at: float) -> str:
 
 
 def size_text(amount: float) -> str:
-    """Return bytes as people read them."""
+    """Return bytes as people read them.
+
+    As findings are stored with it, it stays; reports, which know `B` and `PiB`, have another.
+    """
     for unit, size in _UNITS:
         if amount >= size:
             return f"{amount / size:.1f} {unit}"

@@ -8,7 +8,7 @@ import msgspec
 
 from audit.ledger.server.acts_protocol import FORMAT, ActsPage
 from audit.ledger.server.service import BadQuestionError, Question
-from audit.ledger.store.decisions import DecisionQuery
+from audit.ledger.store.decisions import DecisionQuery, FindDecisions
 from core.risk.look_back import RecordedAct
 
 ROWS: Final = 200
@@ -19,9 +19,6 @@ _TIME: Final = re.compile(r"[0-9]{1,15}")
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KNOWN: Final = frozenset({"subject", "since", "until", "after"})
 _LONGEST: Final = 253
-
-FindDecisions = Callable[[DecisionQuery], Awaitable[list[bytes]]]
-"""`audit.ledger.store.store.Store.find`."""
 
 
 class _Asked(msgspec.Struct, frozen=True, rename="camel"):

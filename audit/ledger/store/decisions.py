@@ -5,7 +5,7 @@ A page goes on after the id that ended it.
 
 import heapq
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
@@ -57,6 +57,10 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     oldest_first: bool = False
     limit: int = 100
     """At most MOST_ROWS."""
+
+
+FindDecisions = Callable[[DecisionQuery], Awaitable[list[bytes]]]
+"""Gives documents of a ledger, as `audit.ledger.store.store.Store.find` does."""
 
 
 def build_statements(query: DecisionQuery, *, placed: bool) -> Iterator[sa.Select[Any]]:

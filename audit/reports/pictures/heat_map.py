@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, text, with_title
+from core.base.svg import element
 
 _CELL: Final = 12.4
 _HEIGHT: Final = 15

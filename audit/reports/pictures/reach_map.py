@@ -7,8 +7,9 @@ from typing import Final
 
 from audit.reports.display_text import short_label, size_text
 from audit.reports.model import ReachRow
-from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, text, with_title
 from core.base.safe_text import shorten
+from core.base.svg import element
 from core.weights.access import Confidence
 
 MOST_REACHES: Final = 15

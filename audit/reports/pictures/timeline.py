@@ -5,8 +5,9 @@ from typing import Final
 
 from audit.reports.display_text import short_label, size_text
 from audit.reports.model import PictureData, TimelineRow
-from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, text, with_title
 from core.base.safe_text import shorten
+from core.base.svg import element
 
 _WIDTH: Final = 720
 _LEFT: Final = 172

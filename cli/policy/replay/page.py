@@ -13,11 +13,12 @@ import jinja2
 from markupsafe import Markup
 
 from audit.reports.page_templates import environment, style, style_hash
-from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, text, with_title
 from cli.policy.replay.counts import Changed, Count, Replayed
 from cli.policy.replay.render import HEADS
 from core.base.errors import SettingsError
 from core.base.safe_text import shorten
+from core.base.svg import element
 from core.base.times import milliseconds_of
 
 MOST_BARS: Final = 10

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
-from audit.clients.storage_blobs import SCOPE, Containers, ContainerSettings
+from audit.clients.storage_blobs import Containers, ContainerSettings
+from audit.clients.storage_session import SCOPE
 from core.base.errors import SettingsError, SourceError
 from tests.harness.fake_blobs import TOKEN, FakeBlobs
 from tests.harness.pki import Authority

@@ -1,0 +1,31 @@
+"""Prometheus metrics of the auditor's receiver."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.metric_families import counter_of
+
+
+class ReceiverCollector(Collector):
+    """Asks the auditor's receiver at each scrape."""
+
+    def __init__(
+        self, receipt: Callable[[], Receipt], answers: Callable[[], Mapping[int, int]]
+    ) -> None:
+        self._receipt = receipt
+        self._answers = answers
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics (prometheus_client)."""
+        receipt = self._receipt()
+        totals = {
+            "stored": receipt.stored,
+            "known": receipt.known,
+            "quarantined": receipt.quarantined,
+        }
+        yield counter_of("sallyport_received_records", "Records, by result.", "result", totals)
+        answers = {str(status): total for status, total in self._answers().items()}
+        yield counter_of("sallyport_receive_answers", "Answers by HTTP status.", "status", answers)
