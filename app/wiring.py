@@ -7,7 +7,7 @@ from typing import Final
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from app.egress_intents import intent_settings_of
+from app.settings.egress import intent_settings_of
 from app.settings.identity import Identity
 from app.settings.root import Settings
 from app.settings.sections import MIB, Evaluation, Opa, Sandbox

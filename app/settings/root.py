@@ -84,7 +84,11 @@ class Settings(BaseSettings):
     """Everything that can be set."""
 
     model_config = SettingsConfigDict(
-        env_prefix="SALLYPORT_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix="SALLYPORT_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        validate_default=False,  # Sections were validated when they were made.
     )
     listen: Listen = Listen()
     status: Status = Status()

@@ -10,8 +10,8 @@ from cli.flags import (
     OutputFlag,
     read_flags,
 )
-from cli.logs import log_to_stderr
 from cli.output import Format
+from cli.session import log_to_stderr
 
 APPROVE = """**Examples**
 

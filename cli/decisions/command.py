@@ -4,7 +4,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import (
     ConfigFlag,
     LedgerFlag,
@@ -12,6 +11,7 @@ from cli.flags import (
     read_flags,
 )
 from cli.output import Format, make_console
+from cli.session import run_async
 from core.decision.decision import Verdict
 from core.decision.document import DecisionSource
 

@@ -15,10 +15,9 @@ from cli.egress.flags import (
     TagsFlag,
     Written,
 )
-from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 
 if TYPE_CHECKING:
     from app.settings.root import Settings

@@ -30,6 +30,7 @@ from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.cluster.access_reviews import AccessQuestion, AccessReviews
 from kube.cluster.folder import read_rbac
+from kube.egress.pods import EgressPod
 from kube.egress.snapshot import (
     EgressSnapshot,
     allowlist_of,
@@ -234,3 +235,30 @@ def _manifests(paths: Sequence[str]) -> Iterable[Manifest]:
             yield from read_stream(sys.stdin.buffer, "standard input")
         else:
             yield from read_paths([Path(path)])
+
+
+def dns_namespaces(site: EgressSettings) -> frozenset[str]:
+    """Return the namespaces of the cluster's DNS."""
+    return frozenset(each.namespace for each in site.target.dns.pods)
+
+
+def split_pod_name(namespace: str | None, name: str) -> tuple[str, str]:
+    """Return namespace and name of a Pod; what it is written with counts before -n.
+
+    `kubectl sallyport` gives the context's namespace with every command.
+    """
+    first, _, second = name.removeprefix("pod/").rpartition("/")
+    return (first or namespace or "default"), second
+
+
+def pod_of(world: ClusterEgress, namespace: str, name: str) -> EgressPod:
+    """Return a Pod.
+
+    Raises:
+        SettingsError: there is none of that name, or it has ended.
+    """
+    here = {each.name: each for each in world.snapshot.pods if each.namespace == namespace}
+    if name not in here:
+        some = ", ".join(sorted(here)[:5]) or "none"
+        raise SettingsError(f"{namespace}/{name}: no such Pod runs; there: {some}")
+    return here[name]

@@ -12,8 +12,15 @@ from rich.text import Text
 
 from app.settings.root import Settings
 from cli import exits
-from cli.egress.explain import dns_namespaces, pod_of, split_pod_name
-from cli.egress.inputs import look, make_world, open_source, site_of
+from cli.egress.inputs import (
+    dns_namespaces,
+    look,
+    make_world,
+    open_source,
+    pod_of,
+    site_of,
+    split_pod_name,
+)
 from core.base.errors import ClusterError, SettingsError
 from core.base.safe_text import safe_line
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import (
     BundleFlag,
     ClusterFlag,
@@ -16,8 +15,8 @@ from cli.flags import (
     OutputFlag,
     read_flags,
 )
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 
 EXPLAIN = """**Examples**
 
@@ -54,8 +53,9 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Say why a decision was taken, and what would change it: the smallest change first."""
     log_to_stderr()
-    from cli.explain.run import exit_code, explain_target, print_explanations  # noqa: PLC0415
-    from cli.shared.subjects import make_terms  # noqa: PLC0415
+    from cli.explain.render import print_explanations  # noqa: PLC0415
+    from cli.explain.run import exit_code, explain_target  # noqa: PLC0415
+    from cli.shared.manifests import make_terms  # noqa: PLC0415
 
     terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
     settings = read_flags(

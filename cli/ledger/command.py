@@ -5,10 +5,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 
 LEDGER = """**Examples**
 

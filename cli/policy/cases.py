@@ -15,9 +15,7 @@ import yaml
 from admission.gather import Gatherer
 from admission.judge import Judge
 from cli.shared.judge import BUDGET, require_profile
-from cli.shared.manifest_facts import read_manifest_facts
-from cli.shared.requests import prepare
-from cli.shared.subjects import ReviewTerms, make_terms
+from cli.shared.manifests import ReviewTerms, make_terms, prepare, read_manifest_facts
 from core.base import names
 from core.base.errors import BundleRefusedError, SallyportError
 from core.decision.decision import Action, Decision, Finding, Verdict

@@ -2,7 +2,6 @@
 
 import typer
 
-from cli.logs import log_to_stderr
 from cli.policy.bench.command import BENCH, policy_bench
 from cli.policy.build.command import BUILD, policy_build
 from cli.policy.fetch import FETCH, policy_fetch
@@ -22,6 +21,7 @@ from cli.policy.schema import SCHEMA, policy_schema
 from cli.policy.shadow.command import app as shadow_app
 from cli.policy.sign import SIGN, policy_sign
 from cli.policy.test.command import TEST, policy_test
+from cli.session import log_to_stderr
 
 POLICY = """**Examples**
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, read_flags
 from cli.output import Format, print_json
 from cli.policy.flags import FormFlag
+from cli.session import run_async
 from core.base.whole_files import write_whole
 
 FETCH = """**Examples**

@@ -12,9 +12,8 @@ import msgspec
 from admission.objects.reader import JUDGED_KINDS, NAMESPACED_KINDS
 from app.settings.root import Settings
 from cli.output import STANDARD_INPUT, name_object
-from cli.shared.manifests import read_manifests
+from cli.shared.manifests import account_of_pod, read_manifests
 from cli.shared.results import Result
-from cli.shared.subjects import account_of_pod
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.base.safe_text import safe_line
 from core.decision.request import Kind, Operation, Request

@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from cli import exits
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 from core.weights.events import Severity
 
 REPORT = """**Examples**

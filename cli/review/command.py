@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import (
     BundleFlag,
     ClusterFlag,
@@ -14,8 +13,8 @@ from cli.flags import (
     NamespaceFlag,
     read_flags,
 )
-from cli.logs import log_to_stderr
 from cli.output import ReviewFormat, make_console
+from cli.session import log_to_stderr, run_async
 
 REVIEW = """**Examples**
 
@@ -69,7 +68,7 @@ def review(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.review.render import show  # noqa: PLC0415 (keeps --help and completion quick)
     from cli.review.run import exit_code  # noqa: PLC0415
     from cli.review.run import review as run_review  # noqa: PLC0415
-    from cli.shared.subjects import make_terms  # noqa: PLC0415
+    from cli.shared.manifests import make_terms  # noqa: PLC0415
 
     terms = make_terms(profile, as_user, tuple(as_group or ()), namespace)
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)

@@ -15,9 +15,8 @@ from cli.review.git_revision import REVISION, read_revision
 from cli.review.report import Report, identity
 from cli.review.run import judge_each, judge_files
 from cli.shared.judge import open_judge
-from cli.shared.manifests import read_manifests
+from cli.shared.manifests import ReviewTerms, read_manifests
 from cli.shared.results import Change, Result, Reviewed
-from cli.shared.subjects import ReviewTerms
 from core.base.safe_text import safe_line
 from core.decision.decision import Action, Finding, Verdict
 from kube.manifests.reader import Manifest

@@ -12,12 +12,15 @@ from cli.output import display_file
 from cli.review.report import Report
 from cli.shared.defaults_preview import fills_of
 from cli.shared.judge import BUDGET, open_judge, require_profile
-from cli.shared.manifest_facts import ManifestFacts, read_manifest_facts
-from cli.shared.manifests import read_manifests
+from cli.shared.manifests import (
+    ManifestFacts,
+    ReviewTerms,
+    prepare,
+    read_manifest_facts,
+    read_manifests,
+)
 from cli.shared.progress import tell_progress
-from cli.shared.requests import prepare
 from cli.shared.results import Result, Unjudged, of_decision
-from cli.shared.subjects import ReviewTerms
 from core.base.errors import SettingsError
 from core.decision.decision import Verdict
 from kube.manifests.reader import Manifest

@@ -7,10 +7,9 @@ from typing import Annotated, Optional
 import typer
 
 from cli import exits
-from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 from core.base.errors import InvalidObjectError
 from core.base.safe_text import safe_text
 from core.risk.model import Role

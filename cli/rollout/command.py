@@ -4,10 +4,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 from core.decision.namespaces import Mode
 
 ROLLOUT = """**Examples**

@@ -4,15 +4,14 @@ from typing import Annotated
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import (
     ConfigFlag,
     KubeconfigFlag,
     OutputFlag,
     read_flags,
 )
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 from core.decision.namespaces import Mode
 
 VERIFY = """**Examples**
@@ -46,7 +45,8 @@ def verify(
 ) -> None:
     """Ask a cluster by dry runs whether what arrives is judged; in a Pod, its own."""
     log_to_stderr()
-    from cli.verify.run import exit_code, print_verified  # noqa: PLC0415 (keeps --help quick)
+    from cli.verify.render import print_verified  # noqa: PLC0415 (keeps --help quick)
+    from cli.verify.run import exit_code  # noqa: PLC0415
     from cli.verify.run import verify as run_verify  # noqa: PLC0415
 
     settings = read_flags(config, kubeconfig=kubeconfig, default_mode=default_mode)

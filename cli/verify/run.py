@@ -8,8 +8,6 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
 from app.settings.root import Settings
 from app.wiring import modes_of
@@ -18,7 +16,6 @@ from cli.shared.modes import read_modes
 from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
-from core.base.safe_text import safe_line
 from core.decision.namespaces import Mode, Namespace
 from kube.client.connection import Connection
 from kube.client.objects import Objects
@@ -96,11 +93,6 @@ _TIMEOUT_S: Final = 35.0
 _REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 _KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 _DRY: Final = {"dryRun": "All"}
-_COLOURS: Final = {
-    StepOutcome.HOLDS: "green",
-    StepOutcome.BROKEN: "red",
-    StepOutcome.UNKNOWN: "magenta",
-}
 
 
 class Verified(msgspec.Struct, frozen=True, rename="camel"):
@@ -253,15 +245,3 @@ def exit_code(verified: Verified) -> int:
     if StepOutcome.BROKEN in found:
         return exits.REFUSED
     return exits.NOT_JUDGED if StepOutcome.UNKNOWN in found else exits.ADMITTED
-
-
-def print_verified(verified: Verified, console: Console) -> None:
-    """Print a line a step, and what to do below it."""
-    console.print(Text(safe_line(f"namespace {verified.namespace}, mode {verified.mode}")))
-    for step in verified.steps:
-        line = Text(f"{step.standing.value:8}", style=_COLOURS[step.standing])
-        console.print(line.append(safe_line(f"{step.name}: {step.found}"), style="default"))
-        if step.remedy:
-            console.print(Text(safe_line(f"         what to do: {step.remedy}")))
-    for note in verified.notes:
-        console.print(Text(safe_line(f"note: {note}")))

@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from cli import exits
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 
 WEIGHTS = """**Examples**
 
@@ -86,6 +85,7 @@ def access(
 ) -> None:
     """Say who can open the weights by Azure's rules, and what differs from what is written."""
     from cli.weights import access as weights_access  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.weights.render import print_accesses  # noqa: PLC0415
 
     settings = read_flags(config, kubeconfig=kubeconfig)
     asking = weights_access.find_accesses(settings.kubeconfig, settings.namespace, store)
@@ -93,7 +93,7 @@ def access(
     if output is Format.JSON:
         print_json(found)
     else:
-        weights_access.print_accesses(found, make_console())
+        print_accesses(found, make_console())
     raise typer.Exit(weights_access.exit_code(found))
 
 

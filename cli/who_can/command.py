@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
-from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
 
 WHO_CAN = """**Examples**
 
@@ -53,11 +52,12 @@ def use(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """List everyone who can use a profile, themselves or by becoming another."""
-    from cli.who_can import run  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.who_can.render import print_users  # noqa: PLC0415
+    from cli.who_can.run import list_users  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
-    answer = run_async(run.list_users(settings, name, namespace))
+    answer = run_async(list_users(settings, name, namespace))
     if output is Format.JSON:
         print_json(answer)
     else:
-        run.print_users(answer, make_console())
+        print_users(answer, make_console())

@@ -5,9 +5,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from app.settings.root import Settings
 from app.wiring import open_cluster
@@ -15,7 +12,6 @@ from cli.shared.cluster_answers import require_answers
 from cli.shared.judge import CLUSTER_WAIT_S, require_profile
 from core.base import names
 from core.base.errors import AccessReviewError, SettingsError
-from core.base.safe_text import safe_line
 from core.cluster import Cluster
 from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
@@ -156,20 +152,3 @@ def _without(rbac: RbacSnapshot, direct: Iterable[ProfileUser], place: str) -> l
 def _everyone(direct: Iterable[ProfileUser], place: str) -> bool:
     everyone = groups_of(Holder("User", _STRANGER.username))
     return any(r.holder in everyone and r.namespace in {EVERYWHERE, place} for r in direct)
-
-
-def print_users(answer: UsersOfProfile, console: Console) -> None:
-    """Print a table, then what is to be known of it."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("WHO", "IN", "HOW", "WHY"):
-        table.add_column(column, overflow="fold")
-    for user in answer.users:
-        who = Holder(user.kind, user.name, user.namespace)
-        how = "direct" if user.direct else "through others"
-        cells = (str(who), user.where or "all namespaces", how, user.why)
-        table.add_row(*(Text(safe_line(cell)) for cell in cells))
-    console.print(table)
-    console.print()
-    for warning in answer.warnings:
-        console.print(Text(f"Warning: {safe_line(warning)}", style="yellow"))
-    console.print(Text(f"Not seen here: {'; '.join(answer.not_seen)}.", style="dim"))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import exits
-from cli.event_loop import run_async
 from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
+from cli.session import run_async
 from core.base.errors import ClusterError
 from core.base.safe_text import safe_line
 

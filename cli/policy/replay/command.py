@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from cli.event_loop import run_async
 from cli.flags import (
     ClusterFlag,
     ConfigFlag,
@@ -15,6 +14,7 @@ from cli.flags import (
     read_flags,
 )
 from cli.output import Format, make_console, print_json
+from cli.session import run_async
 from core.base.errors import SettingsError
 
 REPLAY = """**Examples**

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from admission.explain.explanation import explain
-from cli.explain.run import print_explanations
+from cli.explain.render import print_explanations
 from core.decision.decision import MOST_ASSESSED, AssessedRisk, Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document, encode_document
 from core.decision.document_builder import build_document

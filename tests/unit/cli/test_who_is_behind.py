@@ -5,8 +5,8 @@ import pytest
 from rich.console import Console
 
 from admission.explain.explanation import explain
-from cli.decisions.run import _who
-from cli.explain.run import _print_root
+from cli.decisions.render import _who
+from cli.explain.render import _print_root
 from core.decision.document import TracedRoot
 from tests.unit.core.test_golden_documents import FIRST
 

@@ -7,8 +7,8 @@ import yaml
 
 from app.settings.root import Settings
 from cli.review.run import review
+from cli.shared.manifests import ReviewTerms
 from cli.shared.results import Result
-from cli.shared.subjects import ReviewTerms
 from core.decision.decision import Verdict
 from core.people.subject import Subject
 from tests.api.people.rights.asking import (

@@ -17,7 +17,7 @@ import yaml
 
 from cli.flags import read_flags
 from cli.review.run import review
-from cli.shared.subjects import make_terms
+from cli.shared.manifests import make_terms
 from core.base.safe_text import printable
 from policies import BUILT_IN_REGO
 from policies.build.builder import build

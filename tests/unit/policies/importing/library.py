@@ -14,7 +14,7 @@ import yaml
 
 from cli.flags import read_flags
 from cli.review.run import review
-from cli.shared.subjects import make_terms
+from cli.shared.manifests import make_terms
 from policies.gatekeeper_import.importer import ConvertedRules
 from tests.unit.policies.importing.imported import built, carried
 

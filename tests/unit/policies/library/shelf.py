@@ -13,8 +13,8 @@ import yaml
 from app.settings.root import Settings
 from cli.review.run import judge_each
 from cli.shared.judge import open_judge
+from cli.shared.manifests import ReviewTerms
 from cli.shared.results import Reviewed
-from cli.shared.subjects import ReviewTerms
 from kube.manifests.reader import Manifest
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import build

@@ -1,16 +1,26 @@
-"""Log lines of commands that are no server: warnings for a person, on standard error.
+"""What a command runs in: an event loop, and log lines for a person on standard error.
 
 Standard output belongs to the command's result, which may be JSON that a program reads.
 """
 
 import logging
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
+
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the work, run in an event loop of its own."""
+    import asyncio  # noqa: PLC0415 (keeps --help and completion quick)
+
+    return asyncio.run(work)
 
 
 def log_to_stderr() -> None:
