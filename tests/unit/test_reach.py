@@ -148,10 +148,10 @@ def test_a_change_reaches_these_tests(folder: Path, changed: str, expected: set[
 
 
 def test_imports_in_functions_and_modules_named_in_strings_count(folder: Path) -> None:
-    """`python -m core.words` runs it, and what imports it late imports it."""
+    """What `python -m` runs reaches its module, and so does what imports it late."""
     found = reached(folder, "core/words.py")
     assert {"unit/core/test_late.py", "unit/core/test_named.py"} <= found
-    assert "api/test_gate.py" in found  # The gate imports core.ledger.
+    assert "api/test_gate.py" in found  # The gate imports the ledger.
     assert "unit/core/test_nothing.py" not in found
 
 
