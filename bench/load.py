@@ -151,6 +151,8 @@ def main() -> None:
     """Run the order given as the only argument."""
     load = Load(msgspec.json.decode(sys.argv[1], type=Order))
     seconds = uvloop.run(load.run())
+    if not load.latencies:
+        raise SystemExit(f"no review was answered in {seconds:.1f} s: load for longer")
     ordered = sorted(load.latencies)
     print(
         json.dumps(
