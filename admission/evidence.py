@@ -41,7 +41,7 @@ from core.decision.request import Kind, Operation, Request
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 from core.risk.model import OperationClass
 from core.sandbox.decision import SandboxMode, WeighedSignal
-from identity.subject_kind import SubjectKind
+from identity.subjects import SubjectKind
 from policies.site.fields import POD, DeclaredFields
 from sandbox.risk_score import NO_RISK, RiskScore
 

@@ -44,17 +44,15 @@ from admission.site_rules.facts import SiteRuleGatherer
 from admission.weights.facts import WeightGatherer
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
-from core.decision.namespaces import Mode, Namespace
+from core.decision.namespaces import Mode, Modes, Namespace
 from core.decision.request import Request
-from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
 from egress.limits.settings import DEFAULT_INTENT_SETTINGS as ORDINARY_GROUND
 from egress.limits.settings import IntentSettings
-from identity.profile_subjects import Controllers
 from identity.risk.standings import DEFAULT_FRESHNESS as ORDINARY_FRESHNESS
 from identity.risk.standings import Freshness
-from identity.subject_kind import SubjectKind, kind_of
+from identity.subjects import Controllers, SubjectKind, kind_of
 from policies.engine.interface import Engine, PolicyAnswer
 from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS as ORDINARY_SITE
 from sandbox.runtime_choice import SandboxSettings

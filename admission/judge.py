@@ -8,7 +8,7 @@ refusal would have no decision (docs/adr/0044).
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -36,11 +36,18 @@ from admission.sandbox.decision import sandbox_patches
 from core.base.deadline import with_deadline
 from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.base.ids import uuid7
-from core.decision.decision import Action, Decision, Evidence, Finding, Verdict, WhenUnrecorded
+from core.decision.decision import (
+    Action,
+    Decision,
+    Evidence,
+    Finding,
+    Patch,
+    Verdict,
+    WhenUnrecorded,
+)
 from core.decision.document import DecisionDocument
-from core.decision.namespaces import Mode, Namespace
+from core.decision.namespaces import ORDINARY_MODES, Mode, Modes, Namespace, enforce_from
 from core.decision.request import Phase, Request
-from core.decision.rollout import ORDINARY_MODES, Modes, enforce_from
 from core.people.subject import Subject
 from policies.backstop.rules import COVERED
 
@@ -199,10 +206,8 @@ class Judge:
         if not denied and facts.pod and facts.pod.sandbox:
             later += capacity_warnings(request, facts, decision_id)
         admitted = None if denied else profile
-        filled = fill_defaults(request, facts, admitted)
         isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)
-        isolating = sandbox_patches(request, facts, refused=denied) if isolation else []
-        recorded = _recorded(request, facts, admitted, refused=denied and enforced)
+        mutation = _mutation(request, facts, admitted, denied=denied, enforced=enforced)
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
@@ -218,8 +223,8 @@ class Judge:
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
-            recorded=recorded | defaults_note(facts, admitted, filled),
-            filled=[*filled, *isolating, *label_patches(request, facts)],
+            recorded=mutation.annotations,
+            filled=mutation.patches,
             isolation=isolation,
             when_unrecorded=self._when_unrecorded(facts),
             evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
@@ -299,9 +304,24 @@ def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _
     return later
 
 
-def _recorded(
-    request: Request, facts: Facts, profile: str | None, *, refused: bool
-) -> dict[str, str]:
-    """Return the annotations that the mutating webhook sets."""
-    guarded = facts.guard.recorded if facts.guard else {}
-    return {**guarded, **notes_to_record(request, facts, profile, refused=refused)}
+class _Mutation(NamedTuple):
+    """What the mutating webhook sets."""
+
+    annotations: dict[str, str]
+    patches: list[Patch]
+
+
+def _mutation(
+    request: Request, facts: Facts, profile: str | None, *, denied: bool, enforced: bool
+) -> _Mutation:
+    """Return what the mutating webhook sets; `profile` is the one that it is admitted under."""
+    guarded = dict(facts.guard.recorded) if facts.guard else {}
+    if request.phase is not Phase.MUTATING:
+        return _Mutation(guarded, [])
+    filled = fill_defaults(request, facts, profile)
+    notes = notes_to_record(request, facts, profile, refused=denied and enforced)
+    sandboxed = sandbox_patches(request, facts, refused=denied)
+    return _Mutation(
+        guarded | notes | defaults_note(facts, profile, filled),
+        [*filled, *sandboxed, *label_patches(request, facts)],
+    )

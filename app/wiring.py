@@ -13,10 +13,10 @@ from app.settings.root import Settings
 from app.settings.sections import MIB, Evaluation, Opa, Sandbox
 from core.base.errors import BundleRefusedError, SettingsError
 from core.cluster import Cluster
-from core.decision.rollout import Modes
+from core.decision.namespaces import Modes
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
-from identity.profile_subjects import parse_controllers
 from identity.risk.standings import Freshness, PeopleAtRisk
+from identity.subjects import parse_controllers
 from kube.client.settings import DefaultDeny
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES

@@ -24,8 +24,7 @@ from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
 from bench.rig import stage_cluster
 from core.decision.decision import Decision
-from core.decision.document import encode_document
-from core.decision.document_builder import build_document
+from core.decision.document import build_document, encode_document
 from core.decision.request import Request
 from core.kubernetes.pod import decode_pod
 from core.profiles.container_profiles import ProfileSet

@@ -23,7 +23,7 @@ from admission.sandbox.check import check_sandbox
 from admission.weights.check import check_weights
 from admission.weights.facts import WeightGatherer
 from cli.main import main
-from identity.subject_kind import SubjectKind
+from identity.subjects import SubjectKind
 from kube.cluster.folder import FolderCluster
 
 

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from control.loop import Loop
 from core.base import names
 from core.base.errors import ClusterError
-from core.decision.rollout import Modes
+from core.decision.namespaces import Modes
 from core.kubernetes.workload_kinds import GroupKind
 from core.profiles.container_profiles import ProfileSet
 from kube.approvals.watch import WatchedBreakGlasses, WatchedExceptions

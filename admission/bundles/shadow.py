@@ -32,8 +32,7 @@ from admission.replay.outcomes import (
 )
 from core.base.errors import NotSyncedError, SallyportError
 from core.decision.decision import Decision
-from core.decision.document import DecisionDocument
-from core.decision.document_builder import build_document
+from core.decision.document import DecisionDocument, build_document
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_pods import templates_of
 from core.profiles.container_profiles import ProfileSet

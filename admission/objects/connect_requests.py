@@ -20,7 +20,7 @@ from core.decision.decision import Need
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
-from identity.subject_kind import SubjectKind, kind_of
+from identity.subjects import SubjectKind, kind_of
 from policies.engine.interface import PolicyAnswer
 from policies.projection.connections import CONNECTION_KINDS, project_connection
 from policies.projection.credentials import project_credential

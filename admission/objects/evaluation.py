@@ -21,7 +21,7 @@ from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.people.subject import Subject, pseudonymous_group
 from core.sandbox.decision import SandboxMode, Signal
-from identity.subject_kind import SubjectKind
+from identity.subjects import SubjectKind
 from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.context import (
     ABSENT,

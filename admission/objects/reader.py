@@ -23,7 +23,8 @@ from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WORKLOADS, may_carry
 from core.people.subject import Subject, service_account_subject
-from identity.profile_subjects import (
+from identity.requester_note import PROFILE_PATH
+from identity.subjects import (
     CLAIM_MAKERS,
     VOLUME_BINDERS,
     Controllers,
@@ -31,7 +32,6 @@ from identity.profile_subjects import (
     pod_service_account,
     subjects_of_pod,
 )
-from identity.requester_note import PROFILE_PATH
 from policies.projection.connections import CONNECTION_KINDS
 from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
 from policies.projection.pods import mark_added, project

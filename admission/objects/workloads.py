@@ -24,8 +24,8 @@ from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WorkloadKind
 from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject
-from identity.profile_subjects import Controllers, pod_service_account, subjects_of
 from identity.requester_note import PROFILE_PATH
+from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projection.pods import project
 from policies.projection.volumes import ClaimLookup
 from policies.site.fields import NO_DECLARED_FIELDS, POD, DeclaredFields

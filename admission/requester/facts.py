@@ -33,8 +33,8 @@ from core.kubernetes.requester_notes import (
 )
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind, may_carry
 from core.sandbox.decision import SandboxMode
-from identity.profile_subjects import Controllers
 from identity.requester_note import PROFILE_PATH, NoteChange, NotedChange
+from identity.subjects import Controllers
 
 _POD: Final = ("", "Pod")
 _UNNOTED: Final = frozenset({("", "PodTemplate")})

@@ -77,11 +77,6 @@ _DEMAND: Final = Denial(REQUIRED, "")
 _with = msgspec.structs.replace
 
 
-def may_need_sandbox(reading: Reading, facts: Facts) -> bool:
-    """Return whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
-    return bool(reading.pods) and facts.weighs(*reading.pods)
-
-
 @dataclass(frozen=True)
 class SandboxGatherer:
     """Knows the sandboxes of the cluster, and what is excused from them."""

@@ -4,8 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from core.decision.namespaces import Mode
-from core.decision.rollout import Modes, parse_moment
+from core.decision.namespaces import Mode, Modes, parse_moment
 
 
 class Rollout(BaseModel):

@@ -14,7 +14,7 @@ from core.risk.model import identity_key
 
 _PEOPLE: Final = frozenset({"entra-human", "human"})
 _MACHINES: Final = frozenset({"service-account", "pipeline"})
-"""Values of `identity.subject_kind.SubjectKind`.
+"""Values of `identity.subjects.SubjectKind`.
 
 Nodes, configured controllers and the cluster's own components are nobody who could be somebody
 else; the anonymous are nobody at all.

@@ -23,8 +23,7 @@ from cli.shared.manifests import (
 from cli.shared.results import Result, Unjudged
 from core.base.errors import LedgerError, SettingsError
 from core.decision.decision import Decision, Verdict
-from core.decision.document import DecisionDocument, decode_document
-from core.decision.document_builder import build_document
+from core.decision.document import DecisionDocument, build_document, decode_document
 from core.decision.request import Request
 from kube.manifests.reader import Manifest
 

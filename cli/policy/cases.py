@@ -22,7 +22,7 @@ from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Operation, Request
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from kube.cluster.folder import FolderCluster, read_profiles
 from kube.manifests.reader import Manifest
 from policies import SHIPPED_PROFILES

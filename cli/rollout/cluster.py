@@ -10,8 +10,7 @@ import msgspec
 from app.settings.root import Settings
 from cli.shared.modes import read_modes
 from core.base.errors import ClusterError, SettingsError
-from core.decision.namespaces import Namespace
-from core.decision.rollout import Modes, parse_moment
+from core.decision.namespaces import Modes, Namespace, parse_moment
 from kube.client.objects import Objects, list_objects
 from kube.resources.namespaces import parse_namespace
 

@@ -19,7 +19,7 @@ from core.decision.document import (
     TracedRoot,
     decode_document,
 )
-from core.decision.rollout import Outlook, document_workload, enforcement_outlook
+from core.decision.namespaces import Outlook, document_workload, enforcement_outlook
 
 _NOT_ALLOWED: Final = frozenset({Verdict.WARN, Verdict.DENY, Verdict.ERROR})
 _SWEEPS: Final = 1000

@@ -15,8 +15,14 @@ from cli.rollout.status import RolloutRequest, open_cluster_objects, read_status
 from cli.rollout.verdicts import Standing, Verdict
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
-from core.decision.namespaces import Mode, Namespace
-from core.decision.rollout import STRICTNESS, enforce_from, parse_moment, stricter_mode
+from core.decision.namespaces import (
+    STRICTNESS,
+    Mode,
+    Namespace,
+    enforce_from,
+    parse_moment,
+    stricter_mode,
+)
 from kube.client.objects import Objects
 
 FORMAT: Final = 1

@@ -16,8 +16,7 @@ from cli.rollout.verdicts import Standing, Status, SweptLast, standing_of, workl
 from cli.shared.decision_queries import read_since
 from core.base.errors import SettingsError
 from core.base.times import milli_text
-from core.decision.namespaces import Mode, Namespace
-from core.decision.rollout import enforce_from
+from core.decision.namespaces import Mode, Namespace, enforce_from
 from kube.client.objects import Objects, open_objects
 
 _TELL_EVERY_S: Final = 5.0

@@ -11,8 +11,8 @@ from cli import exits
 from core.base.ids import uuid7_time
 from core.decision.decision import Finding
 from core.decision.document import DecisionDocument
-from core.decision.namespaces import Mode
-from core.decision.rollout import (
+from core.decision.namespaces import (
+    Mode,
     Outlook,
     document_requester,
     document_workload,

@@ -12,8 +12,7 @@ from app.settings.rollout import Rollout
 from app.settings.root import Settings
 from app.wiring import modes_of
 from core.base.errors import ClusterError
-from core.decision.namespaces import Mode
-from core.decision.rollout import Modes
+from core.decision.namespaces import Mode, Modes
 from kube.client.objects import Objects
 
 _CONFIG: Final = "sallyport-gate"

@@ -178,7 +178,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """JSON of what a site's rules see of the object besides; empty where they read nothing."""
     object_uid: str = ""
     requester_kind: str = ""
-    """What sort of identity asked: the values of `identity.subject_kind.SubjectKind`."""
+    """What sort of identity asked: the values of `identity.subjects.SubjectKind`."""
     root: RootWorkload | None = None
     """Where what a controller made comes from."""
     traced: TraceOutcome | None = None

@@ -16,7 +16,7 @@ import msgspec
 from core.approvals.break_glass import EVERYTHING, BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.base.times import time_text
-from core.decision.rollout import Modes
+from core.decision.namespaces import Modes
 from core.kubernetes.workload_kinds import GroupKind
 from core.profiles.container_profiles import Profile, ProfileSet
 from core.profiles.privileges import ONE, REST

@@ -33,7 +33,7 @@ MOST_NEEDED: Final = 4000
 """Characters of all needs of a Pod; with more, every listed profile counts as covering."""
 
 NO_WORKLOADS: Final = ("", "coordination.k8s.io", "rbac.authorization.k8s.io")
-"""Groups whose kinds are no workloads, unless the table says so (identity/profile_subjects.py)."""
+"""Groups whose kinds are no workloads, unless the table says so (identity/subjects.py)."""
 
 _MOST_VOLUMES: Final = 4096
 _MOST_HOST_PATHS: Final = 256

@@ -29,7 +29,7 @@ from control.sweep.metrics import SweepMetrics
 from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.people.subject import Subject
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster

@@ -46,7 +46,7 @@ from control.sweep.metrics import SweepMetrics
 from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.base.errors import SettingsError
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings

@@ -22,11 +22,11 @@ from core.decision.document import (
     DecisionSource,
     SweepDocument,
     TriedProfile,
+    build_document,
     encode_document,
     encode_sweep,
     projection_digest,
 )
-from core.decision.document_builder import build_document
 from core.decision.request import Request
 from core.people.subject import Subject
 from core.risk.look_back import LookBackDocument, encode_look_back, trim_items

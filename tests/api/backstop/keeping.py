@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry
 
 from control.backstop import Backstop
 from core.base.errors import NotSyncedError
-from core.decision.rollout import Modes
-from identity.profile_subjects import Controllers
+from core.decision.namespaces import Modes
+from identity.subjects import Controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster

@@ -12,7 +12,7 @@ from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
 from egress.limits.settings import IntentSettings
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, request

@@ -6,9 +6,9 @@ from typing import Any
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision.decision import Decision
-from core.decision.rollout import Modes
+from core.decision.namespaces import Modes
 from egress.limits.settings import IntentSettings
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ID, RESTRICTED, Folder, pod

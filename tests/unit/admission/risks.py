@@ -24,8 +24,8 @@ from core.risk.model import (
     subject_key,
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
-from identity.profile_subjects import parse_controllers
 from identity.risk.standings import Freshness
+from identity.subjects import parse_controllers
 from policies.engine.interface import Engine
 from tests.unit.admission.sandboxed import pod, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL

@@ -11,7 +11,7 @@ from core.cluster import Cluster
 from core.decision.decision import Decision
 from core.decision.request import Phase, Request
 from core.sandbox.decision import Feature, Signal
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from policies.bundle.format import Rule
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS, SandboxSettings

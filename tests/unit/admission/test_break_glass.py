@@ -14,11 +14,11 @@ from core.approvals.approvals import CLUSTER_KIND, account_of
 from core.approvals.break_glass import parse_break_glass
 from core.base.names import API_VERSION
 from core.decision.decision import Action, Decision, Verdict
-from core.decision.document_builder import build_document
+from core.decision.document import build_document
 from core.decision.request import Kind, Request
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, END, NOW, ON_HOST
 from tests.unit.admission.watched import Watched

@@ -6,7 +6,7 @@ import pytest
 
 from admission.explain.explanation import explain
 from core.decision.decision import Verdict
-from core.decision.document_builder import build_document
+from core.decision.document import build_document
 from core.decision.request import Kind, Operation, Phase
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.labels import (

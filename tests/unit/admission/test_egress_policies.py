@@ -7,11 +7,11 @@ import pytest
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Modes
 from core.decision.request import Kind, Operation, Phase
-from core.decision.rollout import Modes
 from core.people.subject import Subject
 from egress.limits.settings import IntentSettings
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ADMIN, ALICE, BOB, ID, Folder, request

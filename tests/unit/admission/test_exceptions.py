@@ -14,13 +14,12 @@ from core.approvals.approvals import account_of
 from core.approvals.exceptions import PolicyException, parse_exception
 from core.base.names import API_VERSION
 from core.decision.decision import Decision, Verdict
-from core.decision.document import DecisionSource
-from core.decision.document_builder import build_document
+from core.decision.document import DecisionSource, build_document
 from core.decision.request import Kind
 from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

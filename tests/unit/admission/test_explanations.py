@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from admission.explain.explanation import Explanation, explain
-from core.decision.document import DecisionDocument
-from core.decision.document_builder import build_document
+from core.decision.document import DecisionDocument, build_document
 from core.decision.request import Kind, Request
 from core.people.subject import service_account_subject
 from policies.engine.embedded_engine import EmbeddedEngine

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.decision.decision import Evidence
-from core.decision.document import encode_document
-from core.decision.document_builder import build_document
+from core.decision.document import build_document, encode_document
 from core.decision.request import Kind
 from core.people.subject import Subject
 from kube.cluster.folder import FolderCluster, read_profiles

@@ -11,7 +11,7 @@ from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision, Verdict
 from core.people.subject import Subject
 from core.people.two_person import ApprovalTerms, AtRisk, person_of, write_person
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission import test_break_glass as glass
 from tests.unit.admission import test_exceptions as excepting

@@ -9,8 +9,12 @@ from rich.console import Console
 from admission.explain.explanation import explain
 from cli.explain.render import print_explanations
 from core.decision.decision import MOST_ASSESSED, AssessedRisk, Decision, Verdict
-from core.decision.document import DecisionDocument, decode_document, encode_document
-from core.decision.document_builder import build_document
+from core.decision.document import (
+    DecisionDocument,
+    build_document,
+    decode_document,
+    encode_document,
+)
 from core.decision.request import Request
 from core.risk.model import Behaviour, RiskLevel
 from identity.risk.table import SHIPPED

@@ -6,8 +6,7 @@ import pytest
 
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict
-from core.decision.document import DecisionDocument, DecisionSource
-from core.decision.document_builder import build_document
+from core.decision.document import DecisionDocument, DecisionSource, build_document
 from core.sandbox.decision import SandboxMode
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.sandboxed import (

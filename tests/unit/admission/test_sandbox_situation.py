@@ -15,7 +15,7 @@ from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet
 from core.risk.model import OperationClass
 from core.sandbox.decision import SandboxMode
-from identity.subject_kind import kind_of
+from identity.subjects import kind_of
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.projection.context import ABSENT, Standings
 from sandbox.runtime_choice import SandboxSettings

@@ -3,8 +3,7 @@
 import pytest
 
 from core.decision.decision import Verdict
-from core.decision.document import DecisionSource
-from core.decision.document_builder import build_document
+from core.decision.document import DecisionSource, build_document
 from core.decision.namespaces import Namespace
 from core.sandbox.decision import Feature, SandboxDecision, SandboxMode
 from policies.engine.embedded_engine import EmbeddedEngine

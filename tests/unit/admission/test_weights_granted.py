@@ -12,7 +12,7 @@ from core.base.names import API_VERSION
 from core.decision.decision import Verdict
 from core.people.subject import service_account_subject
 from core.people.two_person import ApprovalTerms, AtRisk, person_of
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.weights import (

@@ -17,7 +17,7 @@ from core.decision.request import Kind, Operation
 from core.people.subject import Subject
 from core.people.two_person import ApprovalTerms
 from core.profiles.container_profiles import parse_profile
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, END, NOW
 from tests.unit.admission.watched import Watched

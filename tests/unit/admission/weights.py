@@ -15,7 +15,7 @@ from core.decision.request import Request
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import ApprovalTerms, person_of, write_person
 from core.weights.access_grants import parse_grant
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ALICE, ID, Folder, pod, raw
 

@@ -14,12 +14,11 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.cluster import Cluster
 from core.decision.decision import Decision, Evidence
-from core.decision.namespaces import Mode
+from core.decision.namespaces import Mode, Modes
 from core.decision.request import Kind, Operation, Request
-from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
-from identity.profile_subjects import parse_controllers
+from identity.subjects import parse_controllers
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.interface import Engine

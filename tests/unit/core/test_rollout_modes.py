@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base import names
-from core.decision.namespaces import Mode, Namespace
-from core.decision.rollout import STRICTNESS, Modes, enforce_from, parse_moment
+from core.decision.namespaces import STRICTNESS, Mode, Modes, Namespace, enforce_from, parse_moment
 
 SINCE = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
 STAGED = Modes(default=Mode.AUDIT, new=Mode.ENFORCE, new_since=SINCE)

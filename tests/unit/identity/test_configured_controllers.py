@@ -5,7 +5,7 @@ import pytest
 from core.base.errors import SettingsError
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.workload_kinds import OWNERS
-from identity.profile_subjects import BUILT_IN, Controllers, parse_controllers
+from identity.subjects import BUILT_IN, Controllers, parse_controllers
 
 SYSTEM = "system:serviceaccount:kube-system:"
 TRAINER = "system:serviceaccount:kubeflow:training-operator"

@@ -3,7 +3,7 @@
 import pytest
 
 from core.people.subject import Subject
-from identity.subject_kind import SubjectKind, kind_of
+from identity.subjects import SubjectKind, kind_of
 
 OID = {"oid": ["11111111-2222-3333-4444-555555555555"]}
 JOBS = "system:serviceaccount:kube-system:job-controller"

@@ -5,7 +5,7 @@ import pytest
 from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import Pod
 from core.people.subject import Subject
-from identity.profile_subjects import is_mirror
+from identity.subjects import is_mirror
 
 MIRROR = Pod(ObjectMeta(name="etcd-0", annotations={"kubernetes.io/config.mirror": "f00"}))
 NODE = Subject("system:node:aks-gpu-0", groups=["system:nodes", "system:authenticated"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.kubernetes.object_meta import ObjectMeta, OwnerReference
 from core.kubernetes.pod import Pod, PodSpec
 from core.people.subject import Subject, service_account_subject
-from identity.profile_subjects import (
+from identity.subjects import (
     Controllers,
     parse_controllers,
     pod_service_account,

@@ -14,7 +14,7 @@ from core.decision.decision import Verdict
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from core.people.two_person import ApprovalTerms, AtRisk
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from kube.cluster.live import LiveCluster
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle

@@ -7,8 +7,7 @@ import msgspec
 
 from core.approvals.break_glass import BreakGlass, parse_break_glass
 from core.approvals.exceptions import PolicyException, parse_exception
-from core.decision.namespaces import Mode
-from core.decision.rollout import Modes
+from core.decision.namespaces import Mode, Modes
 from core.profiles.container_profiles import Profile, ProfileSet
 from core.profiles.privileges import PatternSet
 from policies.backstop.parameters import (

@@ -6,7 +6,7 @@ import pytest
 
 from docs.make_backstop import FILE, text
 from docs.make_rules import read_metadata
-from identity.profile_subjects import _NO_WORKLOADS
+from identity.subjects import _NO_WORKLOADS
 from policies.backstop.policy import NO_WORKLOADS
 from policies.backstop.rules import COVERED, UNCOVERED
 from tests.harness.evidence import ROOT

@@ -14,7 +14,7 @@ from admission.objects.reader import ObjectReader
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import parse_persistent_volume
 from core.profiles.container_profiles import ProfileSet
-from identity.profile_subjects import Controllers
+from identity.subjects import Controllers
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.projection.model import Projection, encode

@@ -1,13 +1,15 @@
-"""Whose right to `use` a profile counts for a Pod, or for a workload that makes Pods.
+"""Who asks: the kind of an identity, and whose `use` of a profile counts for an object.
 
-The table stands in `docs/reference/privileges.md`. PodSecurityPolicy
-counted "the user or the service account", which let every holder of a wide right pass for
-all; here the rights of a controller that is configured for the owner's kind never count, and an
-owner reference alone proves nothing, since anyone who may create a Pod may write one.
+The table stands in `docs/reference/privileges.md`. PodSecurityPolicy counted "the user or the
+service account", which let every holder of a wide right pass for all; here the rights of a
+controller that is configured for the owner's kind never count, and an owner reference alone proves
+nothing, since anyone who may create a Pod may write one.
 """
 
+import enum
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from core.base import names
 from core.base.errors import SettingsError
@@ -15,8 +17,60 @@ from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.pod import Pod
 from core.kubernetes.requester_notes import kind_of_owner
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, OWNERS, WORKLOADS, GroupKind
-from core.people.subject import Subject, service_account_subject
-from identity.subject_kind import SubjectKind, kind_of
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
+
+ANONYMOUS: Final = "system:anonymous"
+UNAUTHENTICATED: Final = "system:unauthenticated"
+NODE_PREFIX: Final = "system:node:"
+NODES_GROUP: Final = "system:nodes"
+
+
+class SubjectKind(enum.Enum):
+    """The sort of identity that a request comes from."""
+
+    ENTRA_HUMAN = "entra-human"
+    """Whose token carried an Entra object id (`extra.oid`). Entra gives one to its applications
+    too: the operator lists those that are pipelines."""
+    HUMAN = "human"
+    """Any other user: of another OIDC issuer, or of a client certificate."""
+    SERVICE_ACCOUNT = "service-account"
+    NODE = "node"
+    CONTROLLER = "controller"
+    """What is configured to make objects for others."""
+    PIPELINE = "pipeline"
+    """A user or a service account that the operator lists as one."""
+    COMPONENT = "component"
+    """Another identity of the cluster itself (`system:…`)."""
+    ANONYMOUS = "anonymous"
+
+
+def kind_of(
+    subject: Subject, controllers: Collection[str] = (), pipelines: Collection[str] = ()
+) -> SubjectKind:
+    """Return the kind of a subject; `controllers` and `pipelines` are user names.
+
+    A user name counts only where kube-apiserver's own groups confirm it: a node is one of
+    `system:nodes`, since an issuer's prefix may be chosen carelessly.
+    """
+    username, groups = subject.username, subject.groups
+    if username == ANONYMOUS or UNAUTHENTICATED in groups or not username:
+        return SubjectKind.ANONYMOUS
+    if username in controllers:
+        return SubjectKind.CONTROLLER
+    if username in pipelines:
+        return SubjectKind.PIPELINE
+    if subject.is_system:
+        return _of_the_cluster(username, groups)
+    return SubjectKind.ENTRA_HUMAN if subject.label.startswith("oid:") else SubjectKind.HUMAN
+
+
+def _of_the_cluster(username: str, groups: Collection[str]) -> SubjectKind:
+    if username.startswith(SERVICE_ACCOUNT_PREFIX):
+        return SubjectKind.SERVICE_ACCOUNT
+    if username.startswith(NODE_PREFIX) and NODES_GROUP in groups:
+        return SubjectKind.NODE
+    return SubjectKind.COMPONENT
+
 
 _SYSTEM = "system:serviceaccount:kube-system:"
 
