@@ -21,10 +21,10 @@ import msgspec
 from bench.load import Order
 from bench.reviews import GANG, USUAL, Pods
 from bench.rig import CLIENT_CORE, UNCACHED, Rig, Server, free_port, print_progress
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import connect
 from tests.harness.evidence import ROOT
-from tests.harness.process import ServerFailedError
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import connect
+from tests.harness.programs.process import ServerFailedError
 from tests.tools.provide import CannotProvideError, provide
 
 UNCACHED_GATE: Final = "Sallyport"

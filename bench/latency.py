@@ -26,12 +26,12 @@ from bench.rig import CLIENT_CORE, UNCACHED, Rig, print_progress, rig
 from kube.client.connector import Connector
 from tests.api.chaos.cluster import Cluster
 from tests.api.chaos.load import TRAIN
-from tests.harness import rbac
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Outcome, connect
 from tests.harness.evidence import record
-from tests.harness.helm import Helm
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Outcome, connect
+from tests.harness.programs.helm import Helm
+from tests.harness.worlds import rbac
+from tests.harness.worlds.pods import RESTRICTED
 from tests.tools.provide import CannotProvideError, provide
 
 Json = dict[str, Any]

@@ -32,8 +32,8 @@ from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
 from core.weights.access import Access
 from tests.harness.evidence import ROOT, put_between_marks
-from tests.harness.postgres import Postgres, require_postgres
-from tests.harness.storage_logs import lines
+from tests.harness.programs.postgres import Postgres, require_postgres
+from tests.harness.worlds.storage_logs import lines
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER as LOG_CLUSTER
 from tests.unit.audit.store.logs import access

@@ -18,12 +18,12 @@ from typing import Any, Final
 from bench.load import ReviewClient, review_client
 from bench.reviews import USUAL
 from bench.rig import CLIENT_CORE, Rig, Server, free_port, print_progress, rig, stage_cluster
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect, read_objects
 from tests.harness.evidence import ROOT, record
-from tests.harness.rbac import grant, group, use_of
-from tests.harness.status import ask as ask_status
-from tests.harness.status import is_ready
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.status import ask as ask_status
+from tests.harness.programs.status import is_ready
+from tests.harness.worlds.rbac import grant, group, use_of
 
 Json = dict[str, Any]
 

@@ -30,7 +30,7 @@ _DOTTED: Final = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
 _COMMAND: Final = re.compile(r"(?:\A|\bsallyport )([a-z][a-z-]*)(?=\s|\Z)")
 """A string that is a command, begins with one, or has one after the program's name."""
 _INSTALLED: Final[Mapping[str, frozenset[str]]] = {
-    "tests.harness.installed_chart": frozenset(
+    "tests.harness.programs.node.installed_chart": frozenset(
         {"sallyport auditor", "sallyport control", "sallyport gate", "sallyport verify"}
     )
     | {"cli.egress.release"}

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.compat.releases import environment
-from tests.harness.ports import free_ports
-from tests.harness.process import ServerProcess
-from tests.harness.recorded import PROGRAM, START_S, Recorded
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.process import ServerProcess
+from tests.harness.programs.recorded import PROGRAM, START_S, Recorded
 
 
 class TwoReleases(Recorded):

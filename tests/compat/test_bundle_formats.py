@@ -12,11 +12,11 @@ import pytest
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import FORMAT, Manifest, read_bundle, with_manifest
 from tests.compat.releases import BEFORE, code_of, environment
-from tests.harness.gate import PROGRAM
-from tests.harness.pki import Authority
-from tests.harness.ports import free_ports
-from tests.harness.process import ServerFailedError, ServerProcess
-from tests.harness.status import is_ready
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.pki import Authority
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.process import ServerFailedError, ServerProcess
+from tests.harness.programs.status import is_ready
 from tests.unit.admission.world import Folder
 
 START_S = 120.0

@@ -18,7 +18,7 @@ from tests.compat import documents
 from tests.compat.releases import BEFORE, code_of, program_of, run, understood_by
 from tests.compat.side_by_side import TwoReleases
 from tests.harness.evidence import ROOT, record
-from tests.harness.recorded import CLUSTER
+from tests.harness.programs.recorded import CLUSTER
 from tests.harness.sizes import PROOF, size
 
 RATE = 50

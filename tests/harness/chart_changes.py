@@ -10,11 +10,11 @@ from typing import Final
 
 import aiohttp
 
-from tests.harness.client import Client, Json
-from tests.harness.gate import Gate
-from tests.harness.installed_chart import all_objects, pods_of
-from tests.harness.policed_node import PolicedNode
-from tests.harness.served_node import run_on
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.gate import Gate
+from tests.harness.programs.node.installed_chart import all_objects, pods_of
+from tests.harness.programs.node.policed_node import PolicedNode
+from tests.harness.programs.node.served_node import run_on
 from tests.node.pods import pod
 
 TIMEOUT_S: Final = 120.0

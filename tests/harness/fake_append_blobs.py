@@ -15,7 +15,7 @@ from typing import Final
 
 from aiohttp import web
 
-from tests.harness.pki import Authority
+from tests.harness.programs.pki import Authority
 
 TOKEN: Final = "canary-token-of-storage"
 _RANGE: Final = re.compile(r"bytes=(\d+)-(\d+)")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from core.risk.model import ApplicationKind
 from identity.entra.graph_requests import Resource
-from tests.harness.fake_entra_directory import Directory, Record, canaries_of, written
+from tests.harness.fakes.entra.directory import Directory, Record, canaries_of, written
 
 _KINDS: Final = {
     ApplicationKind.APPLICATION: "Application",

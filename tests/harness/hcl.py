@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from tests.harness.evidence import ROOT
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
 
 MODULE: Final = ROOT / "deploy" / "terraform"
 

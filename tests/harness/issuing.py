@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.harness import cert_manager
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.process import ServerProcess
-from tests.harness.programs import require
-from tests.harness.rbac import grant, rule, service_account
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.process import ServerProcess
+from tests.harness.published import cert_manager
+from tests.harness.worlds.rbac import grant, rule, service_account
 
 NAME: Final = "cert-manager"
 TIMEOUT_S: Final = 90.0

@@ -15,9 +15,9 @@ from core.base.errors import PolicyError
 from policies.builtins.native import NATIVE
 from policies.builtins.registry import SUPPLIED
 from policies.engine.wasm import Code, Instance
-from tests.harness.opa_cases import capabilities
 from tests.harness.opa_native_values import telling
-from tests.harness.opa_server import OpaProgram
+from tests.harness.oracles.opa_cases import capabilities
+from tests.harness.programs.opa_server import OpaProgram
 from tests.tools.provide import provide
 
 FAILED: Final = "failed"

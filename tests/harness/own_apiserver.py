@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from policies.projection.pods import project
 from policies.site.choices import Choice, Choices
 from policies.site.fields import DeclaredFields
 from tests.harness.evidence import ROOT
-from tests.harness.pods import pods
+from tests.harness.worlds.pods import pods
 from tests.tools.provide import provide
 from tests.unit.policies.contexts import CONTEXTS
 from tests.unit.policies.library.shelf import choice

@@ -16,10 +16,10 @@ from typing import Final
 from app.processes.control.process import LEASE
 from kube.leader.lease import RELEASED_S
 from tests.api.record.installation import Installation
-from tests.harness.client import Json, connect
-from tests.harness.dns_server import DnsServer, dns_server
-from tests.harness.helm import CRDS, NAMESPACE, Helm
-from tests.harness.policed_node import NODES, SERVICES, SUBNETS, PolicedNode
+from tests.harness.fakes.dns_server import DnsServer, dns_server
+from tests.harness.programs.client import Json, connect
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.programs.node.policed_node import NODES, SERVICES, SUBNETS, PolicedNode
 
 WINDOW_S: Final = 60
 """An address of a name stays open so long after it was last seen: the least that may be set."""

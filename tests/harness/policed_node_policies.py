@@ -4,9 +4,9 @@ from typing import Final
 
 from core.base import names
 from core.egress.pod_labels import label_value
-from tests.harness.client import Json
-from tests.harness.outside_world import ELSEWHERE, INTERNET, WIRE_SERVER
-from tests.harness.policed_node_scene import BROAD, DNS_LABELS, SERVICES, SYSTEM, TEAM, TRAINER
+from tests.harness.programs.client import Json
+from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, WIRE_SERVER
+from tests.harness.programs.node.scene import BROAD, DNS_LABELS, SERVICES, SYSTEM, TEAM, TRAINER
 
 _NAMESPACE: Final = "kubernetes.io/metadata.name"
 

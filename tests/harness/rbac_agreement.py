@@ -13,9 +13,9 @@ from core.people.subject import Subject
 from kube.rbac.authorizer import Rbac, RbacQuestion, aggregate
 from kube.rbac.default_roles import bootstrap_roles
 from kube.rbac.objects import Binding, PolicyRule, Role, check_binding, check_role
-from tests.harness import rbac
-from tests.harness.client import CONNECTIONS, Client, Json
+from tests.harness.programs.client import CONNECTIONS, Client, Json
 from tests.harness.rbac_worlds import SPACES, World, questions, world
+from tests.harness.worlds import rbac
 
 SETTLE_TIMEOUT_S: Final = 60.0
 """How long kube-apiserver and the controller may take over a change before it is a difference."""

@@ -11,8 +11,8 @@ from typing import Final
 
 from core.people.subject import Subject, service_account_subject
 from kube.rbac.authorizer import RbacQuestion
-from tests.harness import rbac
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
+from tests.harness.worlds import rbac
 
 SPACES: Final = ("train", "eval", "lab")
 NAMES: Final = ("one", "two", "three", "four", "five")

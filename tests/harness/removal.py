@@ -7,8 +7,8 @@ import time
 from http import HTTPStatus
 from typing import Final
 
-from tests.harness.client import Client
 from tests.harness.evidence import ROOT
+from tests.harness.programs.client import Client
 
 PAGE: Final = ROOT / "docs" / "operate" / "chart.md"
 _TIMEOUT_S: Final = 120.0

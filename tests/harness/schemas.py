@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 LOCATION: Final = "{{ .Group }}-{{ .ResourceAPIVersion }}-{{ .ResourceKind }}.json"
 """The name of each kind's file, as kubeconform fills it in: core's group is `v1` to it."""

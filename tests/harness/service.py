@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 
-from tests.harness.gate import Gate
+from tests.harness.programs.gate import Gate
 
 _LOOK_EVERY_S = 0.1
 """How soon a gate that is no longer ready gets no new connection; kube-proxy takes longer."""

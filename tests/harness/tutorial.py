@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.harness.gate import PROGRAM
+from tests.harness.programs.gate import PROGRAM
 from tests.tools.provide import provide
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "policies" / "tutorial.md"

@@ -29,11 +29,19 @@ from core.base.networks import network_of
 from core.weights.access import Access
 from core.weights.events import Finding, decode_gap
 from core.weights.intake import RefusedRecord
-from tests.harness.storage_logs import SUBSCRIPTION, TENANT
-from tests.harness.weights_year import Year
-from tests.harness.weights_year_attacks import READING, Attack, Planted
-from tests.harness.weights_year_changes import CHANGING, ROBOT, rotation
-from tests.harness.weights_year_people import CLUSTER, DAY, HOUR, LOG, START, Happening, Shape
+from tests.harness.worlds.storage_logs import SUBSCRIPTION, TENANT
+from tests.harness.worlds.weights_year.attacks import READING, Attack, Planted
+from tests.harness.worlds.weights_year.changes import CHANGING, ROBOT, rotation
+from tests.harness.worlds.weights_year.logs import Year
+from tests.harness.worlds.weights_year.people import (
+    CLUSTER,
+    DAY,
+    HOUR,
+    LOG,
+    START,
+    Happening,
+    Shape,
+)
 
 ATTACKS: Final[tuple[Attack, ...]] = (*READING, *CHANGING)
 EXPECTED: Final = {"keys-and-logging": frozenset({f"oid:{ROBOT}"})}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from audit.behaviour.cluster_habits import WARM_S, ClusterHabits
 from core.risk.model import Behaviour
-from tests.harness.year import START, Year
-from tests.harness.year_attacks import KINDS, Attack
+from tests.harness.worlds.year.acts import START, Year
+from tests.harness.worlds.year.attacks import KINDS, Attack
 
 
 @dataclass

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.client import Client, connect
-from tests.harness.node import Node, require_node, running_node
-from tests.harness.node_footprint import footprint, only_node
-from tests.harness.policed_node import PolicedNode
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.node.footprint import footprint, only_node
+from tests.harness.programs.node.node import Node, require_node, running_node
+from tests.harness.programs.node.policed_node import PolicedNode
 
 GVISOR = "gvisor"
 UNKNOWN = "unknown-handler"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tests.harness.client import Client, Json
-from tests.harness.node_images import BUSYBOX
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.node.images import BUSYBOX
 
 TIMEOUT_S: Final = 60.0
 POLL_S: Final = 0.1

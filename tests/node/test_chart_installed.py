@@ -24,10 +24,11 @@ from tests.harness.chart_changes import (
     start_of_a_pod,
     start_of_the_checkout,
 )
-from tests.harness.client import ApiStatusError, Client, connect
 from tests.harness.evidence import record
-from tests.harness.helm import NAMESPACE, Helm
-from tests.harness.installed_chart import (
+from tests.harness.programs.availability import skip_or_fail
+from tests.harness.programs.client import ApiStatusError, Client, connect
+from tests.harness.programs.helm import NAMESPACE, Helm
+from tests.harness.programs.node.installed_chart import (
     LEDGER,
     Chart,
     all_objects,
@@ -41,15 +42,14 @@ from tests.harness.installed_chart import (
     registrations,
     settled,
 )
-from tests.harness.outside_world import ELSEWHERE, INTERNET, NAME
-from tests.harness.policed_node import PolicedNode
-from tests.harness.policed_node_scene import outside_places, running_pod
-from tests.harness.probing import Target, opened, probe
-from tests.harness.programs import skip_or_fail
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, NAME
+from tests.harness.programs.node.policed_node import PolicedNode
+from tests.harness.programs.node.scene import outside_places, running_pod
+from tests.harness.programs.node.served_node import running_served_node
+from tests.harness.programs.probing.connections import Target, opened, probe
 from tests.harness.removal import kubectl_delete, written_commands
-from tests.harness.served_node import running_served_node
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.rbac import grant, rule, user
 from tests.node.pods import pod, run
 from tests.tools.provide import CannotProvideError
 

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import pytest
 
 from core.egress.pod_labels import egress_labels
-from tests.harness.client import Client, connect
 from tests.harness.evidence import record
-from tests.harness.outside_world import ELSEWHERE, INTERNET
-from tests.harness.policed_node import OWN, PolicedNode, running_policed_node
 from tests.harness.policed_node_policies import ALLOWED, DENY, DNS
-from tests.harness.policed_node_scene import (
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET
+from tests.harness.programs.node.policed_node import OWN, PolicedNode, running_policed_node
+from tests.harness.programs.node.scene import (
     FREE,
     NODE_PORT,
     READER,
@@ -29,7 +29,7 @@ from tests.harness.policed_node_scene import (
     sleeper,
     team_pods,
 )
-from tests.harness.probing import ENVIRONMENT, Target, held, opened
+from tests.harness.programs.probing.connections import ENVIRONMENT, Target, held, opened
 from tests.harness.sizes import PROOF, size
 from tests.node.pods import ended, pod
 
@@ -168,7 +168,7 @@ def test_a_pod_that_borrows_an_address(scene: Scene, notes: list[str]) -> None:
 def _leaves(scene: Scene, source: str, address: str) -> bool:
     """Return whether what a Pod sends from an address, to one that it may not reach, gets there."""
     scene.policed.run("conntrack", "-F")
-    module = ("-m", "tests.harness.probing_borrowed")
+    module = ("-m", "tests.harness.programs.probing.borrowed")
     command = scene.policed.node.command_in(
         scene.pods[READER], sys.executable, *module, source, address, "443"
     )

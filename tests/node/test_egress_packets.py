@@ -11,13 +11,13 @@ import pytest
 from core.base import names
 from core.egress.pod_labels import egress_labels
 from tests.api.egress.control.field import allowlist, later
-from tests.harness.client import ApiStatusError, Client, Json, connect
 from tests.harness.evidence import record
-from tests.harness.helm import Helm
-from tests.harness.outside_world import ELSEWHERE, INTERNET, METADATA, NEIGHBOUR
-from tests.harness.policed_node import SHAPE, PolicedNode, running_policed_node
 from tests.harness.policed_node_installation import WINDOW_S, Installed, installed
-from tests.harness.policed_node_scene import (
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect
+from tests.harness.programs.helm import Helm
+from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, METADATA, NEIGHBOUR
+from tests.harness.programs.node.policed_node import SHAPE, PolicedNode, running_policed_node
+from tests.harness.programs.node.scene import (
     BROAD,
     READER,
     SERVICES,
@@ -29,7 +29,7 @@ from tests.harness.policed_node_scene import (
     set_scene,
     sleeper,
 )
-from tests.harness.probing import Target, held, opened, watching
+from tests.harness.programs.probing.connections import Target, held, opened, watching
 from tests.harness.sizes import PROOF
 
 MOVER, CLOSER, EVICTEE, LATE = "mover", "closer", "evictee", "late"

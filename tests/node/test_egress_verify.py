@@ -13,11 +13,11 @@ from cli.egress.render import render
 from cli.egress.verify import Verified, exit_code, verify
 from core.base import names
 from tests.api.egress.control.field import allowlist
-from tests.harness.client import Client, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.outside_world import ELSEWHERE, INTERNET, METADATA
-from tests.harness.policed_node import PolicedNode, running_policed_node
-from tests.harness.policed_node_scene import TEAM, TRAINER, outside_places, set_scene, team_pods
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, METADATA
+from tests.harness.programs.node.policed_node import PolicedNode, running_policed_node
+from tests.harness.programs.node.scene import TEAM, TRAINER, outside_places, set_scene, team_pods
 
 CRDS: Final = ROOT / "helm" / "sallyport-crds" / "templates"
 PATIENCE_S: Final = 60.0

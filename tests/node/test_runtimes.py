@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 from tests.node.conftest import GVISOR, UNKNOWN
 from tests.node.pods import pod, refused_by_node, run
 

@@ -6,10 +6,10 @@ from http import HTTPStatus
 import pytest
 
 from tests.api.admission.conftest import install
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.guarded import guarded
-from tests.harness.node import Node
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.guarded import guarded
+from tests.harness.programs.node.node import Node
+from tests.harness.worlds.rbac import grant, rule, user
 from tests.node.conftest import GVISOR
 from tests.node.pods import WHERE, Ran, ended, named, pod, run, spec
 

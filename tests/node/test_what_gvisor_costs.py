@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.harness.client import Client
 from tests.harness.evidence import record
+from tests.harness.programs.client import Client
 from tests.harness.sizes import PROOF, size
 from tests.node.conftest import GVISOR
 from tests.node.pods import ended, pod

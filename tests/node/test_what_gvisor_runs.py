@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.harness.client import Client, Json, connect
-from tests.harness.node import Node
-from tests.harness.node_images import BUSYBOX
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.programs.node.images import BUSYBOX
+from tests.harness.programs.node.node import Node
 from tests.node.conftest import GVISOR
 from tests.node.pods import pod, refused_by_node, run
 from tests.tools.provide import provide

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation, guarded
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, connect, read_objects
+from tests.harness.programs.guarded import Installation, guarded
 
 GATE_ACCOUNT = ("sallyport-gate", "sallyport-system")
 ALLOW_AGE_S = 3.0

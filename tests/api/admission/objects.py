@@ -5,10 +5,10 @@ import time
 import uuid
 from typing import Final
 
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.pods import BARE, RESTRICTED
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.sizes import size
+from tests.harness.worlds.pods import BARE, RESTRICTED
+from tests.harness.worlds.rbac import grant, rule, user
 
 BEGINS_WITHIN_S: Final = size(60, 5)
 """So soon after a RoleBinding is made its subject must be admitted: the 2 s for which

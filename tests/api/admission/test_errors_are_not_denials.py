@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.api.admission.objects import GOOD, new_namespace
-from tests.harness.client import Client
-from tests.harness.gate import Gate
-from tests.harness.guarded import Installation
-from tests.harness.rbac import grant, rule, service_account
-from tests.harness.reviews import pod_review, post
+from tests.harness.load.reviews import pod_review, post
+from tests.harness.programs.client import Client
+from tests.harness.programs.gate import Gate
+from tests.harness.programs.guarded import Installation
+from tests.harness.worlds.rbac import grant, rule, service_account
 
 WATCHER = "watcher"
 

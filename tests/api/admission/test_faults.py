@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.evidence import record
-from tests.harness.gate import Gate
-from tests.harness.guarded import Installation
-from tests.harness.ports import free_ports
-from tests.harness.reviews import pod_review, post
+from tests.harness.load.reviews import pod_review, post
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.programs.gate import Gate
+from tests.harness.programs.guarded import Installation
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.webhooks import configurations
 from tests.harness.service import serving
 from tests.harness.sizes import PROOF, size
-from tests.harness.webhooks import configurations
 
 ALICE = "alice@example.com"
 STARTS = size(ci=4, proof=20)

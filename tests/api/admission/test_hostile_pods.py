@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.api.admission.objects import BAD, GOOD, new_namespace
-from tests.harness.client import Client, Json
 from tests.harness.evidence import record
-from tests.harness.guarded import Installation
-from tests.harness.reviews import pod_review, post
+from tests.harness.load.reviews import pod_review, post
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.guarded import Installation
 from tests.harness.sizes import PROOF, size
 
 ALICE = "alice@example.com"

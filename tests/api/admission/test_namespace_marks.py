@@ -6,8 +6,8 @@ import time
 import pytest
 
 from tests.api.admission.objects import new_namespace
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.rbac import grant, rule, user
 
 EDITOR = "editor@example.com"
 EXEMPTER = "exempter@example.com"

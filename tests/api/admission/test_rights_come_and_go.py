@@ -9,8 +9,8 @@ from tests.api.admission.objects import (
     privileged,
     seconds_until,
 )
-from tests.harness.client import Answer, Client, Outcome
-from tests.harness.rbac import grant, use_of, user
+from tests.harness.programs.client import Answer, Client, Outcome
+from tests.harness.worlds.rbac import grant, use_of, user
 
 ALICE = "alice@example.com"
 MARGIN_S = 6.0

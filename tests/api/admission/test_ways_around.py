@@ -12,8 +12,8 @@ from tests.api.admission.objects import (
     new_namespace,
     privileged,
 )
-from tests.harness.client import STRATEGIC_MERGE_PATCH, Client, Json, Outcome
-from tests.harness.rbac import grant, service_account, use_of, user
+from tests.harness.programs.client import STRATEGIC_MERGE_PATCH, Client, Json, Outcome
+from tests.harness.worlds.rbac import grant, service_account, use_of, user
 
 ALICE = "alice@example.com"
 REPLICASET_CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"

@@ -20,10 +20,10 @@ from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster
 from kube.leader.lease import Leadership
 from policies.backstop.policy import NAME, PARAMETERS
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.rbac import binding, grant, role, rule, use_of, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, read_objects
+from tests.harness.worlds.rbac import binding, grant, role, rule, use_of, user
 
 SYSTEM: Final = "sallyport-system"
 SETTLE_S: Final = 60.0

@@ -17,7 +17,7 @@ from kube.client.objects import Objects
 from kube.leader.lease import wall_time
 from kube.resources.secrets import Secret
 from tests.api.control.secrets import FOREVER, SECRETS, read
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 
 class Timeless(Objects):

@@ -3,9 +3,9 @@
 import pytest
 
 from control.certificates.store import wanted_leaves
-from tests.harness.client import ApiStatusError, Client, Json, read_objects
-from tests.harness.go_modules import module_folder
-from tests.harness.helm import NAMESPACE, Helm, HelmFailedError
+from tests.harness.programs.client import ApiStatusError, Client, Json, read_objects
+from tests.harness.programs.helm import NAMESPACE, Helm, HelmFailedError
+from tests.harness.published.go_modules import module_folder
 
 VALUES: Json = {"clusterId": "prod", "certificates": {"source": "cert-manager"}}
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect
-from tests.harness.pki import Authority
-from tests.harness.ports import free_ports
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.programs.pki import Authority
+from tests.harness.programs.ports import free_ports
 from tests.unit.webhooks.gate import running_gate
 from webhooks.limits import ServerSettings
 

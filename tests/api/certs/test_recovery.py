@@ -13,7 +13,7 @@ from kube.client.objects import Objects
 from tests.api.certs.scene import Scene, later
 from tests.api.control.secrets import FOREVER, SECRETS, read, versions
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 YEAR, DAY, MINUTE = dt.timedelta(days=365), dt.timedelta(days=1), dt.timedelta(minutes=1)
 GATE = "sallyport-gate-tls"

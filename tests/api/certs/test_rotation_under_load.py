@@ -19,13 +19,13 @@ from kube.client.objects import Objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace
 from tests.api.control.secrets import FOREVER, read
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.evidence import record
-from tests.harness.gates import Gates
+from tests.harness.load.pods import SteadyLoad, failed_calls
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.gates import Gates
+from tests.harness.programs.webhooks import registered
 from tests.harness.sizes import PROOF, size
-from tests.harness.steady_load import SteadyLoad, failed_calls
-from tests.harness.webhooks import registered
 
 ALICE = "alice@example.com"
 SECONDS = size(ci=15, proof=180)

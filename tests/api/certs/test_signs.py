@@ -17,9 +17,9 @@ from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from tests.api.certs.scene import Scene
 from tests.api.control.secrets import FOREVER
-from tests.harness import rbac
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.worlds import rbac
 
 DAY = dt.timedelta(days=1)
 GATE = "sallyport-gate-tls"

@@ -17,12 +17,12 @@ from tests.api.chaos.clock import ShiftedClock
 from tests.api.chaos.load import TRAIN
 from tests.api.chaos.parts import Kubelet, Part, wait_until
 from tests.api.chaos.server import LastingServer
-from tests.harness import rbac
-from tests.harness.client import connect
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.gates import Gates, Replica
-from tests.harness.helm import CRDS, NAMESPACE, Helm, Values
-from tests.harness.ports import free_ports
+from tests.harness.programs.client import connect
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.gates import Gates, Replica
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm, Values
+from tests.harness.programs.ports import free_ports
+from tests.harness.worlds import rbac
 
 START_S: Final = 120.0
 GATES: Final = 3

@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.api.chaos.cluster import GATES, Cluster
 from tests.api.chaos.parts import request, wait_until
-from tests.harness.helm import NAMESPACE
+from tests.harness.programs.helm import NAMESPACE
 
 _SECRET: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets/sallyport-gate-tls"
 _HOUR_S: Final = 3600

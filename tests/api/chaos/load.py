@@ -14,9 +14,9 @@ from typing import Final
 import aiohttp
 
 from kube.client.connector import Connector
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Json
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Json
+from tests.harness.worlds.pods import RESTRICTED
 
 TRAIN: Final = "train"
 CALM_S: Final = 3.0

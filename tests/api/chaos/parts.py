@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.harness.apiserver import ADMIN, ApiServer
-from tests.harness.gate import PROGRAM
-from tests.harness.helm import NAMESPACE
-from tests.harness.process import ServerProcess
-from tests.harness.status import ask, is_ready
-from tests.harness.volume import SecretVolume
+from tests.harness.fakes.secret_volume import SecretVolume
+from tests.harness.programs.apiserver import ADMIN, ApiServer
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.helm import NAMESPACE
+from tests.harness.programs.process import ServerProcess
+from tests.harness.programs.status import ask, is_ready
 
 LOOK_S: Final = 1.0
 """How often it looks. A kubelet starts at once what ended first, and brings Secrets' changes

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from tests.harness.apiserver import START_TIMEOUT_S, ApiServer
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.process import ServerProcess
+from tests.harness.programs.apiserver import START_TIMEOUT_S, ApiServer
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.process import ServerProcess
 
 _POLICY = {
     "apiVersion": "audit.k8s.io/v1",

@@ -15,12 +15,12 @@ import pytest
 from tests.api.chaos.cluster import GATES, Cluster
 from tests.api.chaos.load import TRAIN
 from tests.api.chaos.parts import request, wait_until
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import record
-from tests.harness.helm import NAMESPACE, Helm
-from tests.harness.pods import RESTRICTED
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.helm import NAMESPACE, Helm
 from tests.harness.sizes import PROOF
+from tests.harness.worlds.pods import RESTRICTED
 
 CONTROLLERS: Final = ("deployment-controller", "replicaset-controller", "statefulset-controller")
 PARTS: Final = {"gate": GATES, "control": 2, "auditor": 1}

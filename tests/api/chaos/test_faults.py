@@ -14,8 +14,8 @@ from tests.api.chaos.faults import FAULTS, QUICK, Fault
 from tests.api.chaos.load import TRAIN, Asked, Load, What, loaded
 from tests.api.chaos.parts import request, wait_until
 from tests.harness.evidence import record
-from tests.harness.helm import Helm
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.helm import Helm
 from tests.harness.sizes import PROOF, size
 
 RATE = size(ci=10, proof=20)

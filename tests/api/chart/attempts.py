@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.api.chart.conftest import ELSEWHERE
-from tests.harness.client import Client, Json
-from tests.harness.helm import NAMESPACE
-from tests.harness.rbac import GROUP
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE
+from tests.harness.worlds.rbac import GROUP
 
 OWN = f"/api/v1/namespaces/{NAMESPACE}"
 OTHER = f"/api/v1/namespaces/{ELSEWHERE}"

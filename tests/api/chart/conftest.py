@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.helm import CRDS, NAMESPACE, RELEASE, Helm
 from tests.harness.own_apiserver import own_apiserver
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.helm import CRDS, NAMESPACE, RELEASE, Helm
 
 ELSEWHERE = "elsewhere"
 """A namespace with which Sallyport has nothing to do."""

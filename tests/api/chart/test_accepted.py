@@ -3,9 +3,9 @@
 import pytest
 
 from tests.api.chart.conftest import ELSEWHERE
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.helm import NAMESPACE, Helm, pod_templates
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.helm import NAMESPACE, Helm, pod_templates
 from tests.unit.helm.switches import SWITCHES
 
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}

@@ -25,9 +25,9 @@ from kube.leader.election import LeaseElection
 from kube.leader.lease import Leadership
 from tests.api.chart.attempts import OWN, WEBHOOKS
 from tests.api.chart.conftest import SECRETS
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.helm import NAMESPACE, Helm, pod_templates
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.helm import NAMESPACE, Helm, pod_templates
 from tests.unit.helm.switches import SWITCHES
 
 TIMEOUT_S = 60.0

@@ -20,8 +20,8 @@ from tests.api.chart.test_gate_rights import (
     PARTS,
     READS,
 )
-from tests.harness.client import Client, Json
-from tests.harness.helm import NAMESPACE
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE
 
 REGISTRATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 CRD = "containerprofiles.sallyport.dev"

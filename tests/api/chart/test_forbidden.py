@@ -4,8 +4,8 @@ import pytest
 
 from core.base import names
 from tests.api.chart.attempts import FORBIDDEN
-from tests.harness.client import Client, Json
-from tests.harness.helm import NAMESPACE
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE
 
 ACCOUNTS = ("sallyport-gate", "sallyport-control", "sallyport-auditor")
 

@@ -11,9 +11,9 @@ from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.helm import NAMESPACE
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.helm import NAMESPACE
 
 DENY = "sallyport-default-deny"
 

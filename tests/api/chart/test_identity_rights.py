@@ -9,9 +9,9 @@ from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
 from tests.api.chart.test_gate_rights import OWNERS
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.helm import NAMESPACE, Helm
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.helm import NAMESPACE, Helm
 from tests.unit.helm.switches import SWITCHES
 
 RBAC = "rbac.authorization.k8s.io"

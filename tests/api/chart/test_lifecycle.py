@@ -3,9 +3,9 @@
 import pytest
 
 from tests.api.chart.conftest import ELSEWHERE
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.helm import CRDS, NAMESPACE, Helm, HelmFailedError
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm, HelmFailedError
 
 REGISTRATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 ROOT = "/apis/admissionregistration.k8s.io/v1"

@@ -8,8 +8,8 @@ import pytest
 from kube.client.objects import Objects, open_objects
 from tests.api.control.field import Field
 from tests.api.kube.objects import new_name
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import msgspec
 
 from kube.leader.lease import boot_time
 from tests.api.control.contender import Task
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.process import ServerProcess
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.process import ServerProcess
 from tests.harness.sizes import PROOF
 
 SETTINGS: Final[dict[str, float]] = (

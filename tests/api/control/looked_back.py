@@ -24,9 +24,9 @@ from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identit
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from tests.harness.client import Client, Json, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json, read_objects
+from tests.harness.worlds.pods import RESTRICTED
 from tests.unit.audit.store.documents import document, frame
 
 LEADER: Final = Leadership(1, math.inf, time.monotonic)

@@ -12,9 +12,9 @@ from kube.client.objects import Objects
 from tests.api.control.field import SETTINGS, TAKEOVER_S, through
 from tests.api.control.risk_poller import Task
 from tests.api.control.risk_polls import until
-from tests.harness.apiserver import ApiServer
-from tests.harness.fake_entra import FakeEntra
-from tests.harness.process import ServerProcess
+from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.process import ServerProcess
 
 
 @dataclass

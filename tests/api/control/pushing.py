@@ -26,9 +26,9 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
-from tests.harness.apiserver import ApiServer
-from tests.harness.entra_records import TENANT, USER, changed
-from tests.harness.kafka import CONNECTION_STRING, Kafka, TokenIssuer
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.kafka import CONNECTION_STRING, Kafka, TokenIssuer
+from tests.harness.worlds.entra_records import TENANT, USER, changed
 
 POINTS: Final = ("after reading", "after storing", "after committing")
 """Where a process may be killed."""

@@ -17,7 +17,7 @@ from identity.entra.graph_requests import PollIntervals
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership, boot_time
 from kube.risk.store import RiskStore
-from tests.harness.fake_entra import FakeEntra
+from tests.harness.fakes.entra.entra import FakeEntra
 
 QUICK: Final = PollIntervals(every_s=4.0, events_s=8.0, heartbeat_s=1.0, rest_s=2.0)
 """Times by which a test need not wait long; Graph is asked once a second all the same."""

@@ -6,7 +6,7 @@ from certs.authority import is_issued_by, read_certificate, read_certificates
 from control.certificates.loop import Certificates
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 PAIRS = "sallyport-gate-tls sallyport-auditor-tls sallyport-shipping-gate".split()
 SECRETS = [*PAIRS, "sallyport-shipping-control", "sallyport-ca"]

@@ -16,7 +16,7 @@ from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from tests.api.control.secrets import FOREVER, SECRETS, certificates, read, require_sound, versions
 from tests.api.kube.objects import new_name
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 
 async def test_what_is_made_carries_mutual_tls(

@@ -16,7 +16,7 @@ from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 FOREVER = Leadership(1, 1.0, lambda: 0.0)
 START = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)

@@ -13,8 +13,8 @@ from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.client.objects import Objects
 from tests.api.control.looked_back import Died, Mortal, Scene, new_scene, only
 from tests.api.kube.objects import new_name
-from tests.harness import rbac
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
+from tests.harness.worlds import rbac
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from core.risk.model import RiskSource, identity_key
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
 from tests.api.control.looked_back import CLUSTER, Scene
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 PROGRAM = Path(sys.executable).parent / "sallyport"
 

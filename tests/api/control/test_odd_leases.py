@@ -11,7 +11,7 @@ from kube.leader.election import LeaseElection
 from kube.leader.lease import Clocks, Leadership, LeaseSettings, boot_time
 from tests.api.control.field import Field
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer
 
 SETTINGS = LeaseSettings(duration_s=6, deadline_s=3.5, retry_s=0.3, call_timeout_s=1.5)
 TIMEOUT_S = 60.0

@@ -23,8 +23,8 @@ from identity.clients.tokens import CredentialKind
 from identity.entra.graph_requests import PollIntervals, Resource
 from kube.client.objects import Objects
 from tests.api.control.risk_polls import QUICK, polled, quick, until
-from tests.harness.client import Client
-from tests.harness.fake_entra import FakeEntra
+from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.programs.client import Client
 
 ENTRA = RiskSource.ENTRA
 DAY = 86_400.0

@@ -15,8 +15,8 @@ from identity.entra.graph_requests import Resource
 from kube.client.objects import Objects
 from tests.api.control.risk_polls import Polled, polled, quick, until
 from tests.api.kube.objects import new_name
-from tests.harness.client import Client
-from tests.harness.fake_entra import FakeEntra, Fault
+from tests.harness.fakes.entra.entra import FakeEntra, Fault
+from tests.harness.programs.client import Client
 
 Act = Callable[[FakeEntra], Any]
 

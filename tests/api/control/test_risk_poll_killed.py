@@ -20,11 +20,11 @@ from kube.risk.store import RiskStore
 from tests.api.control.poll_contest import Contest, Pollers
 from tests.api.control.risk_polls import polled, until
 from tests.api.kube.objects import new_name
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.fake_entra import FakeEntra
+from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.fakes.switchboard import Link, Switchboard
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 from tests.harness.sizes import size
-from tests.harness.switchboard import Link, Switchboard
 
 REQUESTS = size(ci=9, proof=24)
 """A leader ends at each of so many requests, one cluster each."""

@@ -26,9 +26,17 @@ from tests.api.control.pushing import (
     reading,
     risky,
 )
-from tests.harness.apiserver import ApiServer
-from tests.harness.entra_records import DETECTION, EVENT, PERSON, TENANT, USER, changed, message
-from tests.harness.kafka import Kafka
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.kafka import Kafka
+from tests.harness.worlds.entra_records import (
+    DETECTION,
+    EVENT,
+    PERSON,
+    TENANT,
+    USER,
+    changed,
+    message,
+)
 
 MANY = 300
 

@@ -13,8 +13,8 @@ from kube.client.objects import Objects
 from kube.risk.store import RiskStore
 from tests.api.control.pushing import head_version, person
 from tests.api.kube.risk import connected, risky, store
-from tests.harness.apiserver import ApiServer
-from tests.harness.transmitter import CAEP, Transmitter, claims
+from tests.harness.fakes.event_transmitter import CAEP, Transmitter, claims
+from tests.harness.programs.apiserver import ApiServer
 from tests.unit.control.receiving import Receiving, receiving_from
 
 PEOPLE = 30

@@ -19,9 +19,9 @@ from tests.api.control.pushing import (
     reading,
     risky,
 )
-from tests.harness.apiserver import ApiServer
-from tests.harness.entra_records import message
-from tests.harness.kafka import Kafka
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.kafka import Kafka
+from tests.harness.worlds.entra_records import message
 
 MANY = 300
 

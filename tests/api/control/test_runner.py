@@ -15,8 +15,8 @@ from kube.leader.election import LeaseElection
 from kube.leader.lease import Leadership, LeaseSettings
 from tests.api.control.field import Field, through
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.ports import free_ports
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.ports import free_ports
 
 SETTINGS = LeaseSettings(duration_s=6, deadline_s=3.5, retry_s=0.3, call_timeout_s=1.5)
 TIMEOUT_S = 60.0

@@ -11,11 +11,11 @@ import pytest
 
 from kube.leader.lease import boot_time
 from tests.api.control.field import NOISE_S, SETTINGS, TAKEOVER_S, Field
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.evidence import record
+from tests.harness.fakes.switchboard import Link, Switchboard
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 from tests.harness.sizes import PROOF, size
-from tests.harness.switchboard import Link, Switchboard
 
 ROUNDS = size(ci=2, proof=20)
 

@@ -15,8 +15,8 @@ from egress.render.clusternetworkpolicy import render_floor, render_passes
 from egress.render.engines import render
 from egress.render.partition import MAX_BYTES
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
-from tests.harness.client import Client, Json
-from tests.harness.policy_crds import install_crds
+from tests.harness.programs.client import Client, Json
+from tests.harness.published.policy_engines import install_crds
 from tests.unit.egress.chance import ENROLLED, made
 from tests.unit.egress.knowing import CLUSTER_RANGES, meanings
 from tests.unit.egress.opened import PORTS, SPACE

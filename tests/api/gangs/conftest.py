@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.controller_manager import ControllerManager
-from tests.harness.gangs import Recorder, recorder
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.worlds.gangs import Recorder, recorder
 
 TRAIN = "train"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.api.gangs.workloads import MEMBERS, job, stateful_set
-from tests.harness.client import Client, Json
-from tests.harness.gangs import Recorder, classes, pod_name
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.gangs import Recorder, classes, pod_name
 
 
 @pytest.mark.parametrize(

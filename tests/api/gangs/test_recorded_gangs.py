@@ -10,8 +10,8 @@ from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import decode_pod
 from policies.projection.model import encode
 from policies.projection.pods import project
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.gangs import classes, gangs, pod_json, pod_name, projection, recorded
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.worlds.gangs import classes, gangs, pod_json, pod_name, projection, recorded
 
 Role = Callable[[Json], str]
 

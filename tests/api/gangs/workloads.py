@@ -1,7 +1,7 @@
 """Workloads that are gangs, with whatever of a Pod policies see in their templates."""
 
 from tests.api.gangs.conftest import TRAIN
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 
 MEMBERS = 64
 _LABELS = {"app": "gang"}

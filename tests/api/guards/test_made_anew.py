@@ -4,9 +4,9 @@ import asyncio
 from typing import Final
 
 from tests.api.kube.objects import wait_for
-from tests.harness.client import Client, Json, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.helm import CRDS
+from tests.harness.programs.client import Client, Json, read_objects
+from tests.harness.programs.helm import CRDS
 
 SPACE: Final = "guards-anew"
 GUARD: Final = ROOT / "deploy" / "revision-owner-guard.yaml"

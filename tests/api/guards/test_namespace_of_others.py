@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.helm import CHART, CRDS, RELEASE, Helm, HelmFailedError
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import CHART, CRDS, RELEASE, Helm, HelmFailedError
 
 TAKEN = "guards-taken"
 

@@ -8,11 +8,11 @@ from typing import Final
 import pytest
 
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.helm import CRDS
-from tests.harness.rbac import grant, group, rule
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect, read_objects
+from tests.harness.programs.helm import CRDS
+from tests.harness.worlds.rbac import grant, group, rule
 
 SYSTEM: Final = "sallyport-system"
 WIDE: Final = "guards-operators"

@@ -12,7 +12,7 @@ import aiohttp
 
 from control.risk.push.receiver import PATH
 from tests.api.identity.scene import BEARER, LAB, POD, Scene
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 _POLL_S: Final = 0.1
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.api.identity.scene import Scene
-from tests.harness.client import Client, connect
-from tests.harness.helm import Helm
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.helm import Helm
 
 
 @pytest.fixture(scope="package")

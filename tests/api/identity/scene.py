@@ -11,16 +11,16 @@ from types import TracebackType
 from typing import Final, Self
 
 from tests.api.record.installation import START_S, Installation
-from tests.harness import rbac
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.fake_entra import FakeEntra
-from tests.harness.helm import CRDS, NAMESPACE, Helm
-from tests.harness.kafka import CONNECTION_STRING, Kafka
-from tests.harness.pods import RESTRICTED
-from tests.harness.ports import free_ports
-from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
+from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.fakes.event_transmitter import AUDIENCE, ISSUER, Transmitter
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.programs.kafka import CONNECTION_STRING, Kafka
+from tests.harness.programs.ports import free_ports
+from tests.harness.worlds import rbac
+from tests.harness.worlds.pods import RESTRICTED
 from tests.tools.kafka import provide_kafka
 from tests.tools.provide import CannotProvideError
 

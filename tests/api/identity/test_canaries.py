@@ -13,14 +13,14 @@ import pytest
 from tests.api.identity.asking import enter, push, until, until_refused
 from tests.api.identity.scene import BEARER, LAB, TOPIC, Scene, new_id, pod
 from tests.api.record.installation import PROGRAM
-from tests.harness.client import Client
-from tests.harness.entra_records import CANARIES, DETECTION, USER, changed, message
-from tests.harness.fake_entra_directory import written
-from tests.harness.fake_entra_servers import Fault
-from tests.harness.helm import NAMESPACE
-from tests.harness.kafka import CONNECTION_STRING
+from tests.harness.fakes.entra.directory import written
+from tests.harness.fakes.entra.servers import Fault
+from tests.harness.fakes.event_transmitter import claims
+from tests.harness.programs.client import Client
+from tests.harness.programs.helm import NAMESPACE
+from tests.harness.programs.kafka import CONNECTION_STRING
 from tests.harness.sightings import sightings
-from tests.harness.transmitter import claims
+from tests.harness.worlds.entra_records import CANARIES, DETECTION, USER, changed, message
 
 PLANTED: Final = (
     "canary person",

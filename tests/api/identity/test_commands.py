@@ -7,9 +7,9 @@ from typing import Any, Final
 from tests.api.identity.asking import enter, push, until, until_let_in, until_refused
 from tests.api.identity.scene import LAB, Scene, new_id
 from tests.api.record.installation import PROGRAM
-from tests.harness.client import Client, Json
-from tests.harness.helm import NAMESPACE
-from tests.harness.transmitter import claims
+from tests.harness.fakes.event_transmitter import claims
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE
 
 _SOON_S: Final = 60.0
 

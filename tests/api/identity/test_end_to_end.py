@@ -7,13 +7,13 @@ import pytest
 
 from tests.api.identity.asking import enter, push, until_let_in, until_refused
 from tests.api.identity.scene import TOPIC, Scene, new_id
-from tests.harness.client import Client
-from tests.harness.entra_records import USER, changed, message
 from tests.harness.evidence import record
-from tests.harness.fake_entra_directory import written
-from tests.harness.kafka import require_kafka
+from tests.harness.fakes.entra.directory import written
+from tests.harness.fakes.event_transmitter import claims
+from tests.harness.programs.client import Client
+from tests.harness.programs.kafka import require_kafka
 from tests.harness.sizes import PROOF, size
-from tests.harness.transmitter import claims
+from tests.harness.worlds.entra_records import USER, changed, message
 
 POLLED_S: Final = size(90, 15)
 PUSHED_S: Final = size(60, 2)

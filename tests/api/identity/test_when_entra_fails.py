@@ -13,8 +13,8 @@ from kube.risk.store import RiskStore
 from tests.api.admission.objects import until_known
 from tests.api.identity.asking import enter, until, until_refused
 from tests.api.identity.scene import Scene, new_id, pod
-from tests.harness.client import Client, Json
-from tests.harness.helm import NAMESPACE
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE
 
 _SEEN_S: Final = 60.0
 _AGED_S: Final = 7200.0

@@ -3,8 +3,8 @@
 from typing import Final
 
 from tests.api.install.conftest import TEAM
-from tests.harness.client import Client, Json
-from tests.harness.helm import NAMESPACE
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE
 
 ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 REGISTRATIONS: Final = tuple(

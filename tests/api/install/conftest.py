@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.helm import CRDS, NAMESPACE, RELEASE, Helm
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.helm import CRDS, NAMESPACE, RELEASE, Helm
 
 TEAM = "team"
 """A namespace that is judged."""

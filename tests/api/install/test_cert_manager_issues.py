@@ -16,14 +16,14 @@ from tests.api.certs.scene import Scene
 from tests.api.control.secrets import FOREVER, read
 from tests.api.install.asking import MERGE, ROOT
 from tests.api.install.conftest import TEAM
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.evidence import record
-from tests.harness.gates import Gates
-from tests.harness.helm import NAMESPACE, Helm
 from tests.harness.issuing import issued, renew, running
+from tests.harness.load.pods import SteadyLoad, failed_calls
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.gates import Gates
+from tests.harness.programs.helm import NAMESPACE, Helm
 from tests.harness.sizes import PROOF
-from tests.harness.steady_load import SteadyLoad, failed_calls
 
 VALUES = {"clusterId": "test-1", "certificates": {"source": "cert-manager"}}
 ALICE = "alice@example.com"

@@ -11,11 +11,11 @@ from kube.client.objects import open_objects
 from tests.api.certs.scene import Scene
 from tests.api.install.asking import MERGE, REGISTRATIONS, ROOT, created, registrations
 from tests.api.install.conftest import TEAM, WHEN_READY
-from tests.harness import rbac
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
 from tests.harness.evidence import ROOT as REPOSITORY
-from tests.harness.helm import NAMESPACE, Helm
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.helm import NAMESPACE, Helm
+from tests.harness.worlds import rbac
 from tests.unit.helm.series import KUBE_APISERVER
 
 PAGE = (REPOSITORY / "docs" / "operate" / "disaster.md").read_text()

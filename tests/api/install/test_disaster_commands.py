@@ -17,13 +17,13 @@ from kube.client.objects import open_objects
 from tests.api.control.secrets import FOREVER
 from tests.api.install.asking import be_ready, created, registrations
 from tests.api.install.conftest import TEAM
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import STRATEGIC_MERGE_PATCH, Client
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.gate import PROGRAM
-from tests.harness.helm import IMAGE, NAMESPACE, Helm
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import STRATEGIC_MERGE_PATCH, Client
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.helm import IMAGE, NAMESPACE, Helm
 from tests.harness.sizes import PROOF
 
 PAGE = (ROOT / "docs" / "operate" / "disaster.md").read_text()

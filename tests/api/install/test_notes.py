@@ -4,9 +4,9 @@ import pytest
 
 from tests.api.install.asking import GATE, be_ready, registrations
 from tests.api.install.conftest import WHEN_READY
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.helm import CHART, NAMESPACE, Helm
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.helm import CHART, NAMESPACE, Helm
 
 LOUD = "NOTHING IS JUDGED. THE WEBHOOKS ARE NOT REGISTERED."
 WAITS = f"kubectl --namespace {NAMESPACE} rollout status deployment/sallyport-gate --timeout=5m"

@@ -6,11 +6,11 @@ import pytest
 
 from tests.api.install.conftest import TEAM
 from tests.api.install.everything import EVERYTHING
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect, read_objects
-from tests.harness.helm import CRDS, NAMESPACE, Helm
-from tests.harness.programs import require
-from tests.harness.prometheus_operator import install_crds
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.published.prometheus_operator import install_crds
 
 KINDS = sorted((CRDS / "templates").glob("*.yaml"))
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}

@@ -6,9 +6,9 @@ import pytest
 
 from tests.api.install.asking import GATE, MERGE, be_ready, created, registrations
 from tests.api.install.conftest import WHEN_READY
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.helm import RELEASE, Helm, HelmFailedError
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.helm import RELEASE, Helm, HelmFailedError
 from tests.harness.sizes import PROOF
 
 NONE, ALL = [404] * 4, [200] * 4

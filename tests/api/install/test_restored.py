@@ -13,9 +13,9 @@ from tests.api.chaos.cluster import Cluster
 from tests.api.chaos.load import TRAIN
 from tests.api.chaos.parts import request, wait_until
 from tests.api.install.asking import created
-from tests.harness.client import connect
 from tests.harness.evidence import ROOT, record
-from tests.harness.helm import Helm
+from tests.harness.programs.client import connect
+from tests.harness.programs.helm import Helm
 from tests.harness.sizes import PROOF
 
 PAGE = (ROOT / "docs" / "operate" / "disaster.md").read_text()

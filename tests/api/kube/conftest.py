@@ -8,8 +8,8 @@ import pytest
 from core.base import names
 from kube.cluster.live import LiveCluster
 from kube.manifests.reader import read_paths
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.harness.apiserver import START_TIMEOUT_S, ApiServer
-from tests.harness.process import ServerProcess
+from tests.harness.programs.apiserver import START_TIMEOUT_S, ApiServer
+from tests.harness.programs.process import ServerProcess
 
 
 class RestartableServer(ApiServer):

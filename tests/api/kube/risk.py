@@ -11,7 +11,7 @@ from core.risk.snapshot import SnapshotDraft
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.risk.store import Change, RiskStore
-from tests.harness.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer
 
 NOW: Final = 1_790_000_000
 

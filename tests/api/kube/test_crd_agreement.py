@@ -13,7 +13,7 @@ from core.base.errors import InvalidObjectError
 from core.profiles.container_profiles import parse_profile
 from tests.api.kube.objects import profile
 from tests.api.kube.specs import DEFAULTS_ACCEPTED, DEFAULTS_REFUSED, GOOD, Spec, spec_with
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 
 def _without(field: str) -> Spec:

@@ -17,8 +17,8 @@ from tests.api.kube.egress_cases import (
     Cases,
     Spec,
 )
-from tests.harness.client import Client
-from tests.harness.webhooks import serve_guarded
+from tests.harness.programs.client import Client
+from tests.harness.programs.webhooks import serve_guarded
 
 PLACES = {KIND: "namespaces/default/egressallowlists", SET_KIND: "egressdestinations"}
 CASES: dict[str, tuple[str, Cases]] = {

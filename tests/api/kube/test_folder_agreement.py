@@ -10,8 +10,8 @@ from core.people.subject import Subject, service_account_subject
 from kube.cluster.folder import FolderCluster
 from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness import rbac
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
+from tests.harness.worlds import rbac
 
 PROFILES = ("small", "large", "")
 VERBS = ("use", "exempt")

@@ -11,9 +11,9 @@ from core.people.subject import Subject
 from core.risk.snapshot_storage import SECRET_NAMES
 from kube.cluster.live import LiveCluster
 from kube.manifests.reader import read_paths
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.rbac import binding, service_account
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.worlds.rbac import binding, service_account
 
 SYSTEM = "sallyport-system"
 OLDER = "older-gate"

@@ -11,8 +11,8 @@ from core.approvals.approvals import CLUSTER_KIND, parse_approval
 from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base.errors import InvalidObjectError
-from tests.harness.client import Client
-from tests.harness.webhooks import serve_guarded
+from tests.harness.programs.client import Client
+from tests.harness.programs.webhooks import serve_guarded
 
 Spec = dict[str, Any]
 WORKLOAD: Spec = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "llama"}

@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect, read_objects
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, connect, read_objects
+from tests.harness.worlds.rbac import grant, rule, user
 
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SERVICES: Final = "/apis/apiregistration.k8s.io/v1/apiservices"

@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from core.base import names
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.programs import skip_or_fail
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import skip_or_fail
+from tests.harness.programs.client import Client
 from tests.tools.provide import CannotProvideError
 
 GROUP = "rbac.authorization.k8s.io"

@@ -10,8 +10,8 @@ from kube.cluster.live import NAMESPACES_PATH
 from kube.resources.namespaces import parse_namespace
 from kube.watch.listwatch import ListWatch, Resource
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 
 async def test_a_list_of_many_pages_is_complete(client: Client, apiserver: ApiServer) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from core.base.errors import InvalidObjectError
 from kube.rbac.objects import Binding, Role, check_binding, check_role
-from tests.harness import rbac
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds import rbac
 
 USE: Final = rbac.rule(["sallyport.dev"], "containerprofiles", "use")
 URLS: Final = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}

@@ -15,8 +15,8 @@ from kube.cluster.live import LiveCluster
 from kube.manifests.reader import read_paths
 from tests.api.kube.objects import is_answered, profile, wait_for
 from tests.api.kube.restartable import RestartableServer
-from tests.harness.client import connect
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import connect
 
 CRDS = Path("helm/sallyport-crds/templates/containerprofiles.yaml")
 

@@ -7,9 +7,9 @@ from core.people.subject import Subject
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.rbac import grant, use_of, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.worlds.rbac import grant, use_of, user
 
 ALICE = Subject("alice", groups=["system:authenticated"])
 

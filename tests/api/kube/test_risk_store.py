@@ -18,8 +18,8 @@ from kube.leader.lease import Leadership
 from kube.risk import store as risk_store
 from kube.risk.store import RiskStore
 from tests.api.kube.risk import NOW, KilledError, Mortal, connected, many, oid, risky, store
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 ROUNDS = 50
 LEADING = Leadership(1, float("inf"), lambda: 0.0)

@@ -24,9 +24,9 @@ from kube.risk.store import RiskStore
 from kube.risk.watch import WatchedRisk
 from tests.api.kube.objects import wait_for
 from tests.api.kube.risk import NOW, connected, many, oid, risky, store
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.rbac import service_account
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.rbac import service_account
 
 LEADING = Leadership(1, float("inf"), lambda: 0.0)
 MERGE = "application/merge-patch+json"

@@ -7,7 +7,7 @@ from core.base.errors import NotSyncedError
 from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, profile, wait_for
 from tests.api.objects.makings import persistent_volume
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 
 async def test_a_profile_is_seen_when_created_changed_and_deleted(

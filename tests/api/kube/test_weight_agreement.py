@@ -9,8 +9,8 @@ from core.weights.access_grants import parse_grant
 from core.weights.stores import parse_store
 from tests.api.kube.egress_cases import REFUSED, TAKEN, WEBHOOK, Cases, Spec
 from tests.api.kube.weight_cases import GRANTS, STORES
-from tests.harness.client import Client
-from tests.harness.webhooks import serve_guarded
+from tests.harness.programs.client import Client
+from tests.harness.programs.webhooks import serve_guarded
 
 PLACES = {"WeightStore": "weightstores", "AccessGrant": "namespaces/default/accessgrants"}
 CASES: dict[str, Cases] = {"WeightStore": STORES, "AccessGrant": GRANTS}

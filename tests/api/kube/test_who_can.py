@@ -18,9 +18,9 @@ from kube.client.objects import list_objects, open_objects
 from kube.cluster.live import LiveCluster
 from kube.cluster.rbac_snapshot import read_live_rbac
 from tests.api.kube.objects import new_name, profile, wait_for
-from tests.harness import rbac
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds import rbac
 
 _TOKENS = rbac.rule([""], "serviceaccounts/token", "create")
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from tests.api.objects.makings import persistent_volume
 from tests.api.objects.people import GROUPS
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.rbac import GROUP, service_account
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.rbac import GROUP, service_account
 
 WITHIN_S: Final = 60.0
 BEGINS_WITHIN_S: Final = 60.0

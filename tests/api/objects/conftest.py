@@ -9,12 +9,12 @@ import pytest
 from tests.api.objects.claims import Storage
 from tests.api.objects.people import People, grants, profiles
 from tests.api.objects.pods import TRAIN
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect, read_objects
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT, record
-from tests.harness.guarded import Installation, guarded
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.guarded import Installation, guarded
 from tests.harness.sizes import PROOF
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")

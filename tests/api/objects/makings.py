@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tests.api.objects.pods import TRAIN
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 
 DRIVER: Final = "gpu.example.com"
 _PREEMPTING: Final = 1_000_000

@@ -7,8 +7,8 @@ from typing import Final
 from tests.api.objects.makings import MAKINGS
 from tests.api.objects.pods import REGISTRY
 from tests.api.objects.ways import WAYS
-from tests.harness.client import Client, Json
-from tests.harness.rbac import binding, grant, group, role, rule, use_of, user
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.rbac import binding, grant, group, role, rule, use_of, user
 
 MAKERS: Final = "makers"
 """A group that RBAC lets do everything but `use` profiles: only the gate refuses it."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 
 TRAIN: Final = "train"
 """The namespace in which people of these tests work."""

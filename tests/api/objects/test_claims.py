@@ -8,7 +8,7 @@ from tests.api.objects.claims import Storage
 from tests.api.objects.makings import csi, local
 from tests.api.objects.people import People
 from tests.api.objects.pods import pod, with_claim, with_volume
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 
 DATA = {"hostPath": {"path": "/data"}}
 ROOT = {"hostPath": {"path": "/"}}

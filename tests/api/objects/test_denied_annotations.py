@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.objects.people import People
 from tests.api.objects.pods import TRAIN, pod
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 
 DENIED: Final = (
     "dev.gvisor.internal.nvproxy",

@@ -10,11 +10,11 @@ import pytest
 from tests.api.objects.claims import Storage
 from tests.api.objects.makings import MAKINGS, ORDINARY_CLAIM, csi, persistent_volume
 from tests.api.objects.people import People
-from tests.harness.client import Client, Json
-from tests.harness.gate import Gate
-from tests.harness.guarded import Installation
-from tests.harness.ports import free_ports
-from tests.harness.webhooks import configurations
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.gate import Gate
+from tests.harness.programs.guarded import Installation
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.webhooks import configurations
 
 WEBHOOK = "objects.sallyport.dev"
 SETTLES_WITHIN_S = 60.0

@@ -13,8 +13,8 @@ from tests.api.objects.claims import Storage
 from tests.api.objects.makings import local
 from tests.api.objects.people import HOST_PATHS, SHIPPED, People
 from tests.api.objects.pods import with_claim, with_volume
-from tests.harness.client import Answer, Client, Json, Outcome
 from tests.harness.evidence import record
+from tests.harness.programs.client import Answer, Client, Json, Outcome
 from tests.harness.sizes import PROOF, size
 
 PROFILES: Final = (*SHIPPED, *HOST_PATHS)

@@ -5,7 +5,7 @@ import pytest
 from tests.api.objects.conftest import Refused
 from tests.api.objects.makings import MAKINGS, Making
 from tests.api.objects.people import People
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 
 pytestmark = pytest.mark.proof
 

@@ -8,7 +8,13 @@ from tests.api.objects.conftest import Refused
 from tests.api.objects.people import People
 from tests.api.objects.pods import TRAIN, container, pod
 from tests.api.objects.ways import WAYS, Way
-from tests.harness.client import STRATEGIC_MERGE_PATCH, ApiStatusError, Client, Json, Outcome
+from tests.harness.programs.client import (
+    STRATEGIC_MERGE_PATCH,
+    ApiStatusError,
+    Client,
+    Json,
+    Outcome,
+)
 
 pytestmark = pytest.mark.proof
 

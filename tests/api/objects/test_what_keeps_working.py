@@ -8,7 +8,7 @@ from tests.api.objects.claims import Storage
 from tests.api.objects.makings import MAKINGS, ORDINARY_CLAIM, Making, csi, local
 from tests.api.objects.people import People
 from tests.api.objects.pods import with_claim
-from tests.harness.client import Client, Json, Outcome
+from tests.harness.programs.client import Client, Json, Outcome
 
 DISK = "disk.csi.azure.com"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tests.api.objects.pods import DIGEST, REGISTRY, add_volume
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 
 AUDIENCE: Final = "https://vault.example.com"
 API_SERVER: Final = "https://kubernetes.default.svc"

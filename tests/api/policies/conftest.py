@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from core.profiles.container_profiles import parse_version
-from tests.harness.apiserver import ApiServer
-from tests.harness.programs import require
-from tests.harness.verdicts import Verdicts
+from tests.harness.oracles.verdicts import Verdicts
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,12 @@ from kube.bundles.store import BundleStore
 from kube.client.objects import Objects, open_objects
 from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name
-from tests.harness.apiserver import ApiServer
-from tests.harness.bundles import revision_of
-from tests.harness.client import Client, read_objects
-from tests.harness.gate import PROGRAM, Gate
-from tests.harness.helm import CRDS
-from tests.harness.pki import Authority
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, read_objects
+from tests.harness.programs.gate import PROGRAM, Gate
+from tests.harness.programs.helm import CRDS
+from tests.harness.programs.pki import Authority
+from tests.harness.worlds.policy_bundles import revision_of
 
 SOON_S: Final = 60.0
 LEADER: Final = Leadership(1, math.inf, time.monotonic)

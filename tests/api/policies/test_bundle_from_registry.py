@@ -16,13 +16,13 @@ from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey
 from tests.api.policies.published import until
 from tests.api.record.installation import Installation
-from tests.harness.bundles import retitled, revision_of
-from tests.harness.client import Client, connect
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.helm import CRDS, NAMESPACE, Helm
+from tests.harness.fakes.oci_registry import Registry, registry
 from tests.harness.own_apiserver import own_apiserver
-from tests.harness.pki import Authority
-from tests.harness.registry import Registry, registry
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.programs.pki import Authority
+from tests.harness.worlds.policy_bundles import retitled, revision_of
 
 INTERVAL_S = 10
 MAY, JUNE = 1_777_593_600, 1_780_272_000

@@ -19,15 +19,15 @@ import pytest
 
 from policies.bundle.format import read_bundle
 from tests.harness.evidence import record
-from tests.harness.gate import PROGRAM
-from tests.harness.pki import Authority
-from tests.harness.ports import free_ports
-from tests.harness.process import ServerProcess
-from tests.harness.reviews import pod_review
+from tests.harness.load.bundle_swaps import Answers, Loading
+from tests.harness.load.reviews import pod_review
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.pki import Authority
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.process import ServerProcess
+from tests.harness.programs.status import ask, is_ready
 from tests.harness.sizes import PROOF, size
-from tests.harness.status import ask, is_ready
-from tests.harness.swap_bundles import Bad, bad, good, pods
-from tests.harness.swap_load import Answers, Loading
+from tests.harness.worlds.swap_bundles import Bad, bad, good, pods
 from tests.unit.admission.world import Folder
 
 SECONDS: Final = size(ci=3, proof=60)

@@ -22,9 +22,9 @@ from tests.api.policies.published import (
     open_field,
     until,
 )
-from tests.harness.apiserver import ApiServer
-from tests.harness.bundles import retitled, revision_of
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.worlds.policy_bundles import retitled, revision_of
 
 HASTE = 4.0
 """By how much control's clock is faster here: a gate is gone after 19 seconds and not after 75."""

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from tests.harness.agreement import PROFILES, create_namespace
-from tests.harness.client import Client, Outcome
-from tests.harness.pods import BARE, RESTRICTED, Base, Pod, container_mutations
-from tests.harness.verdicts import Verdicts
+from tests.harness.oracles.pod_security_agreement import PROFILES, create_namespace
+from tests.harness.oracles.verdicts import Verdicts
+from tests.harness.programs.client import Client, Outcome
+from tests.harness.worlds.pods import BARE, RESTRICTED, Base, Pod, container_mutations
 
 HOSTS = {"restricted": RESTRICTED, "baseline": BARE, "privileged": BARE}
 """The Pod that is given a debug container at each level: the least that the level lets in."""

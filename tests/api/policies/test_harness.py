@@ -7,12 +7,12 @@ import pytest
 from kubernetes import client as kubernetes_client
 from kubernetes import config
 
-from tests.harness.agreement import compare
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, Outcome, connect
-from tests.harness.pods import RESTRICTED, Pod
-from tests.harness.rbac import binding, group
-from tests.harness.webhooks import registered
+from tests.harness.oracles.pod_security_agreement import compare
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import ApiStatusError, Client, Outcome, connect
+from tests.harness.programs.webhooks import registered
+from tests.harness.worlds.pods import RESTRICTED, Pod
+from tests.harness.worlds.rbac import binding, group
 
 
 async def test_users_have_no_right_that_was_not_given(apiserver: ApiServer, client: Client) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.pod_security import check_files, restricted_fields
-from tests.harness.pods import MUTATIONS, container_mutations
-from tests.harness.programs import skip_or_fail
+from tests.harness.oracles.pod_security_source import check_files, restricted_fields
+from tests.harness.programs.availability import skip_or_fail
+from tests.harness.worlds.pods import MUTATIONS, container_mutations
 from tests.tools.provide import CannotProvideError
 
 

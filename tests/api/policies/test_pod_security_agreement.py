@@ -1,10 +1,10 @@
 """Our Pod Security profiles say what Kubernetes' own Pod Security admission says."""
 
-from tests.harness.agreement import Tally, compare
-from tests.harness.client import Client
-from tests.harness.pod_security import check_files, forbidden_reasons
-from tests.harness.programs import skip_or_fail
-from tests.harness.verdicts import Verdicts
+from tests.harness.oracles.pod_security_agreement import Tally, compare
+from tests.harness.oracles.pod_security_source import check_files, forbidden_reasons
+from tests.harness.oracles.verdicts import Verdicts
+from tests.harness.programs.availability import skip_or_fail
+from tests.harness.programs.client import Client
 from tests.tools.provide import CannotProvideError
 
 VALID_PODS = 2000

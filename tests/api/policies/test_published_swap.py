@@ -20,13 +20,13 @@ import pytest
 
 from policies.bundle.format import read_bundle
 from tests.api.policies.published import Field, controlling, in_force, open_field, until
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.evidence import record
-from tests.harness.reviews import pod_review
+from tests.harness.load.bundle_swaps import Answered, Answers, Loading
+from tests.harness.load.reviews import pod_review
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 from tests.harness.sizes import PROOF, size
-from tests.harness.swap_bundles import endless, good, pods
-from tests.harness.swap_load import Answered, Answers, Loading
+from tests.harness.worlds.swap_bundles import endless, good, pods
 
 SECONDS: Final = size(ci=0, proof=60)
 """In which bundles are activated in turn; each is once at least."""

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.harness.recorded import PROGRAM, Recorded
-from tests.harness.recorded_reviews import reviews
-from tests.harness.replay_bundles import make_bundles
-from tests.harness.replayed import cluster_of
-from tests.harness.reviews import post
+from tests.harness.load.reviews import post
+from tests.harness.programs.recorded import PROGRAM, Recorded
+from tests.harness.worlds.recorded_reviews import reviews
+from tests.harness.worlds.replay_bundles import make_bundles
+from tests.harness.worlds.replayed_reviews import cluster_of
 
 COUNT: Final = 60
 SECONDS: Final = 60.0

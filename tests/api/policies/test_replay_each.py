@@ -22,13 +22,13 @@ from cli.policy.replay.counts import Tallies
 from core.decision.decision import Action, Verdict
 from core.decision.document import DecisionDocument, decode_document
 from tests.harness.evidence import record
-from tests.harness.json_patch import apply_patch
-from tests.harness.recorded import Recorded
-from tests.harness.recorded_reviews import reviews
-from tests.harness.replay_bundles import make_bundles
-from tests.harness.replayed import cluster_of
-from tests.harness.reviews import post
+from tests.harness.load.reviews import post
+from tests.harness.oracles.json_patch import apply_patch
+from tests.harness.programs.recorded import Recorded
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.recorded_reviews import reviews
+from tests.harness.worlds.replay_bundles import make_bundles
+from tests.harness.worlds.replayed_reviews import cluster_of
 
 COUNT: Final = size(ci=120, proof=2000)
 VARIETY: Final = size(ci=40, proof=500)

@@ -11,11 +11,11 @@ import pytest
 
 from policies.bundle.format import read_bundle
 from tests.api.kube.objects import new_name
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, read_objects
-from tests.harness.gate import PROGRAM
-from tests.harness.helm import CRDS
-from tests.harness.replayed import Scene, make_scene
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, read_objects
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.helm import CRDS
+from tests.harness.worlds.replayed_reviews import Scene, make_scene
 
 SECONDS = 120.0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from policies.bundle.format import read_bundle
 from tests.api.policies.published import controlling, in_force, open_field, until
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 from tests.harness.tutorial import follow, steps
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.api.record.installation import Installation, installed
-from tests.harness import rbac
-from tests.harness.client import Client, Json, connect
-from tests.harness.helm import Helm
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.programs.helm import Helm
+from tests.harness.worlds import rbac
+from tests.harness.worlds.pods import RESTRICTED
 
 TRAIN = "train"
 EARLIER = "earlier"

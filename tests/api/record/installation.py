@@ -15,14 +15,14 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, connect
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.helm import CRDS, NAMESPACE, Helm
-from tests.harness.ports import free_ports
-from tests.harness.process import ServerProcess
-from tests.harness.programs import require
-from tests.harness.status import ask, is_ready
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import ApiStatusError, Client, connect
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.process import ServerProcess
+from tests.harness.programs.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
 START_S: Final = 120.0

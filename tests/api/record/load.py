@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.harness.pods import RESTRICTED
-from tests.harness.recorded import Recorded
-from tests.harness.reviews import pod_review
+from tests.harness.load.reviews import pod_review
+from tests.harness.programs.recorded import Recorded
+from tests.harness.worlds.pods import RESTRICTED
 
 _CONNECTIONS = 8
 

@@ -8,8 +8,8 @@ import pytest
 from audit.clients.anchor_config_map import KEY, ConfigMapAnchor
 from audit.ledger.log.problems import Flaw
 from core.base.errors import LedgerError
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 from tests.unit.audit.log_verify.scene import Scene, verify
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.record.conftest import EARLIER, TRAIN, pod
 from tests.api.record.installation import Installation
-from tests.harness.client import ApiStatusError, Client
+from tests.harness.programs.client import ApiStatusError, Client
 
 SHIPPED_S = 60.0
 

@@ -8,8 +8,8 @@ from typing import Any
 from core.people.subject import Subject
 from tests.api.record.conftest import TRAIN, pod
 from tests.api.record.installation import Installation
-from tests.harness import rbac
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
+from tests.harness.worlds import rbac
 
 SHIPPED_S = 60.0
 MALLORY = "mallory-of-looking-back"

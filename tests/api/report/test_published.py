@@ -9,9 +9,9 @@ import pytest
 
 from cli.report.openreports import publish
 from core.base.errors import ClusterError
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.openreports import API_VERSION, install_crds
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.published.openreports import API_VERSION, install_crds
 from tests.unit.audit.reports.records import (
     access,
     at,

@@ -12,9 +12,9 @@ from cli.flags import read_flags
 from cli.rollout.status import RolloutRequest, read_status
 from cli.rollout.verdicts import Standing, Status
 from tests.api.record.installation import Installation, installed
-from tests.harness import rbac
-from tests.harness.client import ApiStatusError, Client, connect
-from tests.harness.helm import NAMESPACE, Helm
+from tests.harness.programs.client import ApiStatusError, Client, connect
+from tests.harness.programs.helm import NAMESPACE, Helm
+from tests.harness.worlds import rbac
 
 PEOPLE: Final = ("alice", "bob")
 MAKES: Final = rbac.rule(["", "apps"], "pods deployments", "create delete")

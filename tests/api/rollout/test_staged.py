@@ -10,9 +10,9 @@ from cli.rollout.verdicts import Standing, Verdict
 from tests.api.admission.objects import until_known
 from tests.api.record.installation import Installation
 from tests.api.rollout.conftest import PEOPLE, Rollout, refused
-from tests.harness import rbac
-from tests.harness.client import Client, Json
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds import rbac
+from tests.harness.worlds.pods import RESTRICTED
 
 FEATURES: Final[list[Json]] = [
     {"hostNetwork": True},

@@ -10,7 +10,7 @@ from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from tests.api.admission.objects import until_known
 from tests.api.record.installation import Installation
-from tests.harness.client import Client
+from tests.harness.programs.client import Client
 
 
 async def verified(

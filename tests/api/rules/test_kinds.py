@@ -13,12 +13,12 @@ from policies import BUILT_IN_REGO
 from policies.build.builder import build
 from policies.site.choices import read_choices
 from tests.api.admission.conftest import install, shipped_by_install
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, Outcome, connect
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation, guarded
-from tests.harness.helm import Helm
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, Json, Outcome, connect
+from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.helm import Helm
 
 NAMESPACE: Final = "site-rules"
 EXAMPLE: Final = ROOT / "examples" / "site-rules" / "acme"

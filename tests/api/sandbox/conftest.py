@@ -8,10 +8,10 @@ from typing import Any, Final
 import pytest
 
 from tests.api.admission.conftest import install
-from tests.harness.client import Client, Json, Outcome, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation, guarded_with_controllers
-from tests.harness.rbac import grant, group, rule, use_of
+from tests.harness.programs.client import Client, Json, Outcome, connect, read_objects
+from tests.harness.programs.guarded import Installation, guarded_with_controllers
+from tests.harness.worlds.rbac import grant, group, rule, use_of
 
 BOXED: Final = "boxed"
 """A namespace in which all must run in the sandbox."""

@@ -22,10 +22,10 @@ from tests.api.sandbox.conftest import (
     pods_of,
     template,
 )
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.guarded import Installation
-from tests.harness.sidecars import LABEL as SIDECAR
-from tests.harness.sidecars import injecting, registration
+from tests.harness.fakes.sidecar_webhook import LABEL as SIDECAR
+from tests.harness.fakes.sidecar_webhook import injecting, registration
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.programs.guarded import Installation
 
 _SIDECAR: Final[Json] = {"name": "plain", "image": "registry.example/proxy:1"}
 _REMOVES: Final[Json] = {"op": "remove", "path": "/spec/runtimeClassName"}

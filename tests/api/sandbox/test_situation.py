@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.sandbox.conftest import LABEL, ask, pod_of
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 CARELESS = {
     # 10 for the tag, 5 for the limits, 10 for the token, 15 for the account, which is new here.

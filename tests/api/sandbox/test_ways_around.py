@@ -19,7 +19,7 @@ from tests.api.sandbox.conftest import (
     template,
 )
 from tests.api.sandbox.ways import INSIDE, REFUSED
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 
 
 @pytest.mark.parametrize("way", REFUSED)

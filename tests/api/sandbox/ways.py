@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from tests.api.sandbox.conftest import BOXED, LABEL, RISKY, WIDE, deployment, pod_of
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 
 _PROFILE: Final = "sallyport.dev/profile"
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack, closing
 import pytest
 
 from tests.api.weights.scene import WeightScene
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.helm import Helm
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.helm import Helm
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,8 @@ from kube.leader.lease import Leadership
 from kube.watch.change_stream import ChangeStream
 from kube.weights.pod_lifecycle import PODS_PATH, PodLifecycle
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 CLUSTER: Final = "c-1"
 QUICK: Final = LiveSettings(

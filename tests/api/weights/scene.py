@@ -31,12 +31,12 @@ from tests.api.weights.granting.conftest import (
     STORE,
     TIER,
 )
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Json, connect
-from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.helm import CRDS, NAMESPACE, Helm
-from tests.harness.rbac import binding, grant, group, rule, user
-from tests.harness.storage_logs import encoded, identity, resource_id, storage_record
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Json, connect
+from tests.harness.programs.cluster_network import ClusterNetwork
+from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.worlds.rbac import binding, grant, group, rule, user
+from tests.harness.worlds.storage_logs import encoded, identity, resource_id, storage_record
 
 ACCOUNT: Final = str(STORE["spec"]["account"])
 PRINCIPAL: Final = "0a000000-0000-4000-8000-0000000000aa"

@@ -24,8 +24,8 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 PROGRAM = Path(sys.executable).parent / "sallyport"
 ACCOUNT = "/subscriptions/0e0e/resourcegroups/weights/providers/microsoft.storage/storageaccounts/a"

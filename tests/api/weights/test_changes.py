@@ -29,8 +29,8 @@ from kube.client.objects import Objects
 from kube.manifests.reader import read_paths
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.weights.followers import CLUSTER, QUICK, Scene, Taken, scene_of, term
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 CRDS = Path("helm/sallyport-crds/templates")
 KINDS = ("AccessGrant", "Approval", "ServiceAccount")

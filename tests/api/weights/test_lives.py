@@ -17,8 +17,8 @@ from tests.api.weights.followers import (
     stop_pod,
     told_by,
 )
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 WHOLE_LIFE = [LifeEvent.SEEN, LifeEvent.ADDRESSED, LifeEvent.ENDED]
 

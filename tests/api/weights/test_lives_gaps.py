@@ -13,9 +13,9 @@ from kube.client.objects import Objects
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.kube.restartable import RestartableServer
 from tests.api.weights.followers import CLUSTER, Scene, Taken, leading, pod, run_pod, scene_of
-from tests.harness.client import Client, connect
-from tests.harness.etcd import compact, delete_pods
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.etcd import compact, delete_pods
 
 
 @pytest.fixture(scope="module")

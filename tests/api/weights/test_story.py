@@ -23,7 +23,7 @@ from tests.api.weights.granting.conftest import (
     soon,
 )
 from tests.api.weights.scene import PRINCIPAL, WeightScene
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 TEAM: Final = "pretraining"
 ADDRESS: Final = "10.244.3.7"

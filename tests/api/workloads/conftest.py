@@ -6,9 +6,9 @@ import pytest
 
 from core.kubernetes.workload_kinds import WORKLOADS
 from tests.api.admission.conftest import install
-from tests.harness.client import Client, Json, connect
-from tests.harness.guarded import Installation, guarded_with_controllers
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.programs.guarded import Installation, guarded_with_controllers
+from tests.harness.worlds.rbac import grant, rule, user
 
 TRAIN = "train"
 CONTROLLERS = (

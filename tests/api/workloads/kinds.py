@@ -2,8 +2,8 @@
 
 from tests.api.kube.objects import new_name
 from tests.api.workloads.conftest import TRAIN
-from tests.harness.client import Json
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Json
+from tests.harness.worlds.pods import RESTRICTED
 
 CONTAINER: Json = {
     "type": "object",

@@ -4,7 +4,7 @@ from typing import Final
 
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.api.workloads.conftest import TRAIN
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 from tests.unit.core.samples import merged, wrapped
 
 _TRAINER: Final = {"template": {"spec": {"replicatedJobs": [{"name": "node"}]}}}

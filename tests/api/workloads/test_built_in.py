@@ -9,8 +9,8 @@ import pytest
 
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.api.workloads.conftest import TRAIN
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.pods import RESTRICTED
 from tests.unit.core.samples import wrapped
 
 BUILT_IN = [kind for kind, workload in WORKLOADS.items() if workload.built_in]

@@ -19,9 +19,9 @@ from kube.leader.lease import Leadership
 from tests.api.kube.objects import wait_for
 from tests.api.workloads.conftest import TRAIN
 from tests.api.workloads.kinds import HIDDEN, PLAIN, POD_SPEC, TEMPLATE, Kind, workers
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.guarded import Installation
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.programs.guarded import Installation
+from tests.harness.worlds.rbac import grant, rule, user
 
 KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 ADMISSION = "admissionregistration.k8s.io/v1"

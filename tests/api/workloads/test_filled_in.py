@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.harness.client import Client, Json, Outcome
 from tests.harness.evidence import ROOT
-from tests.harness.rbac import grant, group, rule, use_of, user
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.worlds.rbac import grant, group, rule, use_of, user
 
 NAMESPACE: Final = "filling"
 WIDE: Final = "filling-wide"

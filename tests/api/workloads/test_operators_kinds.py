@@ -8,9 +8,9 @@ import pytest
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN, definition
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.definitions import UNPUBLISHED
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.published.crds import UNPUBLISHED
+from tests.harness.worlds.pods import RESTRICTED
 from tests.unit.core.samples import wrapped
 
 VERSIONS = [(kind, version) for kind in sorted(UNPUBLISHED) for version in WORKLOADS[kind].versions]

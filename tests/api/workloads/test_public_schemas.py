@@ -12,10 +12,10 @@ from core.kubernetes.workload_kinds import OPERATORS, WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN
 from tests.api.workloads.public_samples import public_sample
-from tests.harness.client import Answer, ApiStatusError, Client, Json, connect
-from tests.harness.definitions import UNPUBLISHED, installable
-from tests.harness.guarded import Installation
-from tests.harness.rbac import grant, rule, use_of, user
+from tests.harness.programs.client import Answer, ApiStatusError, Client, Json, connect
+from tests.harness.programs.guarded import Installation
+from tests.harness.published.crds import UNPUBLISHED, installable
+from tests.harness.worlds.rbac import grant, rule, use_of, user
 
 STRICT = "strict"
 """A namespace where nothing but `restricted` counts, so that the whole catalogue is compared."""

@@ -18,8 +18,8 @@ import yaml
 
 from tests.harness.evidence import record
 from tests.harness.hcl import MODULE
-from tests.harness.helm import IMAGE, Helm
-from tests.harness.programs import require, skip_or_fail
+from tests.harness.programs.availability import require, skip_or_fail
+from tests.harness.programs.helm import IMAGE, Helm
 from tests.tools.provide import CannotProvideError, provide
 
 pytestmark = pytest.mark.skipif(

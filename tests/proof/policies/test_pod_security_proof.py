@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from core.profiles.container_profiles import parse_version
-from tests.harness.agreement import compare
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.evidence import record
-from tests.harness.verdicts import Verdicts, source_digest
+from tests.harness.oracles.pod_security_agreement import compare
+from tests.harness.oracles.verdicts import Verdicts, source_digest
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
 
 VALID_PODS = 20_000
 SEED = 2

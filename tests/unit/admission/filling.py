@@ -7,7 +7,7 @@ import msgspec
 from admission.judge import Judge
 from core.decision.decision import Decision
 from core.decision.request import Request
-from tests.harness.json_patch import apply_patch
+from tests.harness.oracles.json_patch import apply_patch
 from tests.unit.admission.world import IMAGE, Folder, raw
 from webhooks.review_codec import Patches, mutation_patches
 

@@ -14,7 +14,7 @@ from policies import BUILT_IN_BUNDLE
 from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
-from tests.harness.bundles import retitled, revision_of, stored
+from tests.harness.worlds.policy_bundles import retitled, revision_of, stored
 from tests.unit.admission.answering import Answering
 from tests.unit.admission.world import judge_of, pod, request
 

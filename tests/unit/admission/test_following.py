@@ -20,7 +20,7 @@ from policies.bundle.format import (
     with_manifest,
 )
 from policies.engine.cache import RememberingEngine
-from tests.harness.bundles import revision_of, stored
+from tests.harness.worlds.policy_bundles import revision_of, stored
 from tests.unit.admission import followed
 from tests.unit.admission.followed import (
     FIRST,

@@ -15,7 +15,7 @@ from core.policy_bundles import BASE, PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
-from tests.harness.bundles import revision_of
+from tests.harness.worlds.policy_bundles import revision_of
 from tests.unit.admission import followed
 from tests.unit.admission.followed import (
     FIRST,

@@ -15,8 +15,8 @@ from core.decision.request import Kind, Request
 from core.people.subject import Subject, pseudonymous_group
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.harness.recorded_reviews import Frames
-from tests.harness.replay_bundles import make_bundles
+from tests.harness.worlds.recorded_reviews import Frames
+from tests.harness.worlds.replay_bundles import make_bundles
 from tests.unit.admission.world import Folder, decide, judge_of, pod, request, update
 
 CAROL = Subject("carol@example.com", groups=["researchers", "system:authenticated"])

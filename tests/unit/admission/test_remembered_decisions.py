@@ -14,7 +14,7 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Request
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.harness.pods import pods
+from tests.harness.worlds.pods import pods
 from tests.unit.admission.test_objects import OBJECTS, asking, volume
 from tests.unit.admission.world import (
     POD,

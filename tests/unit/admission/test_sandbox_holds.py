@@ -15,8 +15,8 @@ from core.decision.decision import Decision
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded_engine import EmbeddedEngine
 from sandbox.runtime_choice import SandboxSettings
-from tests.harness.json_patch import apply_patch
-from tests.harness.pods import pods
+from tests.harness.oracles.json_patch import apply_patch
+from tests.harness.worlds.pods import pods
 from tests.unit.admission.sandboxed import (
     final,
     judge,

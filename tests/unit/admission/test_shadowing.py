@@ -16,9 +16,9 @@ from app.wiring import make_engine
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.interface import Engine
-from tests.harness.recorded_reviews import answer_all, reviews
-from tests.harness.replay_bundles import make_bundles
-from tests.harness.replayed import Scene, cluster_of, make_scene
+from tests.harness.worlds.recorded_reviews import answer_all, reviews
+from tests.harness.worlds.replay_bundles import make_bundles
+from tests.harness.worlds.replayed_reviews import Scene, cluster_of, make_scene
 from tests.unit.admission.world import pod, request
 from tests.unit.webhooks.judge import PrivilegedJudge
 from webhooks.bundle_metrics import ShadowCollector

@@ -15,7 +15,7 @@ from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject, service_account_subject
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.harness.pods import pods
+from tests.harness.worlds.pods import pods
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request
 from tests.unit.core.samples import Json, wrapped
 

@@ -14,7 +14,7 @@ from audit.ledger.records.frames import Frame
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
 from audit.ledger.server.service import AuditorService, AuditorServiceSettings, QuestionAnswerer
 from core.base.errors import LedgerError
-from tests.harness.pki import Authority, KeyPair
+from tests.harness.programs.pki import Authority, KeyPair
 from webhooks.health import build_status_app
 from webhooks.limits import ServerSettings
 from webhooks.log import get_logger

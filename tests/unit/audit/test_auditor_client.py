@@ -13,8 +13,8 @@ from aiohttp import web
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.destination import Receipt
 from core.base.errors import LedgerError, SettingsError
-from tests.harness.pki import Authority, KeyPair
-from tests.harness.silent import left_open, silent_server
+from tests.harness.fakes.silent_server import left_open, silent_server
+from tests.harness.programs.pki import Authority, KeyPair
 from tests.unit.audit.auditor import CLUSTER, Memory, running_auditor
 from tests.unit.audit.spools import frames
 

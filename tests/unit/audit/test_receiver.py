@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from audit.ledger.records.frames import Frame, encode_frame
 from audit.ledger.server.receiver import ReceiverSettings
-from tests.harness.pki import Authority, KeyPair
+from tests.harness.programs.pki import Authority, KeyPair
 from tests.unit.audit.auditor import CLUSTER, Auditor, Memory, running_auditor
 from tests.unit.audit.spools import frame, frames
 from tests.unit.webhooks.connection import Answer, Connection, until

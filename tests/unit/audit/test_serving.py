@@ -11,7 +11,7 @@ import pytest_asyncio
 from audit.clients.auditor import AuditorChannel
 from audit.ledger.server.service import AuditorServiceSettings, BadQuestionError, Question
 from core.base.errors import LedgerError
-from tests.harness.pki import KeyPair
+from tests.harness.programs.pki import KeyPair
 from tests.unit.audit.auditor import CLUSTER, Auditor, Memory, running_auditor
 from tests.unit.audit.spools import frames
 from tests.unit.audit.test_receiver import connect

@@ -14,7 +14,7 @@ from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.projection.model import encode
 from policies.projection.pods import project
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
 from webhooks.review_codec import decode_review
 
 

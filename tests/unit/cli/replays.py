@@ -9,8 +9,8 @@ from admission.replay.outcomes import Effect
 from audit.ledger.records.frames import Frame, FrameKind
 from cli.policy.replay.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
 from core.decision.document import DecisionDocument, decode_document, encode_document
-from tests.harness.recorded_reviews import Frames, keep
-from tests.harness.replayed import Scene
+from tests.harness.worlds.recorded_reviews import Frames, keep
+from tests.harness.worlds.replayed_reviews import Scene
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m\"'&"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.pki import Authority
+from tests.harness.programs.pki import Authority
 from tests.unit.cli.conftest import Run
 
 

@@ -17,7 +17,7 @@ from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.retention import RemovedCounts
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
-from tests.harness.postgres import Postgres, require_postgres
+from tests.harness.programs.postgres import Postgres, require_postgres
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.former import write_former
 from webhooks.log import get_logger

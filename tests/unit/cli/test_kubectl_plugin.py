@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from cli import kubectl
 from cli.main import app
-from tests.harness.programs import skip_or_fail
+from tests.harness.programs.availability import skip_or_fail
 from tests.tools.provide import CannotProvideError
 from tests.unit.cli.manifests import BAD, GOOD, write
 

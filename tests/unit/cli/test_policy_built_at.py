@@ -14,7 +14,7 @@ from core.base.errors import BundleRefusedError, SettingsError
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import parse_bundle, read_bundle
 from policies.bundle.signatures import read_keys
-from tests.harness.bundles import retitled
+from tests.harness.worlds.policy_bundles import retitled
 from tests.tools.provide import provide
 from tests.unit.cli.authored import FILES
 from tests.unit.cli.conftest import Run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.ports import free_ports
+from tests.harness.programs.ports import free_ports
 from tests.unit.cli.conftest import Done, Run
 
 DIGEST = f"sha256:{64 * 'a'}"

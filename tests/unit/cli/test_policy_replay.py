@@ -21,9 +21,9 @@ from policies.build.builder import build
 from policies.bundle.format import read_bundle
 from tests.harness.evidence import record
 from tests.harness.pages import parsed
-from tests.harness.replay_bundles import make_bundles
-from tests.harness.replayed import Scene, cluster_of, make_scene
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.replay_bundles import make_bundles
+from tests.harness.worlds.replayed_reviews import Scene, cluster_of, make_scene
 from tests.tools.provide import provide
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.replays import changed, effects

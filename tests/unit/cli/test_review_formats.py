@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft4Validator
 
-from tests.harness.sarif import sarif_schema
+from tests.harness.published.sarif import sarif_schema
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write
 

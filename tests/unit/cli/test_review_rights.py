@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import rbac
+from tests.harness.worlds import rbac
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import write
 

@@ -18,7 +18,7 @@ from identity.clients.signing_keys import SigningKeys
 from identity.push.security_events import SecurityEventSettings
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
-from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
+from tests.harness.fakes.event_transmitter import AUDIENCE, ISSUER, Transmitter
 from tests.unit.webhooks.connection import Answer, Connection
 from webhooks.health import build_status_app
 from webhooks.limits import ServerSettings

@@ -20,9 +20,9 @@ from kube.bundles.store import BundleStore
 from kube.leader.lease import Leadership
 from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey
-from tests.harness.bundles import retitled
-from tests.harness.pki import Authority
-from tests.harness.registry import Registry, registry
+from tests.harness.fakes.oci_registry import Registry, registry
+from tests.harness.programs.pki import Authority
+from tests.harness.worlds.policy_bundles import retitled
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
 LEADER = Leadership(1, math.inf, time.monotonic)

@@ -28,8 +28,8 @@ from kube.bundles.store import with_wanted
 from kube.leader.lease import Leadership
 from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey
-from tests.harness.bundles import retitled, revision_of
-from tests.harness.registry import PASSWORD, USER
+from tests.harness.fakes.oci_registry import PASSWORD, USER
+from tests.harness.worlds.policy_bundles import retitled, revision_of
 from tests.unit.control.sourced import (
     FIRST,
     LEADER,

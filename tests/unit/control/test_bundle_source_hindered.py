@@ -23,8 +23,8 @@ from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, PublishedBundle
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey
-from tests.harness.bundles import retitled, revision_of
-from tests.harness.registry import PASSWORD, USER
+from tests.harness.fakes.oci_registry import PASSWORD, USER
+from tests.harness.worlds.policy_bundles import retitled, revision_of
 from tests.unit.control.sourced import FIRST, KEY, LEADER, Scene, scene_in, settings
 from tests.unit.kube.config_maps import PATH, Cluster
 

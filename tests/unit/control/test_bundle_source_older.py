@@ -15,7 +15,7 @@ from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import with_active
 from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey
-from tests.harness.bundles import retitled, revision_of
+from tests.harness.worlds.policy_bundles import retitled, revision_of
 from tests.unit.control.sourced import FIRST, KEY, NOW, Scene, scene_in
 from tests.unit.kube.config_maps import NAMESPACE
 

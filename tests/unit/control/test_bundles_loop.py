@@ -12,7 +12,7 @@ from core.base.errors import InvalidObjectError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import BundleStore, with_active, with_wanted
 from kube.leader.lease import Leadership
-from tests.harness.bundles import retitled, stored
+from tests.harness.worlds.policy_bundles import retitled, stored
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
 WANTED = "0123456789ab"

@@ -4,7 +4,7 @@ from typing import Any
 
 from control.risk.look_back.search import ALWAYS
 from control.risk.look_back.store import NAME
-from tests.harness.helm import Helm, named
+from tests.harness.programs.helm import Helm, named
 from tests.unit.helm.switches import IDENTITY
 
 

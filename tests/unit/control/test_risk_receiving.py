@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from control.risk.push import receiver as module
 from core.risk.model import RiskLevel, RiskSource, identity_key
-from tests.harness.transmitter import CAEP, claims
+from tests.harness.fakes.event_transmitter import CAEP, claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 
 PERSON: Final = "51e26eae-d07b-44e5-bb0b-249f49569a8c"

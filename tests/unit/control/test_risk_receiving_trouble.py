@@ -13,7 +13,7 @@ from control.risk.push import receiver as module
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.risk.entry_merge import merge_entry, merge_revocation
-from tests.harness.transmitter import claims
+from tests.harness.fakes.event_transmitter import claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 from tests.unit.webhooks.connection import until
 

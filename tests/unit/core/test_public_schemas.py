@@ -7,7 +7,7 @@ import pytest
 
 from core.kubernetes.crds import find_pod_templates, hides_fields
 from core.kubernetes.workload_kinds import OPERATORS, PlaceContent, WorkloadKind
-from tests.harness.definitions import UNPUBLISHED, public_definitions, schemas_of
+from tests.harness.published.crds import UNPUBLISHED, public_definitions, schemas_of
 
 PUBLIC = [each for each in OPERATORS if each.group_kind not in UNPUBLISHED]
 

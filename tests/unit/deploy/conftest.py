@@ -16,7 +16,7 @@ from deploy.image import debian
 from deploy.image.build import Inputs, make
 from deploy.image.root import unpack_debian
 from tests.harness.evidence import ROOT
-from tests.harness.programs import skip_or_fail
+from tests.harness.programs.availability import skip_or_fail
 from tests.harness.sizes import PROOF
 from tests.tools.provide import CannotProvideError
 from tests.unit.test_house import ROOMS

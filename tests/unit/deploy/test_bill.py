@@ -11,7 +11,7 @@ from referencing.jsonschema import DRAFT7
 
 from deploy.image import debian
 from deploy.image.debian import LOCK, read_lock
-from tests.harness.programs import skip_or_fail
+from tests.harness.programs.availability import skip_or_fail
 from tests.tools.bom_schema import bom_schemas
 from tests.tools.provide import CannotProvideError
 from tests.unit.deploy.conftest import Made

@@ -17,7 +17,7 @@ from policies.bundle.format import Bundle
 from policies.engine.embedded_engine import EvaluationLimits
 from policies.trial.wire import ENCODER, OUTCOMES, TrialTask
 from tests.harness.evidence import ROOT
-from tests.harness.programs import skip_or_fail
+from tests.harness.programs.availability import skip_or_fail
 from tests.tools.provide import CannotProvideError
 from tests.unit.test_house import ROOMS
 

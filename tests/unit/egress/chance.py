@@ -11,7 +11,7 @@ from ipaddress import ip_network
 from typing import Any, Final
 
 from core.base.errors import InvalidObjectError
-from tests.harness.policy_semantics import Pod, selector_matches
+from tests.harness.oracles.policy_semantics import Pod, selector_matches
 from tests.unit.egress.intents import NOW, allowlist, destinations
 
 Json = dict[str, Any]

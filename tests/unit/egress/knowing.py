@@ -16,7 +16,7 @@ from egress.model.facts import EgressFacts, KnownService, ResolvedName
 from egress.model.openings import Backend, CompiledAllowlists
 from egress.render.engines import render
 from egress.render.target import Engine, RenderedNamespace, RenderTarget
-from tests.harness.policy_semantics import Cluster, Pod
+from tests.harness.oracles.policy_semantics import Cluster, Pod
 from tests.unit.egress.chance import ENROLLED, RANGES, SPACES, Service, World
 
 Json = dict[str, Any]

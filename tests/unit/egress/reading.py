@@ -9,7 +9,7 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
-from tests.harness.policy_semantics import End, Pod, selector_matches
+from tests.harness.oracles.policy_semantics import End, Pod, selector_matches
 from tests.unit.egress.chance import ENROLLED, RANGES, Json, World
 
 _ALWAYS: Final = (

@@ -7,9 +7,9 @@ by connection. `policy_semantics.py` is the judge, checked against upstream's ow
 import pytest
 
 from egress.render.target import Engine
-from tests.harness.cilium_semantics import Policies, Target
 from tests.harness.evidence import record
-from tests.harness.policy_semantics import End
+from tests.harness.oracles.cilium_semantics import Policies, Target
+from tests.harness.oracles.policy_semantics import End
 from tests.harness.sizes import PROOF, size
 from tests.unit.egress.chance import made
 from tests.unit.egress.knowing import cluster_of, labelled, policies_of, rendered

@@ -10,7 +10,7 @@ from egress.dns.resolver import NameServer, Resolver
 from egress.dns.resolver_settings import ResolverSettings
 from egress.dns.store import decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
-from tests.harness.dns_server import Behaviour, DnsServer, dns_server
+from tests.harness.fakes.dns_server import Behaviour, DnsServer, dns_server
 
 NAME = "github.example"
 SIX = tuple(f"192.0.2.{number}" for number in range(10, 70, 10))

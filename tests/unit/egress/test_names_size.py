@@ -17,10 +17,10 @@ from egress.dns.store import MAX_SHARD_BYTES, decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.service_tags import parse_service_tags
-from tests.harness import service_tags
-from tests.harness.dns_server import dns_server
 from tests.harness.evidence import record
+from tests.harness.fakes.dns_server import dns_server
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds import service_tags
 
 NAMES = size(200, 10_000)
 ROUNDS = size(4, 20)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.policy_semantics import Cluster, End, NamedPort, Pod, types_of
+from tests.harness.oracles.policy_semantics import Cluster, End, NamedPort, Pod, types_of
 from tests.unit.egress import upstream_egress, upstream_ingress, upstream_protocols
 from tests.unit.egress.upstream import Case, Step
 

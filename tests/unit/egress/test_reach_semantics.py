@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.harness.policy_semantics import Cluster, End, Pod
+from tests.harness.oracles.policy_semantics import Cluster, End, Pod
 from tests.unit.egress.reaching import ACCOUNT, NAME, Json, block, opened, policy, read, uncovered
 
 _ADDRESSES = ("10.0.0.0", "10.0.0.3", "10.0.0.4", "10.0.0.7", "10.0.0.12", "fd00::1", "fd00::5")

@@ -21,9 +21,9 @@ from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.cilium import MAP_ENTRIES, map_entries
 from egress.render.engines import render
 from egress.render.target import Dns, Engine, RenderTarget
-from tests.harness.cilium_semantics import Policies
-from tests.harness.cilium_semantics import Target as To
-from tests.harness.policy_semantics import Pod
+from tests.harness.oracles.cilium_semantics import Policies
+from tests.harness.oracles.cilium_semantics import Target as To
+from tests.harness.oracles.policy_semantics import Pod
 from tests.unit.egress.opened import (
     ACCOUNT,
     PORTS,

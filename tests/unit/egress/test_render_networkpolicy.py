@@ -18,7 +18,7 @@ from egress.render.engines import render
 from egress.render.generated_objects import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name
 from egress.render.partition import MAX_BYTES, MAX_PEERS
 from egress.render.target import Dns, RenderTarget
-from tests.harness.policy_semantics import Cluster, End, Pod
+from tests.harness.oracles.policy_semantics import Cluster, End, Pod
 from tests.unit.egress.opened import (
     ACCOUNT,
     PORTS,

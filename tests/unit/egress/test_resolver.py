@@ -13,7 +13,7 @@ from core.base.errors import SettingsError
 from egress.dns.learnt_names import DnsReply
 from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
-from tests.harness.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
+from tests.harness.fakes.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
 
 NAME = "weights.example.org"
 QUICK = ResolverSettings(timeout_s=0.5, tries=2)

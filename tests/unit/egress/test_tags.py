@@ -9,8 +9,8 @@ import pytest
 
 from core.base.errors import InvalidObjectError
 from egress.service_tags import ServiceTags, parse_service_tags
-from tests.harness import service_tags
-from tests.harness.service_tags import CLOUD_V4, CLOUD_V6, COUNTS
+from tests.harness.worlds import service_tags
+from tests.harness.worlds.service_tags import CLOUD_V4, CLOUD_V6, COUNTS
 
 Content = dict[str, Any]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_network
 from typing import Final, TypeVar
 
-from tests.harness.policy_semantics import End, Pod
+from tests.harness.oracles.policy_semantics import End, Pod
 from tests.unit.egress.chance import ENROLLED, PROTOCOLS, RANGES, Json, World
 
 PORTS_NAMED: Final = 9

@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import Final
 
-from tests.harness.helm import Values
+from tests.harness.programs.helm import Values
 
 SECRET: Final = "ledger-url"
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.harness.evidence import ROOT
-from tests.harness.helm import CHART, Helm, named
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.helm import CHART, Helm, named
 from tests.unit.helm.alert_cases import ALSO, AT, FIRES, HEALTHY, Changes
 from tests.unit.helm.series import KNOWN, metrics_in
 

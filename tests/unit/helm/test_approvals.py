@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.harness.helm import IMAGE, Helm
+from tests.harness.programs.helm import IMAGE, Helm
 
 
 @pytest.mark.parametrize("on", [True, False])

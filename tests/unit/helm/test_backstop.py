@@ -1,7 +1,7 @@
 """The back-stop in the chart: it leaves out what webhooks leave out, and can be switched off."""
 
-from tests.harness.client import Json
-from tests.harness.helm import Helm, named
+from tests.harness.programs.client import Json
+from tests.harness.programs.helm import Helm, named
 
 NAME = "backstop.sallyport.dev"
 POLICY = "ValidatingAdmissionPolicy"

@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 
 from docs.make_dashboard import FILE, dashboard
-from tests.harness.helm import Helm, named
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.helm import Helm, named
 from tests.unit.helm.series import KNOWN, metrics_in
 
 QUERIES = [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]

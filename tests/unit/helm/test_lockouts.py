@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.harness.helm import Helm, HelmFailedError, Values
+from tests.harness.programs.helm import Helm, HelmFailedError, Values
 from tests.unit.helm.test_schema import SCHEMA
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.harness.client import Json
-from tests.harness.helm import Helm, Values, named, pod_templates
+from tests.harness.programs.client import Json
+from tests.harness.programs.helm import Helm, Values, named, pod_templates
 from tests.unit.helm.switches import IDENTITY, SWITCHES
 
 

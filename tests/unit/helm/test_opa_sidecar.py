@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.wiring import server_of
-from tests.harness.helm import Helm, pod_templates
+from tests.harness.programs.helm import Helm, pod_templates
 from tests.unit.helm.switches import SWITCHES
 from tests.unit.helm.test_settings_files import settings_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.helm import IMAGE, NAMESPACE, Helm, HelmFailedError, Values
+from tests.harness.programs.helm import IMAGE, NAMESPACE, Helm, HelmFailedError, Values
 from tests.unit.helm.switches import GUID, IDENTITY
 
 IGNORE = {"failurePolicy": "Ignore"}

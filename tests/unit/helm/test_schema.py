@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel
 
 from app.settings.root import Settings
-from tests.harness.helm import CHART, CRDS, Helm, HelmFailedError, Values
+from tests.harness.programs.helm import CHART, CRDS, Helm, HelmFailedError, Values
 
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())

@@ -10,8 +10,8 @@ from app.settings.identity import Identity, require_sources, require_tenant
 from app.settings.root import Settings, read_settings
 from audit.ledger.spool.queue import Spool
 from kube.leader.lease import LeaseSettings
-from tests.harness.client import Json
-from tests.harness.helm import Helm, named, pod_templates
+from tests.harness.programs.client import Json
+from tests.harness.programs.helm import Helm, named, pod_templates
 from tests.unit.helm.switches import SECRET, SWITCHES
 from webhooks.limits import ServerSettings
 

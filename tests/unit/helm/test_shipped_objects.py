@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.harness.client import Json, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.helm import Helm, named
+from tests.harness.programs.client import Json, read_objects
+from tests.harness.programs.helm import Helm, named
 from tests.unit.helm.switches import SWITCHES
 
 DEPLOY = ROOT / "deploy"

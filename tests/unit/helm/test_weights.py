@@ -10,8 +10,8 @@ from app.settings.azure_roles import require_azure_sign_in
 from app.settings.root import Settings
 from app.settings.weights import require_whole
 from identity.clients.tokens import CredentialKind
-from tests.harness.client import Json
-from tests.harness.helm import Helm, Values, named, pod_templates
+from tests.harness.programs.client import Json
+from tests.harness.programs.helm import Helm, Values, named, pod_templates
 from tests.unit.helm.switches import GUID, IDENTITY, OTHER_GUID, SWITCHES
 from tests.unit.helm.test_settings_files import settings_of
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.client import Json
-from tests.harness.helm import CHART, IMAGE, Helm, HelmFailedError, named, pod_templates
+from tests.harness.programs.client import Json
+from tests.harness.programs.helm import CHART, IMAGE, Helm, HelmFailedError, named, pod_templates
 from tests.unit.helm.switches import SWITCHES
 
 RECOMMENDED = {

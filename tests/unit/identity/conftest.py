@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from identity.clients.signing_keys import SigningKeys
-from tests.harness.transmitter import Transmitter
+from tests.harness.fakes.event_transmitter import Transmitter
 from tests.unit.identity.issuing import Clock, settings_of
 
 

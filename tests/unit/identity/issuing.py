@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from identity.clients.signing_keys import SigningKeys, UnverifiedToken
 from identity.push.security_events import SecurityEventSettings
-from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
+from tests.harness.fakes.event_transmitter import AUDIENCE, ISSUER, Transmitter
 
 PERSON: Final = "51e26eae-d07b-44e5-bb0b-249f49569a8c"
 

@@ -18,7 +18,7 @@ from identity.push.event_hub_records import (
     read_message,
 )
 from identity.risk.entry_merge import MergeResult
-from tests.harness.entra_records import (
+from tests.harness.worlds.entra_records import (
     CANARIES,
     DETECTION,
     EVENT,

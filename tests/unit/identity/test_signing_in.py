@@ -10,8 +10,8 @@ import pytest
 
 from core.base.errors import EntraError, SettingsError
 from identity.clients.tokens import GRAPH_SCOPE, CredentialKind, SignIn, Tokens, explain_refusal
-from tests.harness.fake_entra import FakeEntra
-from tests.harness.pki import Authority
+from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.programs.pki import Authority
 
 KINDS = (CredentialKind.FEDERATED, CredentialKind.CERTIFICATE, CredentialKind.SECRET)
 

@@ -14,7 +14,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from identity.clients.signing_keys import SigningKeys, UnverifiedToken, VerifiedToken
 from identity.push.security_events import MOST_BYTES
-from tests.harness.transmitter import Transmitter, claims
+from tests.harness.fakes.event_transmitter import Transmitter, claims
 from tests.unit.identity.issuing import PERSON, public, refused, settings_of
 
 

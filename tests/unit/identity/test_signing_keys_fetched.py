@@ -17,7 +17,7 @@ from identity.clients.signing_keys import (
     VerifiedToken,
 )
 from identity.push.security_events import SecurityEventSettings
-from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter, claims
+from tests.harness.fakes.event_transmitter import AUDIENCE, ISSUER, Transmitter, claims
 from tests.unit.identity.issuing import PERSON, Clock, public, refused, settings_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
-from tests.harness.silent import left_open, silent_server
+from tests.harness.fakes.silent_server import left_open, silent_server
 
 OK = b"HTTP/1.1 200 OK\r\n"
 MOMENTS = {

@@ -16,7 +16,7 @@ from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.projection.model import encode
 from policies.projection.pods import project
-from tests.harness.pods import pods
+from tests.harness.worlds.pods import pods
 
 SMALL = b'{"containers":[],"hostPID":true,"automount":false,"hostUsers":false}'
 

@@ -11,7 +11,7 @@ from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness import parity, parity_types
 from tests.harness.evidence import record
-from tests.harness.opa_server import OpaProgram
+from tests.harness.programs.opa_server import OpaProgram
 from tests.harness.sizes import PROOF, size
 
 LIMITS = EvaluationLimits(seconds=10)

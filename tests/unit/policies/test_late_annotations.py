@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from policies.projection.credentials import project_credential
 from policies.projection.pods import project_annotations
-from tests.harness.client import read_objects
 from tests.harness.evidence import ROOT
+from tests.harness.programs.client import read_objects
 
 STARTS = (
     "dev.gvisor.flag.debug",

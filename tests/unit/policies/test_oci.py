@@ -16,10 +16,10 @@ from core.base.errors import (
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import parse_bundle
 from policies.clients.oci_registry import Reference, Registry, fetch, parse_reference, resolve
-from tests.harness.pki import Authority
-from tests.harness.registry import LAYER, NAME, PASSWORD, TOKEN, USER
-from tests.harness.registry import Registry as Served
-from tests.harness.registry import registry as serving
+from tests.harness.fakes.oci_registry import LAYER, NAME, PASSWORD, TOKEN, USER
+from tests.harness.fakes.oci_registry import Registry as Served
+from tests.harness.fakes.oci_registry import registry as serving
+from tests.harness.programs.pki import Authority
 
 BUNDLE = BUILT_IN_BUNDLE.read_bytes()
 

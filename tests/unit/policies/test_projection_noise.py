@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.kubernetes.pod import decode_pod
 from policies.projection.model import encode
 from policies.projection.pods import project
-from tests.harness.pods import pods
+from tests.harness.worlds.pods import pods
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "policies/rego/schema/projection.json").read_text()

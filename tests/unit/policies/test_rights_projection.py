@@ -16,8 +16,8 @@ from core.people.subject import Subject, pseudonymous_user
 from policies.projection.model import encode
 from policies.projection.objects import project_object
 from policies.projection.rbac import MAX_RULES, MAX_WORDS, PROVIDERS, RBAC, with_role
-from tests.harness.client import read_objects
 from tests.harness.evidence import ROOT
+from tests.harness.programs.client import read_objects
 from tests.unit.policies.whole_pod import SCHEMA
 
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["a"]}

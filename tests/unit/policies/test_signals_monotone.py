@@ -13,8 +13,8 @@ from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import PolicyAnswer
 from policies.projection.model import encode
 from policies.projection.pods import project
-from tests.harness.gangs import gangs, projection, recorded
-from tests.harness.pods import BASES, MUTATIONS
+from tests.harness.worlds.gangs import gangs, projection, recorded
+from tests.harness.worlds.pods import BASES, MUTATIONS
 
 Fields = dict[str, Any]
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 
 from certs.self_signed_pair import PairFiles, make_pair
 from core.base.errors import CannotBindError
-from tests.harness.pki import Authority
+from tests.harness.programs.pki import Authority
 from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.reviews import encode, review

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.pki import Authority, KeyPair
+from tests.harness.programs.pki import Authority, KeyPair
 from tests.unit.webhooks.connection import Answer, Connection
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.reviews import encode, review

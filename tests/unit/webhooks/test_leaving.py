@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import CannotBindError
-from tests.harness.ports import free_ports
+from tests.harness.programs.ports import free_ports
 from tests.harness.sizes import size
 from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.gate import running_gate

@@ -10,8 +10,8 @@ import pytest
 import structlog
 
 from core.base.errors import CannotBindError
-from tests.harness.pki import Authority
-from tests.harness.ports import free_ports
+from tests.harness.programs.pki import Authority
+from tests.harness.programs.ports import free_ports
 from webhooks.exchange import Receive, Scope, Send
 from webhooks.server import ServedApp, serve_beside
 from webhooks.tls import PairWatcher, TlsSettings

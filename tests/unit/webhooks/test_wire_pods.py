@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.base.errors import InvalidReviewError
 from core.decision.request import DecodedPod, Request
 from core.kubernetes.pod import decode_pod
-from tests.harness.pods import pods
+from tests.harness.worlds.pods import pods
 from tests.unit.webhooks.reviews import review
 from webhooks.review_codec import decode_review
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 
 from tests.api.backstop.keeping import GROUPS, comes_to, install, kept, leftovers
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, connect
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import ApiStatusError, Client, connect
+from tests.harness.worlds.pods import RESTRICTED
 
 SPACE = "backstop-alone"
 

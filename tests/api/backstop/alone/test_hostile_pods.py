@@ -6,9 +6,9 @@ import pytest
 
 from tests.api.backstop.alone.conftest import SPACE
 from tests.api.backstop.keeping import GROUPS, changed, is_refusal, status_of
-from tests.harness.client import Client, Json
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json
 from tests.harness.sizes import size
+from tests.harness.worlds.pods import RESTRICTED
 
 MANY = size(6_000, 20_000)
 """More than is looked at one by one; kube-apiserver itself takes seconds for the larger number."""

@@ -4,9 +4,9 @@ import asyncio
 
 from tests.api.backstop.alone.conftest import SPACE
 from tests.api.backstop.keeping import changed, comes_to, leftovers, shipped
-from tests.harness.client import Client
-from tests.harness.pods import RESTRICTED
-from tests.harness.rbac import binding, role, use_of, user
+from tests.harness.programs.client import Client
+from tests.harness.worlds.pods import RESTRICTED
+from tests.harness.worlds.rbac import binding, role, use_of, user
 
 
 async def test_what_changes_after_a_new_install_counts(admin: Client, nobody: Client) -> None:

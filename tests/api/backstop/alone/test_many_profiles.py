@@ -11,8 +11,8 @@ import pytest
 from policies.backstop.policy import MOST_ASKED
 from tests.api.backstop.alone.conftest import SPACE
 from tests.api.backstop.keeping import GROUPS, MAP_PATH, SETTLE_S, comes_to, is_refusal, status_of
-from tests.harness.client import Client, Json
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.pods import RESTRICTED
 
 NEED = "selinux/type/a_t"
 

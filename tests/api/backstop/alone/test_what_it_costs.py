@@ -7,10 +7,10 @@ from typing import Final
 from tests.api.backstop.alone.conftest import SPACE
 from tests.api.backstop.alone.test_without_a_gate import host_path
 from tests.api.backstop.keeping import changed, status_of
-from tests.harness.client import Client, Json
 from tests.harness.evidence import record
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.client import Client, Json
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.pods import RESTRICTED
 
 LEFT_OUT: Final = "kube-node-lease"
 MOST_ADDED_S: Final = 0.05

@@ -17,11 +17,11 @@ from tests.api.backstop.keeping import (
     kept,
     status_of,
 )
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect
 from tests.harness.evidence import ROOT
-from tests.harness.pods import RESTRICTED
-from tests.harness.rbac import binding, service_account, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.worlds.pods import RESTRICTED
+from tests.harness.worlds.rbac import binding, service_account, user
 
 RULES = [each.rule for each in COVERED]
 DAEMONS = "system:serviceaccount:kube-system:daemon-set-controller"

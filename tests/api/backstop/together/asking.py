@@ -11,8 +11,8 @@ from typing import Final
 
 from policies.backstop.rules import COVERED
 from tests.api.backstop.keeping import GROUPS, PROFILES, is_refusal
-from tests.harness.client import Client, Json
-from tests.harness.pods import pods
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.pods import pods
 
 PLAIN: Final = "both-plain"
 LOW: Final = "both-low"

@@ -9,11 +9,11 @@ from tests.api.admission.conftest import ALLOW_AGE_S, GATE_ACCOUNT
 from tests.api.backstop.keeping import SETTLE_S, changed, install, kept, leftovers
 from tests.api.backstop.together.asking import LATE, PLAIN, answer_to
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation, guarded
-from tests.harness.pods import RESTRICTED
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.worlds.pods import RESTRICTED
 
 WEBHOOKS = {f"{name}.sallyport.dev" for name in ("validate", "mutate", "guards", "authors")}
 

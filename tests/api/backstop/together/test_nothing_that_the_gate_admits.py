@@ -25,11 +25,11 @@ from tests.api.backstop.together.asking import (
 from tests.api.people.breaking_glass.glass import ON_CALL, approve, new_name, opens, sealed
 from tests.api.people.breaking_glass.glass import set_up as set_up_people
 from tests.api.people.excepting.exceptions import ANN, API, AUTHOR, BEN, approval, exception
-from tests.harness.client import Client, Json, Outcome
 from tests.harness.evidence import record
-from tests.harness.pods import RESTRICTED
-from tests.harness.rbac import binding, role, service_account, use_of, user
+from tests.harness.programs.client import Client, Json, Outcome
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.pods import RESTRICTED
+from tests.harness.worlds.rbac import binding, role, service_account, use_of, user
 
 SEED = 11
 AT_ONCE = 8

@@ -11,12 +11,12 @@ from control.sweep.settings import SweepSettings
 from tests.api.control.sweep.rights import ACCOUNT, rights
 from tests.api.control.sweep.swept import Frames, Swept
 from tests.api.kube.restartable import RestartableServer
-from tests.harness.client import Client, connect, read_objects
-from tests.harness.etcd import delete_pods
 from tests.harness.evidence import ROOT
-from tests.harness.openreports import install_crds
-from tests.harness.programs import require
-from tests.harness.sweeper import NAMESPACE, open_parts
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.etcd import delete_pods
+from tests.harness.programs.sweeper import NAMESPACE, open_parts
+from tests.harness.published.openreports import install_crds
 
 FAST = SweepSettings(
     interval_s=3600,

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from tests.harness.client import Json
-from tests.harness.rbac import binding, role, rule, service_account
-from tests.harness.sweeper import NAMESPACE
+from tests.harness.programs.client import Json
+from tests.harness.programs.sweeper import NAMESPACE
+from tests.harness.worlds.rbac import binding, role, rule, service_account
 
 ACCOUNT: Final = "sallyport-control"
 

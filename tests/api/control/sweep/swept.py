@@ -16,8 +16,8 @@ from core.decision.document import (
     decode_sweep,
 )
 from kube.leader.lease import Leadership
-from tests.harness.client import Client, Json
-from tests.harness.sweeper import lasting
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.sweeper import lasting
 
 
 @dataclass

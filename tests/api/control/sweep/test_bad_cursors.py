@@ -17,10 +17,10 @@ from kube.client.objects import Objects, Page
 from tests.api.control.sweep import swept as sweeping
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept
-from tests.harness.client import Client
-from tests.harness.etcd import put_pods
-from tests.harness.running import namespace_name, running_pods
-from tests.harness.sweeper import CLUSTER, NAMESPACE
+from tests.harness.programs.client import Client
+from tests.harness.programs.etcd import put_pods
+from tests.harness.programs.sweeper import CLUSTER, NAMESPACE
+from tests.harness.worlds.running_pods import namespace_name, running_pods
 
 PODS: Final = 120
 """Three pages."""

@@ -12,11 +12,11 @@ from core.base.errors import NotRecordedError
 from tests.api.control.sweep.conftest import FAST, SWEEP, SweptCluster
 from tests.api.control.sweep.rights import rights
 from tests.api.control.sweep.swept import Frames, Swept, document_of, report_in, reports
-from tests.harness.client import Client, Json
-from tests.harness.etcd import put_pods
-from tests.harness.openreports import crds, install_crds
-from tests.harness.running import namespace_name, running_pods
-from tests.harness.sweeper import NAMESPACE, open_parts
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.etcd import put_pods
+from tests.harness.programs.sweeper import NAMESPACE, open_parts
+from tests.harness.published.openreports import crds, install_crds
+from tests.harness.worlds.running_pods import namespace_name, running_pods
 
 PODS = 40
 

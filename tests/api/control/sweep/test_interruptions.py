@@ -18,11 +18,11 @@ from kube.leader.lease import Leadership
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.swept import Swept, document_of, essence, said
 from tests.api.kube.restartable import RestartableServer
-from tests.harness.client import Client, Json
-from tests.harness.etcd import compact, put_pods
-from tests.harness.running import namespace_name, running_pods
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.etcd import compact, put_pods
+from tests.harness.programs.sweeper import NAMESPACE
 from tests.harness.sizes import size
-from tests.harness.sweeper import NAMESPACE
+from tests.harness.worlds.running_pods import namespace_name, running_pods
 
 CURSOR = f"/api/v1/namespaces/{NAMESPACE}/configmaps/sallyport-sweep"
 PODS, PER_NAMESPACE = 260, 65

@@ -16,10 +16,10 @@ from core.base.ids import uuid7_unix_ms
 from core.decision.document import DecisionDocument, decode_document
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept
-from tests.harness.client import Client, Json
-from tests.harness.etcd import put_pods
-from tests.harness.pods import RESTRICTED
-from tests.harness.sweeper import CLUSTER
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.etcd import put_pods
+from tests.harness.programs.sweeper import CLUSTER
+from tests.harness.worlds.pods import RESTRICTED
 
 LATER: Final = "019aa6c6-39bb-791c-8ca7-e02b195e0b08"
 BOXED: Final = "swept-boxed"

@@ -18,12 +18,12 @@ from audit.ledger.records.frames import FrameKind, read_frames
 from core.decision.document import SweepDocument, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.swept import essence, said
-from tests.harness.client import Client
-from tests.harness.etcd import put_pods
 from tests.harness.evidence import ROOT, record
-from tests.harness.process import ServerProcess
-from tests.harness.running import PODS_PER_NAMESPACE, namespace_name, running_pods
+from tests.harness.programs.client import Client
+from tests.harness.programs.etcd import put_pods
+from tests.harness.programs.process import ServerProcess
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.running_pods import PODS_PER_NAMESPACE, namespace_name, running_pods
 
 PODS: Final = size(ci=2_000, proof=100_000)
 KILLS: Final = size(ci=2, proof=4)
@@ -57,7 +57,12 @@ class Sweeper:
 
     def start(self) -> ServerProcess:
         """Start a process; it goes on where the last one was."""
-        command: list[str | Path] = [sys.executable, "-m", "tests.harness.sweeper", self.folder]
+        command: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "tests.harness.programs.sweeper",
+            self.folder,
+        ]
         environment = {"PYTHONPATH": str(ROOT)}
         return ServerProcess("sweeper", command, self.folder / "log", environment)
 

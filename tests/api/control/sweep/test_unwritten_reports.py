@@ -13,9 +13,9 @@ from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.control.sweep.conftest import SweptCluster
 from tests.api.control.sweep.swept import Swept, reports
-from tests.harness.client import Client, Json
-from tests.harness.etcd import delete_pods, put_pods
-from tests.harness.running import namespace_name, running_pods
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.etcd import delete_pods, put_pods
+from tests.harness.worlds.running_pods import namespace_name, running_pods
 
 PODS, PER_NAMESPACE = 120, 40
 """Three namespaces."""

@@ -15,7 +15,7 @@ import msgspec
 from core.base import names
 from kube.client.connection import Connection
 from tests.api.egress.control.field import Field, allowlist, cidrs
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 from tests.harness.sizes import PROOF
 
 POLICIES: Final = "/apis/networking.k8s.io/v1/networkpolicies"

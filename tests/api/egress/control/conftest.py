@@ -7,12 +7,12 @@ import pytest
 
 from tests.api.egress.control.field import OWN, Field
 from tests.api.kube.objects import new_name
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect, read_objects
-from tests.harness.egress_control import Controlled, controlling, settings_of
 from tests.harness.evidence import ROOT
-from tests.harness.policy_crds import install_crds
-from tests.harness.programs import require
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, connect, read_objects
+from tests.harness.programs.egress_control import Controlled, controlling, settings_of
+from tests.harness.published.policy_engines import install_crds
 
 
 async def _install(server: ApiServer) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from core.base import names
 from tests.api.kube.objects import wait_for
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 from tests.harness.sizes import size
 
 OWN: Final = "sallyport-system"

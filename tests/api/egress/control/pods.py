@@ -1,6 +1,6 @@
 """Pods, as a cluster without nodes and controllers can have them."""
 
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 
 def pod(namespace: str, name: str, **labels: str) -> Json:

@@ -7,11 +7,11 @@ from core.base import names
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field, later
 from tests.api.egress.control.pods import pod
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.dns_server import dns_server
-from tests.harness.egress_control import controlling, settings_of
-from tests.harness.helm import Helm
+from tests.harness.fakes.dns_server import dns_server
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.egress_control import controlling, settings_of
+from tests.harness.programs.helm import Helm
 
 _OF_ACCOUNT: Final = frozenset(
     {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}

@@ -15,10 +15,10 @@ from core.egress.pod_labels import egress_labels
 from kube.egress.network_policies import digest_of
 from tests.api.egress.control.field import Field, allowlist
 from tests.api.egress.control.pods import pod, running
-from tests.harness import rbac
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.egress_control import Controlled
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.egress_control import Controlled
+from tests.harness.worlds import rbac
 
 
 def _settings(apiserver: ApiServer) -> Settings:

@@ -9,9 +9,9 @@ import pytest
 from core.base import names
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, SOON_S, Field, cidrs
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.egress_control import Controlled, controlling, settings_of
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.egress_control import Controlled, controlling, settings_of
 
 ONE = "sallyport-allow-one-0"
 

@@ -4,9 +4,9 @@ import asyncio
 
 from tests.api.egress.control.field import OWN, PATIENCE_S, Field
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.egress_control import controlling, settings_of
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import controlling, settings_of
 
 CILIUM = "/apis/cilium.io/v2/namespaces/{}/ciliumnetworkpolicies"
 

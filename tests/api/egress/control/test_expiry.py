@@ -8,8 +8,8 @@ from control.egress import loop
 from core.base import names
 from tests.api.egress.control.field import SOON_S, Field, later
 from tests.api.egress.control.pods import has_pod, pod, running
-from tests.harness.client import Client, Json
-from tests.harness.egress_control import Controlled
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import Controlled
 
 ONE = "sallyport-allow-one-0"
 

@@ -19,10 +19,10 @@ from tests.api.egress.control.field import (
 )
 from tests.api.egress.control.pods import pod, running
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.dns_server import Behaviour, DnsServer, dns_server
-from tests.harness.egress_control import controlling, settings_of
+from tests.harness.fakes.dns_server import Behaviour, DnsServer, dns_server
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import controlling, settings_of
 
 ONE = "sallyport-allow-one-0"
 

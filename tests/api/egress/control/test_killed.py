@@ -12,10 +12,10 @@ from typing import Final
 from tests.api.egress.control.churn import Churn, bare, watching
 from tests.api.egress.control.field import FLOOR, OWN, Field
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.egress_control import controlling, settings_of, start_control
 from tests.harness.evidence import record
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import controlling, settings_of, start_control
 from tests.harness.sizes import PROOF, size
 
 KILLS: Final = size(3, 20)

@@ -10,9 +10,9 @@ from core.base.errors import ClusterError
 from kube.leader.lease import Leadership
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field, cidrs
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
-from tests.harness.egress_control import Controlled, controlling, settings_of
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client
+from tests.harness.programs.egress_control import Controlled, controlling, settings_of
 
 ONE = "sallyport-allow-one-0"
 

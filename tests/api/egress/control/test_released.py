@@ -10,10 +10,10 @@ from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError
-from tests.harness.egress_control import controlling, settings_of
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import ApiStatusError
+from tests.harness.programs.egress_control import controlling, settings_of
+from tests.harness.worlds.rbac import grant, rule, user
 
 ONE, OTHER = "sallyport-allow-one-0", "example.com/keep"
 

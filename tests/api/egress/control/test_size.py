@@ -11,12 +11,12 @@ import pytest
 
 from tests.api.egress.control.field import FAR, FLOOR, OWN, Field, allowlist
 from tests.api.kube.objects import wait_for
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json
-from tests.harness.dns_server import DnsServer, dns_server
-from tests.harness.egress_control import Sample, samples, settings_of, start_control
 from tests.harness.evidence import record
-from tests.harness.process import ServerProcess
+from tests.harness.fakes.dns_server import DnsServer, dns_server
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import Sample, samples, settings_of, start_control
+from tests.harness.programs.process import ServerProcess
 from tests.harness.sizes import PROOF, size
 
 NAMESPACES: Final = size(30, 2000)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.egress.control.field import OWN, PATIENCE_S, Field
 from tests.api.kube.objects import new_name, wait_for
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 OPENINGS = f"/api/v1/namespaces/{OWN}/configmaps/sallyport-weight-openings"
 

@@ -12,11 +12,11 @@ from egress.render.engines import render
 from egress.render.target import Engine, EngineKind, RenderTarget
 from tests.api.admission.objects import until_known
 from tests.api.kube.objects import new_name
-from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation, guarded_with_controllers
-from tests.harness.policy_crds import install_crds
-from tests.harness.rbac import grant, group, rule, use_of
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect, read_objects
+from tests.harness.programs.guarded import Installation, guarded_with_controllers
+from tests.harness.published.policy_engines import install_crds
+from tests.harness.worlds.rbac import grant, group, rule, use_of
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from egress.render.target import EngineKind
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
 from tests.api.egress.guarding.conftest import enrol, floor, pod, soon
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.guarded import Installation
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.guarded import Installation
 
 DENY = "sallyport-default-deny"
 

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from tests.api.egress.guarding.conftest import PEOPLE, pod, soon, spec, until
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 ACCOUNT: Final = "egress.sallyport.dev/service-account"
 WORKLOAD: Final = "egress.sallyport.dev/workload"

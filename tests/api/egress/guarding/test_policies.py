@@ -9,7 +9,7 @@ from egress.model.openings import Addresses, Block, CompiledAllowlists, Opening
 from egress.render.engines import render
 from egress.render.target import RenderTarget
 from tests.api.egress.guarding.conftest import floor, pod, soon, until
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 ACCOUNT = "egress.sallyport.dev/service-account"
 TRAINER = {"matchLabels": {ACCOUNT: "trainer"}}

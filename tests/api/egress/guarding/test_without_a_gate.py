@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.egress.guarding.conftest import enrol, floor, soon, until
-from tests.harness.client import ApiStatusError, Client, Json, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation
+from tests.harness.programs.client import ApiStatusError, Client, Json, read_objects
+from tests.harness.programs.guarded import Installation
 
 NOBODY = "https://127.0.0.1:9"
 """Nothing listens there."""

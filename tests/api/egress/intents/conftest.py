@@ -7,9 +7,9 @@ import pytest
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
 from tests.api.admission.objects import new_namespace
 from tests.api.egress.intents.people import set_up, until_known
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.guarded import Installation, guarded
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.guarded import Installation, guarded
 
 WEBHOOKS = {"guards.sallyport.dev", "authors.sallyport.dev"}
 

@@ -6,8 +6,8 @@ import uuid
 from contextlib import suppress
 from typing import Any, Final
 
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.rbac import binding, grant, rule, service_account, user
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.rbac import binding, grant, rule, service_account, user
 
 API: Final = "sallyport.dev/v1alpha1"
 AUTHOR: Final = "egress-author@example.com"

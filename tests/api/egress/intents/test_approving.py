@@ -19,8 +19,8 @@ from tests.api.egress.intents.people import (
     shared,
 )
 from tests.api.people.excepting.test_approve_command import approve
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.guarded import Installation
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.guarded import Installation
 
 BROAD = {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}
 

@@ -14,8 +14,8 @@ from tests.api.egress.intents.people import (
     new_name,
     shared,
 )
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.rbac import grant, rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.rbac import grant, rule, user
 
 NARROW = {"dnsName": "pypi.org"}
 FINALIZER = "egress.sallyport.dev/close"

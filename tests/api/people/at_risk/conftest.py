@@ -12,9 +12,9 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.guarded import Installation, guarded
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.guarded import Installation, guarded
 
 WEBHOOKS = {f"{name}.sallyport.dev" for name in ("validate", "mutate", "guards", "authors")}
 SYSTEM = "sallyport-system"

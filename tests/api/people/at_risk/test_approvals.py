@@ -23,7 +23,7 @@ from tests.api.people.excepting.exceptions import (
     set_up,
     stays_out,
 )
-from tests.harness.client import Client, Outcome
+from tests.harness.programs.client import Client, Outcome
 
 HOUR = 3600
 SETTLES_WITHIN_S = 60.0

@@ -15,8 +15,8 @@ from tests.api.people.excepting.exceptions import (
     in_seconds,
 )
 from tests.api.people.excepting.exceptions import set_up as set_up_exceptions
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.rbac import binding, grant, group, rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.rbac import binding, grant, group, rule, user
 
 ON_CALL: Final = "oncall@example.com"
 """May open what is approved, and approve nothing."""

@@ -6,9 +6,9 @@ from tests.api.admission.objects import new_namespace
 from tests.api.people.breaking_glass.glass import TIER, new_name, sealed, set_up
 from tests.api.people.excepting.exceptions import API, AUTHOR
 from tests.api.people.excepting.test_approve_command import approve
-from tests.harness.client import Client
-from tests.harness.guarded import Installation
-from tests.harness.rbac import binding, grant, rule, user
+from tests.harness.programs.client import Client
+from tests.harness.programs.guarded import Installation
+from tests.harness.worlds.rbac import binding, grant, rule, user
 
 
 async def test_it_is_shown_and_approved_as_it_was_shown(

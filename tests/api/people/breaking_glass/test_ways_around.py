@@ -34,8 +34,8 @@ from tests.api.people.excepting.exceptions import (
     runs,
     stays_out,
 )
-from tests.harness.client import APPLY_PATCH, ApiStatusError, Client, Json, Outcome
-from tests.harness.rbac import binding, grant, rule, user
+from tests.harness.programs.client import APPLY_PATCH, ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.rbac import binding, grant, rule, user
 
 Place = tuple[str, str]
 """A namespace, and the name of the BreakGlass for it."""

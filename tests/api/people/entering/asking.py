@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.x509.oid import NameOID
 
 from tests.api.objects.pods import container, pod
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 NAMESPACE: Final = "entering"
 MAKERS: Final = "entering-makers"

@@ -6,11 +6,11 @@ from typing import Final
 import pytest
 
 from tests.api.people.entering.asking import HOLDERS, MAKERS, NAMESPACE, Visitors, pods, profiles
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import guarded
-from tests.harness.rbac import binding, grant, group, role, rule, use_of, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, connect, read_objects
+from tests.harness.programs.guarded import guarded
+from tests.harness.worlds.rbac import binding, grant, group, role, rule, use_of, user
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
 _VERBS: Final = "get list watch create update patch delete approve sign"

@@ -14,7 +14,7 @@ from tests.api.people.entering.asking import (
     certificate_request,
     debugger,
 )
-from tests.harness.client import STRATEGIC_MERGE_PATCH, Client, Json
+from tests.harness.programs.client import STRATEGIC_MERGE_PATCH, Client, Json
 
 _TOKEN = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/trainer/token"
 _CLIENT = "kubernetes.io/kube-apiserver-client"

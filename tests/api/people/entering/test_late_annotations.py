@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.objects.pods import pod
 from tests.api.people.entering.asking import NAMESPACE, Visitors, Way, ask
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 STEERING = {"dev.gvisor.flag.debug": "true"}
 NOTES = ({"sallyport.dev/requester": "oid:ann"}, {"sallyport.dev/profile": "pss-privileged"})

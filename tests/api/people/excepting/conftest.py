@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
-from tests.harness.guarded import Installation, guarded
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, connect
+from tests.harness.programs.guarded import Installation, guarded
 
 WEBHOOKS = {f"{name}.sallyport.dev" for name in ("validate", "mutate", "guards", "authors")}
 

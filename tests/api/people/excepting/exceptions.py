@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tests.api.admission.objects import privileged
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.rbac import binding, grant, group, rule, use_of, user
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.worlds.rbac import binding, grant, group, rule, use_of, user
 
 API: Final = "sallyport.dev/v1alpha1"
 AUTHOR: Final = "author@example.com"

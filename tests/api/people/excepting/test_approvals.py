@@ -18,8 +18,8 @@ from tests.api.people.excepting.exceptions import (
     set_up,
     stays_out,
 )
-from tests.harness.client import APPLY_PATCH, ApiStatusError, Client, Json
-from tests.harness.rbac import binding, grant, rule, user
+from tests.harness.programs.client import APPLY_PATCH, ApiStatusError, Client, Json
+from tests.harness.worlds.rbac import binding, grant, rule, user
 
 MERGE = "application/merge-patch+json"
 

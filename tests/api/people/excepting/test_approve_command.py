@@ -15,10 +15,10 @@ from tests.api.people.excepting.exceptions import (
     set_up,
     stays_out,
 )
-from tests.harness.client import Client
-from tests.harness.gate import PROGRAM
-from tests.harness.guarded import Installation
-from tests.harness.rbac import binding, user
+from tests.harness.programs.client import Client
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.guarded import Installation
+from tests.harness.worlds.rbac import binding, user
 
 
 @pytest.fixture

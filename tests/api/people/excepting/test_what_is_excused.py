@@ -34,8 +34,8 @@ from tests.api.people.excepting.exceptions import (
     runs,
     set_up,
 )
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.guarded import Installation
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.guarded import Installation
 from tests.unit.admission.world import raw
 
 

@@ -11,14 +11,14 @@ from typing import Any, Final
 import pytest
 
 from core.decision.document import is_final
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import guarded
-from tests.harness.operators import JOBSET, KUBERAY
-from tests.harness.programs import require
-from tests.harness.rbac import grant, group, rule, use_of
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect, read_objects
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.guarded import guarded
+from tests.harness.programs.operators import JOBSET, KUBERAY
+from tests.harness.worlds.rbac import grant, group, rule, use_of
 
 NAMESPACE: Final = "noting"
 OLD_NAMESPACE: Final = "noting-old"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.api.people.noting.conftest import workload
-from tests.harness.client import Json
+from tests.harness.programs.client import Json
 
 PROFILE = "sallyport.dev/profile"
 

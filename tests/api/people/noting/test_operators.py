@@ -19,8 +19,8 @@ from tests.api.people.noting.conftest import (
     template,
     workload,
 )
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.operators import JOBSET, KUBERAY, running
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.programs.operators import JOBSET, KUBERAY, running
 from tests.harness.sizes import PROOF
 
 # Two programs have to be built for it, minutes of both cores.

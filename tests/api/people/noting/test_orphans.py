@@ -13,7 +13,7 @@ from tests.api.people.noting.conftest import (
     template,
     workload,
 )
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 REQUESTER: Final = "sallyport.dev/requester"
 REPLICASETS: Final = "apis/apps/v1/replicasets"

@@ -22,9 +22,9 @@ from tests.api.people.noting.conftest import (
 )
 from tests.api.people.noting.profiles import PROFILE, naming, profile
 from tests.api.people.noting.test_orphans import until
-from tests.harness.client import Client, Json, Outcome
-from tests.harness.rbac import grant, service_account, use_of, user
-from tests.harness.sidecars import LABEL, injecting, registration
+from tests.harness.fakes.sidecar_webhook import LABEL, injecting, registration
+from tests.harness.programs.client import Client, Json, Outcome
+from tests.harness.worlds.rbac import grant, service_account, use_of, user
 
 REQUESTER: Final = "sallyport.dev/requester"
 EVE_OID: Final = "44444444-aaaa-bbbb-cccc-dddddddddddd"

@@ -18,7 +18,7 @@ from tests.api.people.noting.conftest import (
     template,
     workload,
 )
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 REQUESTER: Final = "sallyport.dev/requester"
 AS_ANN: Final = {REQUESTER: ANN, "sallyport.dev/profile": "pss-baseline"}

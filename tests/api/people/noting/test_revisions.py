@@ -15,7 +15,7 @@ from tests.api.people.noting.conftest import (
     workload,
 )
 from tests.api.people.noting.test_orphans import objects, orphan, until
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 BELIEVED_S: Final = 10.0
 """How long the note of an owner is believed (kube.client.settings, `owner_age_s`)."""

@@ -17,8 +17,8 @@ from tests.api.people.noting.conftest import (
     workload,
 )
 from tests.api.people.noting.profiles import naming, profile
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.rbac import grant, service_account, use_of, user
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.rbac import grant, service_account, use_of, user
 
 REQUESTER: Final = "sallyport.dev/requester"
 PROFILE: Final = "sallyport.dev/profile"

@@ -17,8 +17,8 @@ from tests.api.people.noting.conftest import (
     soon,
 )
 from tests.api.people.noting.profiles import naming, profile
-from tests.harness.client import Client, Json
-from tests.harness.rbac import grant, use_of, user
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.rbac import grant, use_of, user
 
 CLEO_OID = "22222222-aaaa-bbbb-cccc-dddddddddddd"
 

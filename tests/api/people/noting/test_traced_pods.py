@@ -10,7 +10,7 @@ from tests.api.people.noting.conftest import (
     of_pod,
     workload,
 )
-from tests.harness.client import Client, Json
+from tests.harness.programs.client import Client, Json
 
 NODE: Json = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "noting-1"}}
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.harness.client import Client, Json
-from tests.harness.rbac import GROUP, binding, grant, group, role, rule, use_of, user
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.rbac import GROUP, binding, grant, group, role, rule, use_of, user
 
 MAKERS: Final = "rights-makers"
 """A group that RBAC lets write and give everything but `use`, `approve` and `exempt`."""

@@ -9,12 +9,12 @@ import pytest
 
 from tests.api.people.rights.asking import OPERATED, OTHERS, TEAM, Givers, rights
 from tests.api.people.rights.tries import READER
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect, read_objects
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import guarded
-from tests.harness.rbac import GROUP
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, connect, read_objects
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.guarded import guarded
+from tests.harness.worlds.rbac import GROUP
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
 GUARDS: Final = ("namespace-guard.yaml", "own-namespace-guard.yaml")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.api.people.rights.asking import OPERATED, cluster_role
-from tests.harness.client import Json
-from tests.harness.rbac import binding, role, rule, service_account
+from tests.harness.programs.client import Json
+from tests.harness.worlds.rbac import binding, role, rule, service_account
 
 _CERTIFICATES: Final = "cert-manager.io"
 _QUEUES: Final = "kueue.x-k8s.io"

@@ -23,9 +23,9 @@ from tests.api.people.rights.asking import (
     rights,
 )
 from tests.api.people.rights.tries import READER, TRIES, Try
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Json, Outcome
-from tests.harness.rbac import group, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Json, Outcome
+from tests.harness.worlds.rbac import group, user
 
 STOCK = ("cluster-admin", "admin", "edit", "view")
 COLLEAGUE = user("colleague@example.com")

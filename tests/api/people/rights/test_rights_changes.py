@@ -16,8 +16,8 @@ from tests.api.people.rights.asking import (
 )
 from tests.api.people.rights.operators import OPERATORS
 from tests.api.people.rights.tries import TRIES, Try
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.rbac import GROUP, group, role, rule, use_of, user
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.rbac import GROUP, group, role, rule, use_of, user
 
 COLLEAGUE = user("colleague@example.com")
 CLIENT_ID = "azure.workload.identity/client-id"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.api.people.rights.asking import TEAM, Givers, bound
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.rbac import role, rule, service_account
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.rbac import role, rule, service_account
 
 SYSTEM = "sallyport-system"
 

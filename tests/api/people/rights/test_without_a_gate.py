@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people.rights.asking import Givers, account, bound, cluster_role
-from tests.harness.client import ApiStatusError, Client, Json, Outcome
-from tests.harness.rbac import rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.rbac import rule, user
 
 COLLEAGUE = user("colleague@example.com")
 SYSTEM = "sallyport-system"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.api.people.rights.asking import OTHERS, TEAM, account, bound, cluster_role
-from tests.harness.client import Json
-from tests.harness.rbac import group, role, rule, service_account, user
+from tests.harness.programs.client import Json
+from tests.harness.worlds.rbac import group, role, rule, service_account, user
 
 _RBAC: Final = ["rbac.authorization.k8s.io"]
 _ADMISSION: Final = ["admissionregistration.k8s.io"]

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 from tests.api.people.risk.conftest import NAMESPACE
-from tests.harness.client import Answer, Client, Json, Outcome
+from tests.harness.programs.client import Answer, Client, Json, Outcome
 
 SOON_S: Final = 60.0
 _POLL_S: Final = 0.1

@@ -23,13 +23,13 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
 from tests.api.people.noting.conftest import template, workload
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, Outcome, connect, read_objects
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import guarded
-from tests.harness.programs import require
-from tests.harness.rbac import grant, group, rule, use_of
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import Client, Json, Outcome, connect, read_objects
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.guarded import guarded
+from tests.harness.worlds.rbac import grant, group, rule, use_of
 
 NAMESPACE: Final = "risk-train"
 CLOSED: Final = "risk-closed"

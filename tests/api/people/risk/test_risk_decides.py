@@ -18,7 +18,7 @@ from tests.api.people.risk.conftest import (
     deployment,
     pod,
 )
-from tests.harness.client import Client, Json, Outcome
+from tests.harness.programs.client import Client, Json, Outcome
 
 USE = {"azure.workload.identity/use": "true"}
 APPROVAL: Json = {

@@ -8,10 +8,10 @@ import pytest
 
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
 from tests.api.people.widening.profiles import PREFIX, profile, set_up
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, Outcome, connect
-from tests.harness.guarded import Installation, guarded
-from tests.harness.webhooks import configurations
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json, Outcome, connect
+from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.webhooks import configurations
 
 WEBHOOKS = {f"{name}.sallyport.dev" for name in ("guards", "authors", "validate")}
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from core.approvals.profile_widening import profile_digest
 from core.profiles.container_profiles import parse_profile
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.rbac import binding, grant, rule, user
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.rbac import binding, grant, rule, user
 
 API: Final = "sallyport.dev/v1alpha1"
 PREFIX: Final = "widening-"

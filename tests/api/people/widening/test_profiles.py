@@ -24,10 +24,10 @@ from tests.api.people.widening.profiles import (
     stays,
     write,
 )
-from tests.harness.client import APPLY_PATCH, ApiStatusError, Client, Json
-from tests.harness.gate import PROGRAM
-from tests.harness.guarded import Installation
-from tests.harness.rbac import binding, user
+from tests.harness.programs.client import APPLY_PATCH, ApiStatusError, Client, Json
+from tests.harness.programs.gate import PROGRAM
+from tests.harness.programs.guarded import Installation
+from tests.harness.worlds.rbac import binding, user
 
 WIDE = ["host/port/80", "host/network"]
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 
 from tests.api.admission.objects import until_known
-from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import guarded
-from tests.harness.programs import require
-from tests.harness.rbac import binding, grant, group, rule, use_of, user
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect, read_objects
+from tests.harness.programs.controller_manager import ControllerManager
+from tests.harness.programs.guarded import guarded
+from tests.harness.worlds.rbac import binding, grant, group, rule, use_of, user
 
 API: Final = "sallyport.dev/v1alpha1"
 PEOPLE: Final = "weights-people"

@@ -4,8 +4,8 @@ import time
 from functools import partial
 
 from tests.api.weights.granting.conftest import ANN, API, BEN, human, in_seconds, soon
-from tests.harness.client import Client, Json
-from tests.harness.rbac import binding, user
+from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.rbac import binding, user
 
 SEALER = "sealer@example.com"
 ON_CALL = "oncall@example.com"

@@ -23,7 +23,7 @@ from tests.api.weights.granting.conftest import (
 from tests.api.weights.granting.glass import open_glass, sealed
 from tests.api.weights.granting.test_copies import copied, kept, until_known
 from tests.api.weights.granting.test_stores import another, claim, claiming, put, volume
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 REFUSAL = "It reaches model weights without a live grant."
 RESTRICTED: Json = {

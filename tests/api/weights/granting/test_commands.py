@@ -19,8 +19,8 @@ from tests.api.weights.granting.conftest import (
     pod,
     soon,
 )
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.gate import PROGRAM
+from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.programs.gate import PROGRAM
 
 
 async def run(installation: Installation, who: str, *arguments: str) -> tuple[int | None, str]:

@@ -16,7 +16,7 @@ from tests.api.weights.granting.conftest import (
     soon,
 )
 from tests.api.weights.granting.test_stores import claim, claiming, volume
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 _GROUP: Final = "snapshot.storage.k8s.io"
 _SNAPSHOTS: Final[Json] = {

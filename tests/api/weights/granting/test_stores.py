@@ -25,7 +25,7 @@ from tests.api.weights.granting.conftest import (
     soon,
     template,
 )
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 STORES = "/apis/sallyport.dev/v1alpha1/weightstores"
 

@@ -24,7 +24,7 @@ from tests.api.weights.granting.conftest import (
     refused,
     soon,
 )
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.programs.client import ApiStatusError, Client, Json
 
 REFUSAL = "It reaches model weights without a live grant."
 

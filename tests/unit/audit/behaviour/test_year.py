@@ -13,8 +13,8 @@ from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
-from tests.harness.year import Scale, Year
-from tests.harness.year_attacks import KINDS
+from tests.harness.worlds.year.acts import Scale, Year
+from tests.harness.worlds.year.attacks import KINDS
 from tests.harness.year_score import Score, score
 
 SEED = size(ci=11, proof=101)

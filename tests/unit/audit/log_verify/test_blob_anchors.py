@@ -11,7 +11,7 @@ from audit.clients.anchor_blob import BlobAnchor, BlobPlace
 from audit.ledger.log.leaves import mark_of
 from core.base.errors import LedgerError, SettingsError
 from tests.harness.fake_append_blobs import TOKEN, FakeAppendBlobs
-from tests.harness.pki import Authority
+from tests.harness.programs.pki import Authority
 from tests.unit.audit.log_verify.scene import ANCHORED, Scene, anchor, verify
 
 SCENE = Scene()

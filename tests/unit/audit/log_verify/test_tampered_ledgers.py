@@ -9,7 +9,7 @@ import pytest
 
 from audit.ledger.store.store import Store
 from audit.ledger.store.tables import METADATA
-from tests.harness.postgres import Postgres
+from tests.harness.programs.postgres import Postgres
 from tests.unit.audit.log_verify import ledgers
 from tests.unit.audit.log_verify.tampered_by_store import BY_STORE
 from tests.unit.audit.log_verify.tampered_rows import ALL, RowTampering

@@ -21,8 +21,8 @@ from audit.reports.forms.tables import guard_cell, render_tables
 from audit.reports.model import Report
 from cli.report.forms import sarif
 from cli.report.openreports import openreports
-from tests.harness.openreports import crds
-from tests.harness.sarif import sarif_schema
+from tests.harness.published.openreports import crds
+from tests.harness.published.sarif import sarif_schema
 from tests.unit.audit.reports.records import HUMAN, READER
 
 

@@ -10,7 +10,7 @@ from audit.reports.model import Report
 from audit.reports.pdf import render_pdf
 from core.base.errors import ReportError
 from tests.harness.pages import parsed, require_closed, require_readable
-from tests.harness.programs import skip_or_fail
+from tests.harness.programs.availability import skip_or_fail
 from tests.tools.provide import CannotProvideError
 from tests.unit.audit.reports.records import HUMAN
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from audit.ledger.store.store import Store
-from tests.harness.postgres import Postgres
+from tests.harness.programs.postgres import Postgres
 from tests.unit.audit.store.documents import NOW_MS
 
 Sql = Callable[[str], list[tuple[Any, ...]]]

@@ -16,7 +16,7 @@ from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict
-from tests.harness.postgres import Postgres, require_postgres
+from tests.harness.programs.postgres import Postgres, require_postgres
 from tests.harness.sizes import size
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame

@@ -7,8 +7,8 @@ import pytest
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
-from tests.harness.ports import free_ports
-from tests.harness.postgres import Postgres
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.postgres import Postgres
 from tests.unit.audit.store.documents import CLUSTER, document, frame
 
 SECRET = "hunter2hunter2"

@@ -14,7 +14,7 @@ from cli.review.yaml_positions import Position
 from cli.shared.results import Reviewed
 from core.base.safe_text import safe_text
 from core.decision.decision import Action, Finding, Verdict
-from tests.harness.sarif import sarif_schema
+from tests.harness.published.sarif import sarif_schema
 from tests.unit.cli.formats.reports import (
     HOSTILE,
     RULE,

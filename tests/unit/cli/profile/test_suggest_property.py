@@ -19,8 +19,8 @@ from cli.profile.suggest import Suggestion, profile_yaml, suggest_for
 from core.profiles.container_profiles import Profile, build_profile_set, parse_profile
 from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES
-from tests.harness.pods import pods
-from tests.harness.public_manifests import public_manifests
+from tests.harness.published.public_manifests import public_manifests
+from tests.harness.worlds.pods import pods
 
 COUNT = 400
 

@@ -11,7 +11,7 @@ from core.cluster import Cluster
 from identity.rights.who_can import who_can_use
 from kube.cluster.folder import FolderCluster
 from kube.cluster.rbac_snapshot import read_folder_rbac
-from tests.harness import rbac
+from tests.harness.worlds import rbac
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import cluster, write
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from identity.clients.resource_manager import ManagerSettings, ResourceManager
 from identity.clients.tokens import Tokens
-from tests.harness.fake_entra import FakeEntra
-from tests.harness.fake_resource_manager import FakeResourceManager
+from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.fakes.resource_manager import FakeResourceManager
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION
 from identity.azure_roles.differences import GrantHolders
 from identity.clients.resource_manager import ResourceManager
-from tests.harness.fake_resource_manager import FakeResourceManager
+from tests.harness.fakes.resource_manager import FakeResourceManager
 from tests.unit.control.weights.azure import asking, azure_in
 from tests.unit.identity.azure_roles.roles import (
     ACCOUNT,

@@ -11,7 +11,7 @@ from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.authoring.lint.external_linters import find_regal_problems
 from tests.harness.language_server import language_server
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
 from tests.harness.tutorial import follow, run, steps
 
 ROOT = Path(__file__).parents[4]

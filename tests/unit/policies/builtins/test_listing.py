@@ -4,7 +4,7 @@ from policies.builtins.denylist import REFUSED, WRITTEN_AWAY, hint
 from policies.builtins.fallible import CAN_FAIL
 from policies.builtins.native import NATIVE
 from policies.builtins.registry import SUPPLIED
-from tests.harness.opa_cases import capabilities, native
+from tests.harness.oracles.opa_cases import capabilities, native
 
 
 def test_native_functions_are_those_that_opa_compiles() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from policies.builtins.registry import SUPPLIED
 from tests.harness.evidence import record
-from tests.harness.opa_cases import Case, Compared, cases, compare
+from tests.harness.oracles.opa_cases import Case, Compared, cases, compare
 from tests.harness.sizes import PROOF
 
 VERDICTS = ("agrees", "stricter", "differs", "left")

@@ -15,7 +15,7 @@ from policies.engine.canary import CANARY_CONTEXT
 from policies.engine.embedded_engine import EvaluationLimits
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
-from tests.harness.opa_server import OpaProgram
+from tests.harness.programs.opa_server import OpaProgram
 
 TRIGGER = b'{"os":"trigger","containers":[]}'
 LIMITS = EvaluationLimits(seconds=5.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies.bundle.format import Bundle, read_bundle
-from tests.harness.opa_server import OpaProgram
+from tests.harness.programs.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_site_bundle, signal
 
 

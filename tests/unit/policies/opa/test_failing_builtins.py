@@ -12,7 +12,7 @@ from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Engine, PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
-from tests.harness.opa_server import OpaProgram
+from tests.harness.programs.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_bundle
 
 SUPPLIED = {

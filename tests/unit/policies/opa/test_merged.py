@@ -10,7 +10,7 @@ import pytest
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import Bundle
 from policies.engine.single_module import build_single_module
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
 
 JUDGE = "package sallyport.judge\n\nanswer := 1\n"
 LIB = """package sallyport.lib

@@ -19,9 +19,9 @@ from policies.engine.opa_endpoint import OpaServer
 from policies.projection.model import encode
 from policies.projection.pods import project
 from tests.harness.evidence import record
-from tests.harness.opa_server import OpaProgram
-from tests.harness.pods import pods
+from tests.harness.programs.opa_server import OpaProgram
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.pods import pods
 
 ROUNDS = size(1, 7)
 PODS = size(20, 400)

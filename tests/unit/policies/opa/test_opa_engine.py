@@ -15,9 +15,9 @@ from policies.engine.canary import CANARY
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
-from tests.harness.opa_server import OpaProgram
-from tests.harness.pki import Authority
-from tests.harness.programs import require
+from tests.harness.programs.availability import require
+from tests.harness.programs.opa_server import OpaProgram
+from tests.harness.programs.pki import Authority
 from tests.unit.policies.bundles import make_bundle, make_site_bundle, rule, signal
 from tests.unit.policies.opa.asking import (
     FOUND,

@@ -14,7 +14,7 @@ from policies.clients.opa_server.policies import MOST_ROOTS
 from policies.engine.canary import CANARY_CONTEXT
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
-from tests.harness.opa_server import OpaProgram
+from tests.harness.programs.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_site_bundle, signal
 from tests.unit.policies.opa.asking import (
     FOUND,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from tests.harness.public_manifests import Pod
+from tests.harness.published.public_manifests import Pod
 
 _DIGEST: Final = "@sha256:" + 64 * "0"
 

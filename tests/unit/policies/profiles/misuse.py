@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.harness.public_manifests import Pod
+from tests.harness.published.public_manifests import Pod
 
 
 @dataclass(frozen=True)

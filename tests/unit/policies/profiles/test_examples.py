@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from core.profiles.privileges import PatternSet
-from tests.harness.public_manifests import Pod, public_manifests, public_pods
+from tests.harness.published.public_manifests import Pod, public_manifests, public_pods
 from tests.unit.policies.profiles import changes
 from tests.unit.policies.profiles.conftest import Ask
 from tests.unit.policies.profiles.pages import RECOMMENDED, read_page

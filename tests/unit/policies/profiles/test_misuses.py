@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from core.profiles.privileges import PatternSet
-from tests.harness.public_manifests import Pod, public_pods
+from tests.harness.published.public_manifests import Pod, public_pods
 from tests.unit.policies.profiles import changes
 from tests.unit.policies.profiles.misuse import Misuse
 from tests.unit.policies.profiles.misuses_of_agents import AGENT_MISUSES

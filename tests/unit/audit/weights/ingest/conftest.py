@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from audit.ledger.store.store import Store
-from tests.harness.postgres import Postgres
+from tests.harness.programs.postgres import Postgres
 from tests.unit.audit.weights.ingest.world import CLUSTER, cluster
 
 

@@ -12,7 +12,7 @@ from app.settings.weights import Weights, WeightsEventHub, WeightsNetworks
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError, SettingsError
-from tests.harness.storage_logs import lines, resource_id
+from tests.harness.worlds.storage_logs import lines, resource_id
 from tests.unit.audit.weights.ingest.world import CLUSTER, ids
 
 _LOG = structlog.get_logger()

@@ -8,7 +8,7 @@ from audit.access.parsers.activity_log import BegunOperations
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.weights.events import Activity, decode_activity
-from tests.harness.storage_logs import BEGIN_MS, encoded, log_time, resource_id
+from tests.harness.worlds.storage_logs import BEGIN_MS, encoded, log_time, resource_id
 from tests.unit.audit.weights.ingest.world import entries, ingest_of, stretch, take_all
 
 ASKED = {"properties": {"publicNetworkAccess": "Enabled"}}

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from audit.access.ingest.metrics import WeightsCollector
 from audit.ledger.store.store import Store
 from cli.main import app
-from tests.harness.storage_logs import BEGIN_MS, lines
+from tests.harness.worlds.storage_logs import BEGIN_MS, lines
 from tests.unit.audit.weights.ingest.world import ingest_of, stretch, stretches, take_all
 
 

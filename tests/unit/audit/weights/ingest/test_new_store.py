@@ -12,7 +12,7 @@ from audit.access.parsers.reader import RecordReader
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.weights.access import decode_access
-from tests.harness.storage_logs import BEGIN_MS, Life, lines
+from tests.harness.worlds.storage_logs import BEGIN_MS, Life, lines
 from tests.unit.audit.weights.ingest.world import CLUSTER, change, entries, stretch, take_all
 
 WAIT_S = 1.5

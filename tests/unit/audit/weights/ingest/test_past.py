@@ -5,7 +5,7 @@ from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from core.base.times import second_text
 from core.weights.access import Access, Confidence, decode_access
-from tests.harness.storage_logs import BEGIN_MS, PRINCIPAL, encoded, storage_record
+from tests.harness.worlds.storage_logs import BEGIN_MS, PRINCIPAL, encoded, storage_record
 from tests.unit.audit.weights.ingest.world import (
     CLUSTER,
     HUMAN,

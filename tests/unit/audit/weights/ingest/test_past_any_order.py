@@ -10,7 +10,7 @@ from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
 from core.weights.pod_lifecycle import encode_life
-from tests.harness.storage_logs import BEGIN_MS, application
+from tests.harness.worlds.storage_logs import BEGIN_MS, application
 from tests.unit.audit.weights.attribution import lived
 from tests.unit.audit.weights.ingest.test_past import DAY_S, NOW, OLD, accesses, tick
 from tests.unit.audit.weights.ingest.world import CLUSTER, cluster, ingest_of

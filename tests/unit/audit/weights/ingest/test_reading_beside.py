@@ -19,7 +19,7 @@ from audit.access.sources.files import LogFiles
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.base.networks import network_of
-from tests.harness.storage_logs import encoded, lines, storage_record
+from tests.harness.worlds.storage_logs import encoded, lines, storage_record
 from tests.unit.audit.weights.ingest.world import (
     CLUSTER,
     cluster,

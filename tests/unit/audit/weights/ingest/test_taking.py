@@ -9,7 +9,7 @@ from audit.ledger.store.store import Store
 from core.weights.access import Confidence, decode_access
 from core.weights.events import decode_activity
 from core.weights.intake import decode_intake, decode_refused
-from tests.harness.storage_logs import BEGIN_MS, encoded, lines, log_time, storage_record
+from tests.harness.worlds.storage_logs import BEGIN_MS, encoded, lines, log_time, storage_record
 from tests.unit.audit.weights.ingest.world import (
     CLUSTER,
     SOURCE,

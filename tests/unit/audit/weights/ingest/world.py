@@ -21,7 +21,7 @@ from core.base.ids import stable_id
 from core.base.networks import network_of
 from core.base.times import second_text
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from tests.harness.storage_logs import BEGIN_MS, application, lines, node_address
+from tests.harness.worlds.storage_logs import BEGIN_MS, application, lines, node_address
 
 CLUSTER: Final = "c1"
 BEFORE_S: Final = BEGIN_MS // 1000 - 3 * 86_400

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from tests.harness.storage_logs import ACCOUNT, GROUP, PRINCIPAL, SUBSCRIPTION, TENANT
+from tests.harness.worlds.storage_logs import ACCOUNT, GROUP, PRINCIPAL, SUBSCRIPTION, TENANT
 
 ACCOUNT_ID: Final = (
     f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Storage"

@@ -10,7 +10,7 @@ from audit.access.parsers.store_index import WeightStores
 from core.base.networks import network_of
 from core.weights.access import Access
 from core.weights.stores import WeightStore, parse_store
-from tests.harness.storage_logs import ACCOUNT, CONTAINER, encoded, storage_record
+from tests.harness.worlds.storage_logs import ACCOUNT, CONTAINER, encoded, storage_record
 
 CALLERS: Final = CallerLocator(
     CallerNetworks(

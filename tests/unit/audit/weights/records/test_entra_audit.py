@@ -9,7 +9,7 @@ from audit.access.model.batch import SourceRecord
 from audit.access.parsers.reader import RecordReader
 from core.weights.events import Activity, Topic, encode_event
 from core.weights.intake import RefusedRecord
-from tests.harness.storage_logs import APPLICATION, PRINCIPAL, encoded
+from tests.harness.worlds.storage_logs import APPLICATION, PRINCIPAL, encoded
 from tests.unit.audit.weights.records.stores import CALLERS, STORES
 
 OURS = {"Name": "aks", "Issuer": "https://aks/", "Subject": "system:serviceaccount:lab:train"}

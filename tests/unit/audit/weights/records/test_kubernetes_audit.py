@@ -10,7 +10,7 @@ from audit.access.parsers.kubernetes_audit import parse_kubernetes
 from audit.access.parsers.reader import RecordReader
 from core.base.errors import UnreadableRecordError
 from core.weights.events import Activity, Log, Topic, encode_event
-from tests.harness.storage_logs import PRINCIPAL, encoded
+from tests.harness.worlds.storage_logs import PRINCIPAL, encoded
 from tests.unit.audit.weights.records.activity_records import kubernetes
 from tests.unit.audit.weights.records.stores import CALLERS, STORES
 

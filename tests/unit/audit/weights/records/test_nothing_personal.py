@@ -12,7 +12,7 @@ from audit.access.model.batch import SourceRecord
 from audit.access.parsers.reader import RecordReader, make_refused_record
 from core.weights.access import Access
 from core.weights.intake import RefusedRecord
-from tests.harness.storage_logs import encoded, identity, storage_record
+from tests.harness.worlds.storage_logs import encoded, identity, storage_record
 from tests.unit.audit.weights.records.activity_records import (
     exported,
     from_rest,

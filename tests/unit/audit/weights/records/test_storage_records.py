@@ -6,7 +6,7 @@ import pytest
 
 from core.base.errors import UnreadableRecordError
 from core.weights.access import Act, Caller, SignedBy, decode_access, encode_access
-from tests.harness.storage_logs import (
+from tests.harness.worlds.storage_logs import (
     ADDRESS,
     AGENT,
     APPLICATION,

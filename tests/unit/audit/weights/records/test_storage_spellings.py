@@ -8,7 +8,7 @@ import pytest
 from audit.access.parsers.log_times import normalize_time
 from audit.access.parsers.operations import OPERATIONS, SOURCES
 from core.weights.access import Act, Caller
-from tests.harness.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
+from tests.harness.worlds.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
 from tests.unit.audit.weights.records.stores import parsed, read
 
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from audit.access.parsers.store_index import WeightStores
-from tests.harness.storage_logs import ACCOUNT
+from tests.harness.worlds.storage_logs import ACCOUNT
 from tests.unit.audit.weights.records.stores import parsed, store
 
 INDEX = WeightStores(

@@ -9,7 +9,7 @@ from audit.access.model.batch import RecordBatch
 from audit.access.sources.files import BlobFolder
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.weights.events import LogGap
-from tests.harness.storage_logs import ACCOUNT, resource_id
+from tests.harness.worlds.storage_logs import ACCOUNT, resource_id
 
 READS = "insights-logs-storageread"
 FIRST = datetime(2026, 5, 1, 9, tzinfo=UTC)

@@ -10,8 +10,8 @@ from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from audit.clients.storage_blobs import Containers, ContainerSettings
 from audit.clients.storage_session import SCOPE
 from core.base.errors import SettingsError, SourceError
-from tests.harness.fake_blobs import TOKEN, FakeBlobs
-from tests.harness.pki import Authority
+from tests.harness.fakes.storage_blobs import TOKEN, FakeBlobs
+from tests.harness.programs.pki import Authority
 from tests.unit.audit.weights.sources.hourly_blobs import (
     LONG_AFTER,
     READS,

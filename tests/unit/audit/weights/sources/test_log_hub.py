@@ -15,7 +15,7 @@ from audit.access.model.batch import RecordBatch
 from audit.clients.log_hub import LogHub, LogHubSettings
 from core.base.errors import EntraError, SettingsError, SourceError
 from kube.client.event_hubs import CONNECTION_STRING_USER
-from tests.harness.kafka import CONNECTION_STRING, Kafka
+from tests.harness.programs.kafka import CONNECTION_STRING, Kafka
 from tests.unit.audit.weights.sources.hourly_blobs import told
 
 

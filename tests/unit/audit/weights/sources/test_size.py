@@ -14,7 +14,7 @@ from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.weights.access import Access
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
-from tests.harness.storage_logs import Life, lines
+from tests.harness.worlds.storage_logs import Life, lines
 from tests.unit.audit.weights.records.stores import CALLERS, STORES, line_read
 from tests.unit.audit.weights.sources.hourly_blobs import LONG_AFTER, READS, hour_name
 

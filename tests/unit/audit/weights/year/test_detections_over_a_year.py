@@ -13,8 +13,6 @@ import pytest
 from audit.access.detections.catalogue import DETECTIONS
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
-from tests.harness.weights_year import Year
-from tests.harness.weights_year_people import Shape
 from tests.harness.weights_year_score import (
     ATTACKS,
     Outcome,
@@ -24,6 +22,8 @@ from tests.harness.weights_year_score import (
     score,
     table,
 )
+from tests.harness.worlds.weights_year.logs import Year
+from tests.harness.worlds.weights_year.people import Shape
 
 TUNED_ON: Final = frozenset({1, 2})
 """Seeds at which somebody looked while tuning."""

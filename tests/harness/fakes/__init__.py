@@ -1,0 +1,1 @@
+"""Servers on loopback for what cannot run here; each keeps the real protocol and its errors."""

@@ -1,0 +1,1 @@
+"""A fake Entra ID: sign-in and Microsoft Graph."""

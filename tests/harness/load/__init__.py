@@ -1,0 +1,1 @@
+"""Requests at a steady rate, and what became of each."""

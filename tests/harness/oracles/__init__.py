@@ -1,0 +1,1 @@
+"""Independent answers to compare ours with: other engines, specifications, published cases."""

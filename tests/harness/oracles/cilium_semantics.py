@@ -1,0 +1,150 @@
+"""An evaluator of the part of CiliumNetworkPolicy's egress that Sallyport generates.
+
+Written from Cilium's documentation (security/policy) and the comments of its API types, v1.20, and
+sharing no code with Sallyport. It knows default deny by selection, deny before allow, `toCIDRSet`,
+`toEndpoints`, `toFQDNs` and rules of DNS; anything else is an error.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, Final
+
+from tests.harness.oracles.policy_semantics import Pod, selector_matches
+
+Json = Mapping[str, Any]
+
+_KNOWN: Final = {"toCIDRSet", "toEndpoints", "toFQDNs", "toPorts"}
+_CHARACTER: Final = "[-a-zA-Z0-9_]"
+_NAMESPACE: Final = "k8s:io.kubernetes.pod.namespace"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a Pod connects to: another Pod; or an address, with names it was the answer for."""
+
+    address: str
+    pod: Pod | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Policies:
+    """What decides: all CiliumNetworkPolicies, and whether `**.` is known (from 1.19)."""
+
+    policies: tuple[Json, ...]
+    many_labels: bool = True
+
+    def of(self, source: Pod) -> "Policies":
+        """Return those that are about a Pod."""
+        identity = _identity(source)
+        return replace(
+            self,
+            policies=tuple(
+                policy
+                for policy in self.policies
+                if policy["metadata"]["namespace"] == source.namespace
+                and selector_matches(policy["spec"]["endpointSelector"], identity)
+            ),
+        )
+
+    def allows(self, source: Pod, target: Target, protocol: str, port: int) -> bool:
+        """Return whether a connection is let out."""
+        selecting = [policy["spec"] for policy in self.of(source).policies]
+        return not selecting or (
+            self._any(selecting, "egress", source, target, (protocol, port))
+            and not self._any(selecting, "egressDeny", source, target, (protocol, port))
+        )
+
+    def _any(
+        self, specs: list[Json], of: str, source: Pod, target: Target, on: tuple[str, int]
+    ) -> bool:
+        return any(
+            self._matches(rule, source, target, *on) for spec in specs for rule in spec.get(of, ())
+        )
+
+    def answers(self, source: Pod, name: str) -> bool:
+        """Return whether a Pod may ask the cluster's DNS for a name."""
+        return any(
+            self._names(asked, name)
+            for policy in self.of(source).policies
+            for rule in policy["spec"].get("egress", ())
+            for ports in rule.get("toPorts", ())
+            for asked in ports.get("rules", {}).get("dns", ())
+        )
+
+    def _matches(self, rule: Json, source: Pod, target: Target, protocol: str, port: int) -> bool:
+        if unknown := rule.keys() - _KNOWN:
+            raise ValueError(f"the evaluator does not know {unknown}")
+        if len(rule.keys() - {"toPorts"}) > 1:
+            raise ValueError("a rule has one kind of peers")
+        ports = [each for one in rule.get("toPorts", ()) for each in one["ports"]]
+        if "toPorts" in rule and not any(_matches_port(each, protocol, port) for each in ports):
+            return False
+        return (
+            any(_in_set(each, target) for each in rule.get("toCIDRSet", ()))
+            or any(_is_endpoint(each, source, target) for each in rule.get("toEndpoints", ()))
+            or self._is_answer(rule, target)
+        )
+
+    def _is_answer(self, rule: Json, target: Target) -> bool:
+        return target.pod is None and any(
+            self._names(each, name) for each in rule.get("toFQDNs", ()) for name in target.names
+        )
+
+    def _names(self, wanted: Json, name: str) -> bool:
+        if "matchName" in wanted:
+            return bool(wanted["matchName"] == name)
+        pattern = wanted["matchPattern"]
+        if pattern == "*":
+            return True
+        if self.many_labels and pattern.startswith("**."):
+            head, pattern = rf"{_CHARACTER}+(\.{_CHARACTER}+)*\.", pattern[3:]
+        else:
+            head = ""
+        body = re.sub(r"\\\*(\\\*)*", f"{_CHARACTER}*", re.escape(pattern))
+        return re.fullmatch(head + body, name) is not None
+
+
+def _identity(pod: Pod) -> dict[str, str]:
+    """Return the labels of a Pod's identity, with their source."""
+    return {f"k8s:{key}": value for key, value in pod.labels.items()} | {_NAMESPACE: pod.namespace}
+
+
+def _matches_port(wanted: Json, protocol: str, port: int) -> bool:
+    first = int(wanted["port"])
+    last: int = wanted.get("endPort", first)
+    return bool(wanted["protocol"] == protocol) and first <= port <= last
+
+
+def _in_set(wanted: Json, target: Target) -> bool:
+    """Match a network; neither Pods nor nodes lie in any, which the caller leaves out."""
+    return (
+        target.pod is None
+        and _holds(wanted["cidr"], target.address)
+        and not any(_holds(each, target.address) for each in wanted.get("except", ()))
+    )
+
+
+def _holds(network: str, address: str) -> bool:
+    return _address(address) in _network(network)
+
+
+@lru_cache(maxsize=65_536)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text)
+
+
+@lru_cache(maxsize=65_536)
+def _address(text: str) -> IPv4Address | IPv6Address:
+    return ip_address(text)
+
+
+def _is_endpoint(selector: Json, source: Pod, target: Target) -> bool:
+    if target.pod is None or target.pod.host_network:
+        return False
+    named = _NAMESPACE in selector.get("matchLabels", {})
+    inside = named or target.pod.namespace == source.namespace
+    return inside and selector_matches(selector, _identity(target.pod))

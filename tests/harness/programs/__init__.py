@@ -1,0 +1,1 @@
+"""Real programs beside the tests: a kube-apiserver, databases, and Sallyport's own processes."""

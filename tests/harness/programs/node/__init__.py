@@ -1,0 +1,1 @@
+"""A cluster of one node, on which Pods really run."""

@@ -1,0 +1,1 @@
+"""Which connections a Pod can make, tried from its own network; most are programs of their own."""

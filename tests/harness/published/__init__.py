@@ -1,0 +1,1 @@
+"""What others publish and tests use: CRDs, schemas, manifests, each pinned."""

@@ -1,0 +1,1 @@
+"""Pods, reviews, logs and clusters to test on, made by seed or recorded."""

@@ -1,0 +1,1 @@
+"""A synthetic year around three stores of weights, for detections."""

@@ -1,0 +1,1 @@
+"""A synthetic year of a cluster, for behaviour."""
