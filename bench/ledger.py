@@ -34,10 +34,10 @@ from core.weights.access import Access
 from tests.harness.evidence import ROOT, put_between_marks
 from tests.harness.programs.postgres import Postgres, require_postgres
 from tests.harness.worlds.storage_logs import lines
-from tests.unit.audit.store.conftest import clock
-from tests.unit.audit.store.documents import CLUSTER as LOG_CLUSTER
-from tests.unit.audit.store.logs import access
-from tests.unit.audit.weights.ingest.world import CLUSTER, cluster, ingest_of
+from tests.unit.audit.access.ingest.training_cluster import CLUSTER, cluster, ingest_of
+from tests.unit.audit.ledger.store.conftest import clock
+from tests.unit.audit.ledger.store.documents import CLUSTER as LOG_CLUSTER
+from tests.unit.audit.ledger.store.log_invariants import access
 
 _EACH: Final = 4000
 """Accesses of a delivery."""

@@ -51,7 +51,7 @@ from core.risk.snapshot_storage import (
 )
 from core.weights.access_grants import parse_grant
 from tests.harness.evidence import ROOT, record
-from tests.unit.core.risk_samples import rebased
+from tests.unit.core.risk.samples import rebased
 
 Json = dict[str, Any]
 

@@ -38,7 +38,7 @@ from kube.client.settings import LiveSettings
 from kube.risk.store import RiskSecrets
 from kube.risk.watch import WatchedRisk
 from tests.harness.evidence import record
-from tests.unit.core.risk_samples import filled, rebased
+from tests.unit.core.risk.samples import filled, rebased
 
 PEOPLE: Final = 100_000
 LOOKUP_US: Final = 5.0

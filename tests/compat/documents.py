@@ -51,7 +51,7 @@ from core.risk.snapshot_storage import (
 from kube.leader.lease import LeaseSettings, build_unheld
 from kube.leader.lease import read_record as read_lease
 from kube.resources.secrets import Secret
-from tests.unit.core.risk_samples import of_every_sort
+from tests.unit.core.risk.samples import of_every_sort
 
 Json = Any
 CLUSTER: Final = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"

@@ -50,13 +50,13 @@ from egress.render.generated_objects import allow_name, passes_name
 from identity.entra.values import kept_event_id
 from kube.approvals.recorded_objects import RecordedObject
 from kube.egress.network_policies import digest_of as policy_digest
-from tests.unit.audit.weights.detections import (
+from tests.unit.audit.access.detections import (
     examples_of_changes,
     examples_of_reads,
     examples_of_ways,
 )
-from tests.unit.audit.weights.detections.examples import EXAMPLES
-from tests.unit.audit.weights.detections.telling import shown
+from tests.unit.audit.access.detections.events import shown
+from tests.unit.audit.access.detections.examples import EXAMPLES
 
 AT_MS: Final = 1_795_262_400_000
 ID: Final = "01a1fdfa-4600-741a-844b-d5e85b7c5f0f"

@@ -17,13 +17,6 @@ import pytest
 from core.base import names
 from deploy.image.archive import Written
 from tests.api.egress.control.field import allowlist
-from tests.harness.chart_changes import (
-    Asked,
-    keep_asking,
-    left,
-    start_of_a_pod,
-    start_of_the_checkout,
-)
 from tests.harness.evidence import record
 from tests.harness.programs.availability import skip_or_fail
 from tests.harness.programs.client import ApiStatusError, Client, connect
@@ -47,10 +40,11 @@ from tests.harness.programs.node.policed_node import PolicedNode
 from tests.harness.programs.node.scene import outside_places, running_pod
 from tests.harness.programs.node.served_node import running_served_node
 from tests.harness.programs.probing.connections import Target, opened, probe
-from tests.harness.removal import kubectl_delete, written_commands
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.rbac import grant, rule, user
+from tests.node.chart_changes import Asked, keep_asking, left, start_of_a_pod, start_of_the_checkout
 from tests.node.pods import pod, run
+from tests.node.removal import kubectl_delete, written_commands
 from tests.tools.provide import CannotProvideError
 
 TEAM, CLOSED = "team", "closed"

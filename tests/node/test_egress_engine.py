@@ -11,7 +11,6 @@ import pytest
 
 from core.egress.pod_labels import egress_labels
 from tests.harness.evidence import record
-from tests.harness.policed_node_policies import ALLOWED, DENY, DNS
 from tests.harness.programs.client import Client, connect
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET
 from tests.harness.programs.node.policed_node import OWN, PolicedNode, running_policed_node
@@ -32,6 +31,7 @@ from tests.harness.programs.node.scene import (
 from tests.harness.programs.probing.connections import ENVIRONMENT, Target, held, opened
 from tests.harness.sizes import PROOF, size
 from tests.node.pods import ended, pod
+from tests.node.policed_node_policies import ALLOWED, DENY, DNS
 
 EARLY = size(2, 10)
 """Pods that try from their first moment on."""

@@ -12,7 +12,6 @@ from core.base import names
 from core.egress.pod_labels import egress_labels
 from tests.api.egress.control.field import allowlist, later
 from tests.harness.evidence import record
-from tests.harness.policed_node_installation import WINDOW_S, Installed, installed
 from tests.harness.programs.client import ApiStatusError, Client, Json, connect
 from tests.harness.programs.helm import Helm
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, METADATA, NEIGHBOUR
@@ -31,6 +30,7 @@ from tests.harness.programs.node.scene import (
 )
 from tests.harness.programs.probing.connections import Target, held, opened, watching
 from tests.harness.sizes import PROOF
+from tests.node.policed_node_installation import WINDOW_S, Installed, installed
 
 MOVER, CLOSER, EVICTEE, LATE = "mover", "closer", "evictee", "late"
 """Service accounts, and a Pod of each: for a name that moves, for expiry, for a dead controller."""

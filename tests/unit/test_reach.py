@@ -203,11 +203,11 @@ def house() -> Graph:
 
 
 COMMANDS: Mapping[str, str] = {
-    "cli/review/run.py": "tests/unit/cli/test_review_table.py",
-    "cli/who_can/run.py": "tests/unit/cli/profile/test_who_can.py",
-    "cli/verify/run.py": "tests/unit/cli/test_verify.py",
-    "cli/risk/show.py": "tests/unit/cli/test_risk.py",
-    "cli/policy/sign.py": "tests/unit/cli/test_policy_sign.py",
+    "cli/review/run.py": "tests/unit/cli/review/test_review_table.py",
+    "cli/who_can/run.py": "tests/unit/cli/who_can/test_who_can_use.py",
+    "cli/verify/run.py": "tests/unit/cli/verify/test_verify.py",
+    "cli/risk/show.py": "tests/unit/cli/risk/test_risk.py",
+    "cli/policy/sign.py": "tests/unit/cli/policy/test_policy_sign.py",
 }
 
 
@@ -231,7 +231,7 @@ def test_tests_of_a_gate_are_reached_by_what_it_imports(house: Graph) -> None:
     """A process that a test starts is followed to the last module."""
     found = house.reached(["admission/judge.py"])
     assert any(each.startswith("tests/api/admission/") for each in found)
-    assert "tests/unit/core/test_quantities.py" not in found
+    assert "tests/unit/core/kubernetes/test_quantities.py" not in found
 
 
 def test_nothing_reaches_nothing(house: Graph) -> None:

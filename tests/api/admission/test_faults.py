@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace
+from tests.api.admission.service import serving
 from tests.harness.evidence import record
 from tests.harness.load.reviews import pod_review, post
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
@@ -20,7 +21,6 @@ from tests.harness.programs.gate import Gate
 from tests.harness.programs.guarded import Installation
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.webhooks import configurations
-from tests.harness.service import serving
 from tests.harness.sizes import PROOF, size
 
 ALICE = "alice@example.com"

@@ -27,7 +27,7 @@ from kube.leader.lease import Leadership
 from tests.harness.evidence import ROOT
 from tests.harness.programs.client import Client, Json, read_objects
 from tests.harness.worlds.pods import RESTRICTED
-from tests.unit.audit.store.documents import document, frame
+from tests.unit.audit.ledger.store.documents import document, frame
 
 LEADER: Final = Leadership(1, math.inf, time.monotonic)
 HOUR_S: Final = 3600

@@ -15,7 +15,7 @@ from tests.api.control.pushing import head_version, person
 from tests.api.kube.risk import connected, risky, store
 from tests.harness.fakes.event_transmitter import CAEP, Transmitter, claims
 from tests.harness.programs.apiserver import ApiServer
-from tests.unit.control.receiving import Receiving, receiving_from
+from tests.unit.control.risk.event_receiver import Receiving, receiving_from
 
 PEOPLE = 30
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)

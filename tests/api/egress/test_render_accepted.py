@@ -17,9 +17,9 @@ from egress.render.partition import MAX_BYTES
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from tests.harness.programs.client import Client, Json
 from tests.harness.published.policy_engines import install_crds
-from tests.unit.egress.chance import ENROLLED, made
-from tests.unit.egress.knowing import CLUSTER_RANGES, meanings
-from tests.unit.egress.opened import PORTS, SPACE
+from tests.unit.egress.generated_worlds import ENROLLED, made
+from tests.unit.egress.render.random_openings import PORTS, SPACE
+from tests.unit.egress.told_worlds import CLUSTER_RANGES, meanings
 
 WORLDS = 30
 PREFIX = "egress-accepted-"

@@ -16,8 +16,8 @@ from tests.api.certs.scene import Scene
 from tests.api.control.secrets import FOREVER, read
 from tests.api.install.asking import MERGE, ROOT
 from tests.api.install.conftest import TEAM
+from tests.api.install.issuing import issued, renew, running
 from tests.harness.evidence import record
-from tests.harness.issuing import issued, renew, running
 from tests.harness.load.pods import SteadyLoad, failed_calls
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client

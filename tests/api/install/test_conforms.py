@@ -16,13 +16,13 @@ import pytest
 import yaml
 
 from tests.api.install.everything import EVERYTHING
+from tests.api.install.schemas import LOCATION, documents, write_schemas
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, Json, connect
 from tests.harness.programs.helm import CRDS, Helm
 from tests.harness.published import cert_manager, prometheus_operator
-from tests.harness.schemas import LOCATION, documents, write_schemas
 from tests.harness.sizes import PROOF
 
 CERT_MANAGER = {"clusterId": "prod", "certificates": {"source": "cert-manager"}}

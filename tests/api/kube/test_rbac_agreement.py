@@ -8,12 +8,12 @@ import pytest
 
 from kube.rbac.default_roles import bootstrap_roles
 from kube.rbac.objects import GROUP, PolicyRule
+from tests.api.kube.rbac_agreement import compare
 from tests.harness.evidence import record
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect
 from tests.harness.programs.controller_manager import ControllerManager
-from tests.harness.rbac_agreement import compare
 from tests.harness.sizes import PROOF, size
 
 QUESTIONS = 600

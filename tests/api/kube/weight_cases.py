@@ -4,14 +4,18 @@ from typing import Any, Final
 
 from tests.api.kube.egress_cases import REFUSED, TAKEN, WEBHOOK, Cases, without
 
-Spec = dict[str, Any]
+Fields = dict[str, Any]
 
 CLIENT: Final = "11111111-2222-3333-4444-555555555555"
 RESOURCE: Final = (
     f"/subscriptions/{CLIENT}/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts/llama"
 )
-STORE: Final[Spec] = {"account": "llama", "containers": [{"name": "prod"}], "owner": "weights-team"}
-GRANT: Final[Spec] = {
+STORE: Final[Fields] = {
+    "account": "llama",
+    "containers": [{"name": "prod"}],
+    "owner": "weights-team",
+}
+GRANT: Final[Fields] = {
     "store": "llama",
     "rights": ["read"],
     "people": [f"oid:{CLIENT}"],
@@ -20,17 +24,17 @@ GRANT: Final[Spec] = {
 }
 
 
-def store(**spec: Any) -> Spec:
+def store(**spec: Any) -> Fields:
     """Return a store's `spec` with these fields."""
     return STORE | spec
 
 
-def identity(**fields: Any) -> Spec:
+def identity(**fields: Any) -> Fields:
     """Return a store's `spec` with one identity."""
     return store(identities=[{"rights": ["read"], **fields}])
 
 
-def grant(**spec: Any) -> Spec:
+def grant(**spec: Any) -> Fields:
     """Return a grant's `spec` with these fields."""
     return GRANT | spec
 

@@ -10,7 +10,7 @@ from audit.ledger.log.problems import Flaw
 from core.base.errors import LedgerError
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
-from tests.unit.audit.log_verify.scene import Scene, verify
+from tests.unit.audit.ledger.log_verify.honest_log import Scene, verify
 
 
 async def test_the_last_heads_lie_in_a_config_map(

@@ -5,7 +5,7 @@ from typing import Final
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.api.workloads.conftest import TRAIN
 from tests.harness.programs.client import Json
-from tests.unit.core.samples import merged, wrapped
+from tests.unit.core.kubernetes.workload_samples import merged, wrapped
 
 _TRAINER: Final = {"template": {"spec": {"replicatedJobs": [{"name": "node"}]}}}
 _RAY: Final = {

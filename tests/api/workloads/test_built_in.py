@@ -11,7 +11,7 @@ from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.api.workloads.conftest import TRAIN
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.worlds.pods import RESTRICTED
-from tests.unit.core.samples import wrapped
+from tests.unit.core.kubernetes.workload_samples import wrapped
 
 BUILT_IN = [kind for kind, workload in WORKLOADS.items() if workload.built_in]
 MAKING = [kind for kind in BUILT_IN if kind[1] != "PodTemplate"]

@@ -11,7 +11,7 @@ from tests.api.workloads.conftest import TRAIN, definition
 from tests.harness.programs.client import Client, Json, Outcome
 from tests.harness.published.crds import UNPUBLISHED
 from tests.harness.worlds.pods import RESTRICTED
-from tests.unit.core.samples import wrapped
+from tests.unit.core.kubernetes.workload_samples import wrapped
 
 VERSIONS = [(kind, version) for kind in sorted(UNPUBLISHED) for version in WORKLOADS[kind].versions]
 

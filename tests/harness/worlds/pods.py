@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.harness.changes import UNSET, Change
-from tests.harness.container_changes import CONTAINER_CHANGES, HANDLER_CHANGES
-from tests.harness.pod_changes import POD_CHANGES
+from tests.harness.worlds.changes import UNSET, Change
+from tests.harness.worlds.container_changes import CONTAINER_CHANGES, HANDLER_CHANGES
+from tests.harness.worlds.pod_changes import POD_CHANGES
 
 Pod = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from core.decision.decision import AccessReview, Named, ProfileAttempt, Verdict
 from core.people.subject import service_account_subject
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.unit.admission.watched import Watched
+from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.world import (
     ALICE,
     PULLS,

@@ -13,7 +13,7 @@ from core.decision.decision import Decision, Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Request
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.unit.admission.filling import mutated
+from tests.unit.admission.profiles.both_passes import mutated
 from tests.unit.admission.world import Folder, decide, judge_of, pod, request
 
 SPECS: Final[list[Mapping[str, Any]]] = [

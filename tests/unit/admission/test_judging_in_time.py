@@ -9,7 +9,7 @@ from core.decision.decision import Verdict
 from core.decision.namespaces import Mode, Namespace
 from core.decision.request import Request
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.unit.admission.watched import Watched
+from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.world import (
     NAMESPACE,
     Folder,

@@ -10,9 +10,12 @@ from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.risk.model import RiskLevel
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.harness.evidence import ROOT
-from tests.unit.admission import risks, sandboxed, test_entering_pods, weights
-from tests.unit.admission.filling import bare, mutated, with_defaults
-from tests.unit.admission.test_noted_workloads import asked, workload
+from tests.unit.admission.objects import test_entering_pods
+from tests.unit.admission.profiles.both_passes import bare, mutated, with_defaults
+from tests.unit.admission.requester.test_noted_workloads import asked, workload
+from tests.unit.admission.risk import cluster_at_risk
+from tests.unit.admission.sandbox import sandbox_cluster
+from tests.unit.admission.weights import weights_cluster
 from tests.unit.admission.world import ALICE, Folder, decide, judge_of, pod, request
 
 PAGE: Final = (ROOT / "docs" / "operate" / "rollout.md").read_text()
@@ -35,25 +38,29 @@ async def privileges(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decis
 async def sandbox(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decision:
     """Ask for a Pod that cannot run in the sandbox in which all of the namespace must run."""
     folder.documents.clear()
-    sandboxed.profiled(sandboxed.namespace(folder, "required", mode), "all", None)
-    judge = sandboxed.judge(sandboxed.runtime_class(folder).cluster(), engine)
-    return await sandboxed.final(judge, request(sandboxed.pod(hostNetwork=True)))
+    sandbox_cluster.profiled(sandbox_cluster.namespace(folder, "required", mode), "all", None)
+    judge = sandbox_cluster.judge(sandbox_cluster.runtime_class(folder).cluster(), engine)
+    return await sandbox_cluster.final(judge, request(sandbox_cluster.pod(hostNetwork=True)))
 
 
 async def risk(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decision:
     """Ask as somebody at high risk."""
-    high = risks.snapshot(risks.CAROL, level=RiskLevel.HIGH)
-    asking = request(sandboxed.pod(), risks.CAROL)
-    return await risks.decide(risks.everyone(folder, mode), engine, high, asking)
+    high = cluster_at_risk.snapshot(cluster_at_risk.CAROL, level=RiskLevel.HIGH)
+    asking = request(sandbox_cluster.pod(), cluster_at_risk.CAROL)
+    return await cluster_at_risk.decide(
+        cluster_at_risk.everyone(folder, mode), engine, high, asking
+    )
 
 
 async def reach(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decision:
     """Ask for a Pod that reaches weights without a grant."""
-    weights.world(folder)
+    weights_cluster.world(folder)
     for each in folder.documents:
         if each["kind"] == "Namespace":
             each["metadata"]["labels"]["sallyport.dev/mode"] = mode
-    return await weights.decide(folder.cluster(), engine, request(weights.signing_in()))
+    return await weights_cluster.decide(
+        folder.cluster(), engine, request(weights_cluster.signing_in())
+    )
 
 
 async def entering(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decision:

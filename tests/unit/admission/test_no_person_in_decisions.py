@@ -22,7 +22,7 @@ from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.projection.rbac import RBAC
-from tests.unit.admission.watched import Watched
+from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.world import (
     NAMESPACE,
     decide,

@@ -15,7 +15,7 @@ from core.decision.request import Kind, Operation, Request
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.harness.worlds.pods import pods
-from tests.unit.admission.test_objects import OBJECTS, asking, volume
+from tests.unit.admission.objects.test_privileged_objects import OBJECTS, asking, volume
 from tests.unit.admission.world import (
     POD,
     Folder,

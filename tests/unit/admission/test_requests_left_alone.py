@@ -6,7 +6,7 @@ from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.request import Kind, Operation
 from core.people.subject import Subject
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.unit.admission.watched import Watched
+from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.world import (
     ALICE,
     BOB,

@@ -7,7 +7,7 @@ from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.namespaces import Mode
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
-from tests.unit.admission.watched import Watched
+from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.world import (
     ADMIN,
     ID,

@@ -14,7 +14,7 @@ import wasmtime
 
 from cli.main import main
 from tests.tools.provide import provide
-from tests.unit.cli.authored import FILES
+from tests.unit.cli.policy.author_folder import FILES
 from tests.unit.policies.authoring.conftest import write
 
 

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from tests.harness.oracles.policy_semantics import End, Pod, selector_matches
-from tests.unit.egress.chance import ENROLLED, RANGES, Json, World
+from tests.unit.egress.generated_worlds import ENROLLED, RANGES, Json, World
 
 _ALWAYS: Final = (
     *("0.0.0.0/8", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/4"),

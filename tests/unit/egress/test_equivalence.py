@@ -11,9 +11,9 @@ from tests.harness.evidence import record
 from tests.harness.oracles.cilium_semantics import Policies, Target
 from tests.harness.oracles.policy_semantics import End
 from tests.harness.sizes import PROOF, size
-from tests.unit.egress.chance import made
-from tests.unit.egress.knowing import cluster_of, labelled, policies_of, rendered
+from tests.unit.egress.generated_worlds import made
 from tests.unit.egress.reading import allowed
+from tests.unit.egress.told_worlds import cluster_of, labelled, policies_of, rendered
 from tests.unit.egress.tried import connections
 
 CLUSTERS = size(ci=100, proof=2000)

@@ -9,7 +9,11 @@ from tests.harness.oracles.policy_semantics import Cluster, End, NamedPort, Pod,
 from tests.unit.egress import upstream_egress, upstream_ingress, upstream_protocols
 from tests.unit.egress.upstream import Case, Step
 
-CASES = (*upstream_ingress.CASES, *upstream_egress.CASES, *upstream_protocols.CASES)
+CASES = (
+    *upstream_ingress.INGRESS_CASES,
+    *upstream_egress.EGRESS_CASES,
+    *upstream_protocols.PROTOCOL_CASES,
+)
 UPSTREAM_CASES = 48
 """Those of network_policy.go in v1.36.3; network_policy_api.go has none of reachability."""
 

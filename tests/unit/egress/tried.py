@@ -5,13 +5,13 @@ from ipaddress import ip_network
 from typing import Final, TypeVar
 
 from tests.harness.oracles.policy_semantics import End, Pod
-from tests.unit.egress.chance import ENROLLED, PROTOCOLS, RANGES, Json, World
+from tests.unit.egress.generated_worlds import ENROLLED, PROTOCOLS, RANGES, Json, World
 
 PORTS_NAMED: Final = 9
 PORTS_BESIDE: Final = 4
 ADDRESSES: Final = 32
 
-_ALWAYS: Final = frozenset(
+_ALWAYS_TRIED: Final = frozenset(
     {
         *("169.254.169.254", "168.63.129.16", "127.0.0.1", "8.8.8.8", "fe80::1", "2600::1"),
         *("64:ff9b::a9fe:a9fe", "64:ff9b::a09:1", "64:ff9b::808:808"),
@@ -30,7 +30,7 @@ def connections(world: World) -> Iterator[tuple[Pod, End, tuple[str, int]]]:
                 yield from ((source, target, on) for on in ports if target.pod != source)
 
 
-def _entries(world: World) -> Iterator[Json]:
+def _all_entries(world: World) -> Iterator[Json]:
     for item in (*world.allowlists, *world.sets):
         yield from item["spec"]["to"]
 
@@ -40,13 +40,13 @@ def _targets(world: World) -> Iterator[End]:
     owned = {address for pod in world.pods for address in pod.addresses}
     yield from (End(address, pod) for pod in world.pods for address in pod.addresses)
     networks = {*RANGES, *(each for tag in world.tags.values() for each in tag)}
-    for entry in _entries(world):
+    for entry in _all_entries(world):
         networks |= {*entry.get("except", ()), *entry.get("within", ())}
         if "cidr" in entry:
             networks.add(entry["cidr"])
     answers = {address for each in world.answers.values() for address in each}
     edges = {edge for text in networks for edge in _edges(text)} - answers - owned
-    fixed = (_ALWAYS | answers) - owned
+    fixed = (_ALWAYS_TRIED | answers) - owned
     yield from (End(each) for each in [*sorted(fixed), *_some(world, edges, ADDRESSES)])
 
 
@@ -63,7 +63,7 @@ def _ports(world: World) -> list[tuple[str, int]]:
     """Return ports that intents name, or that Pods behind Services listen on; and ports beside."""
     named: set[tuple[str, int]] = set()
     beside = {*((protocol, 1) for protocol in PROTOCOLS)}
-    for entry in _entries(world):
+    for entry in _all_entries(world):
         for port in entry.get("ports", ()):
             first, last = port["port"], port.get("endPort", port["port"])
             named |= {(port["protocol"], number) for number in (first, last)}

@@ -36,7 +36,7 @@ def _block(cidr: str, *without: str) -> dict[str, object]:
 
 _ALL_BUT_B = policy(X_A, egress=[allow_to(_block("0.0.0.0/4", f"{ADDRESSES['x/b']}/32"))])
 
-CASES = (
+EGRESS_CASES = (
     case(
         "should support a 'default-deny-all' policy",
         "x/a x/b y/a",

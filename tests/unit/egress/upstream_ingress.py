@@ -33,7 +33,7 @@ def _expression(*values: str) -> Json:
     return {"matchExpressions": [{"key": "pod", "operator": "In", "values": list(values)}]}
 
 
-CASES = (
+INGRESS_CASES = (
     case(
         "should support a 'default-deny-ingress' policy",
         "x/a x/b y/a y/b",

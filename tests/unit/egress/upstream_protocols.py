@@ -45,7 +45,7 @@ def _of_protocol(protocol: str) -> tuple[Case, ...]:
     )
 
 
-CASES = (
+PROTOCOL_CASES = (
     case(
         "should enforce ingress policy allowing any port traffic to a server on a specific "
         "protocol",

@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from identity.clients.signing_keys import SigningKeys
 from tests.harness.fakes.event_transmitter import Transmitter
-from tests.unit.identity.issuing import Clock, settings_of
+from tests.unit.identity.clients.issuer import Clock, settings_of
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kube.client.connection import Connection
-from tests.unit.kube.scripted import ScriptedServer
+from tests.unit.kube.scripted_server import ScriptedServer
 
 
 @pytest.fixture

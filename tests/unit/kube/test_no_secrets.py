@@ -19,7 +19,7 @@ from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
 from kube.resources.namespaces import parse_namespace
 from kube.watch.listwatch import ListWatch, Resource
-from tests.unit.kube.scripted import ScriptedServer, eventually, items
+from tests.unit.kube.scripted_server import ScriptedServer, eventually, items
 
 CANARY = "CANARY"
 EXEC = "exec: {{apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, {}]}}"

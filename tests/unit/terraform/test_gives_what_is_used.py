@@ -14,7 +14,7 @@ from identity.clients.resource_manager import ResourceManager
 from identity.entra.graph_requests import Resource
 from tests.harness.evidence import ROOT
 from tests.harness.hcl import Block, File
-from tests.unit.control.weights.azure import asking, azure_in
+from tests.unit.control.weights.azure_access import asking, azure_in
 from tests.unit.identity.azure_roles.roles import ACCOUNT, READER, TRAINER, store
 
 _CHART = ROOT / "helm" / "sallyport"

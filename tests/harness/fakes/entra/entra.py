@@ -29,7 +29,7 @@ from control.risk.poll.loop import PollSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
 from identity.entra.graph_requests import PollIntervals, Resource
-from tests.harness.fake_entra_tenant import FakeTenant
+from tests.harness.fakes.entra.fake_entra_tenant import FakeTenant
 from tests.harness.fakes.entra.servers import Asked, Fault, GraphServer, TokenServer
 from tests.harness.fakes.entra.sign_in import SignInDesk
 from tests.harness.programs.pki import Authority

@@ -13,7 +13,7 @@ from deploy.image.build import NAME, inputs_of, make
 from tests.harness.evidence import ROOT
 from tests.harness.programs.client import ApiStatusError, Client, Json
 from tests.harness.programs.helm import CRDS, NAMESPACE, RELEASE, Helm
-from tests.harness.programs.node.policed_node import NODES, SERVICES, SUBNETS, PolicedNode
+from tests.harness.programs.node.policed_node import NODES, SERVICE_RANGES, SUBNETS, PolicedNode
 from tests.harness.programs.node.served_node import run_on, trust_apiserver
 from tests.tools.provide import cache_folder
 
@@ -43,7 +43,11 @@ def values_of(policed: PolicedNode, more: Mapping[str, Any] | None = None) -> di
         "control": {"replicas": 1},
         "sandbox": {"runtimeClass": {"install": True, "handler": "runsc"}},
         "egress": {
-            "ranges": {"pods": list(SUBNETS), "services": list(SERVICES), "nodes": list(NODES)}
+            "ranges": {
+                "pods": list(SUBNETS),
+                "services": list(SERVICE_RANGES),
+                "nodes": list(NODES),
+            }
         },
         "networkPolicies": {"kubeApiServer": {"ports": [443, policed.node.apiserver.port]}},
     }

@@ -35,7 +35,7 @@ OWN: Final = ("10.87.0.1", "fd00:87::1")
 NODES: Final = ("10.87.0.0/24", "fd00:87::/64")
 GATEWAYS: Final = ("10.88.0.1", "fd00:88::1")
 """The node's too: those by which its Pods reach everything."""
-SERVICES: Final = ("10.0.0.0/24", "fd00:10::/112")
+SERVICE_RANGES: Final = ("10.0.0.0/24", "fd00:10::/112")
 SUBNETS: Final = ("10.88.0.0/24", "fd00:88::/64")
 
 _ROUTED: Final = (
@@ -53,7 +53,7 @@ _ROUTED: Final = (
 SHAPE: Final = NodeShape(
     addresses=(f"{OWN[0]}/32", f"{OWN[1]}/128"),
     network=_ROUTED,
-    apiserver_flags=("--bind-address=::", f"--service-cluster-ip-range={','.join(SERVICES)}"),
+    apiserver_flags=("--bind-address=::", f"--service-cluster-ip-range={','.join(SERVICE_RANGES)}"),
     kubelet_flags=("--address=::",),
     controllers=(*CONTROLLERS, "endpointslice-controller"),
 )
@@ -190,7 +190,7 @@ class PolicedNode:
             "--enable-cni=false",
             "--enable-ipv4=true",
             "--enable-ipv6=true",
-            f"--service-cluster-ip-range={','.join(SERVICES)}",
+            f"--service-cluster-ip-range={','.join(SERVICE_RANGES)}",
             "--health-port=0",
         ]
         command = self.node.command("env", *self._environment, kube_router, *flags)

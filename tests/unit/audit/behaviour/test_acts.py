@@ -9,7 +9,7 @@ from audit.behaviour.acts import ActKind, act_of, act_of_document
 from audit.ledger.records.frames import Frame, FrameKind
 from core.people.subject import Subject
 from core.risk.model import identity_key
-from tests.unit.audit.behaviour.deeds import AFTER, WHO, document
+from tests.unit.audit.behaviour.acts_of_people import AFTER, WHO, document
 
 
 def of(**changes: Any) -> Any:

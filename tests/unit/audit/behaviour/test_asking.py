@@ -12,9 +12,8 @@ from audit.clients.behaviour import BehaviourClient
 from audit.ledger.server.service import BadQuestionError, Question
 from core.base.errors import LedgerError
 from core.risk.model import identity_key
-from tests.unit.audit.auditor import Memory, running_auditor
-from tests.unit.audit.behaviour.deeds import WHO, document
-from tests.unit.audit.behaviour.learners import (
+from tests.unit.audit.behaviour.acts_of_people import WHO, document
+from tests.unit.audit.behaviour.learner import (
     MORNING,
     Clock,
     Ledger,
@@ -25,6 +24,7 @@ from tests.unit.audit.behaviour.learners import (
     ordinary,
     words,
 )
+from tests.unit.audit.loopback_auditor import Memory, running_auditor
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,17 @@ from audit.behaviour.acts import Act, ActKind
 from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.habits import MOST_NAMESPACES, MOST_PROFILES
 from core.risk.model import Behaviour, identity_key
-from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, WHO, act, learnt, used, weeks
+from tests.unit.audit.behaviour.acts_of_people import (
+    AFTER,
+    DAY,
+    HOUR,
+    MONDAY,
+    WHO,
+    act,
+    learnt,
+    used,
+    weeks,
+)
 
 MORNING = AFTER + 10 * HOUR
 

@@ -9,9 +9,8 @@ from audit.behaviour.learner import BehaviourLearner
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, identity_key
-from tests.unit.audit.auditor import Memory
-from tests.unit.audit.behaviour.deeds import DAY, HOUR, MONDAY, WHO, document
-from tests.unit.audit.behaviour.learners import (
+from tests.unit.audit.behaviour.acts_of_people import DAY, HOUR, MONDAY, WHO, document
+from tests.unit.audit.behaviour.learner import (
     MORNING,
     Clock,
     Ledger,
@@ -22,6 +21,7 @@ from tests.unit.audit.behaviour.learners import (
     ordinary,
     words,
 )
+from tests.unit.audit.loopback_auditor import Memory
 from webhooks.log import get_logger
 
 

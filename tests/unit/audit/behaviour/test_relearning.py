@@ -17,8 +17,8 @@ from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
-from tests.unit.audit.auditor import Memory
-from tests.unit.audit.behaviour.deeds import AFTER, DAY, MONDAY, act, document
+from tests.unit.audit.behaviour.acts_of_people import AFTER, DAY, MONDAY, act, document
+from tests.unit.audit.loopback_auditor import Memory
 from webhooks.log import get_logger
 
 DECISIONS = size(ci=3_000, proof=1_000_000)

@@ -4,7 +4,16 @@ import pytest
 
 from audit.behaviour.acts import Act, ActKind
 from core.risk.model import Behaviour
-from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, act, learnt, used, weeks
+from tests.unit.audit.behaviour.acts_of_people import (
+    AFTER,
+    DAY,
+    HOUR,
+    MONDAY,
+    act,
+    learnt,
+    used,
+    weeks,
+)
 
 MORNING = AFTER + 10 * HOUR
 

@@ -22,7 +22,7 @@ from audit.behaviour.state_file import (
 )
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, identity_key
-from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, WHO, act, learnt, used
+from tests.unit.audit.behaviour.acts_of_people import AFTER, DAY, HOUR, WHO, act, learnt, used
 
 MORNING = AFTER + 10 * HOUR
 

@@ -15,7 +15,7 @@ from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.year.acts import Scale, Year
 from tests.harness.worlds.year.attacks import KINDS
-from tests.harness.year_score import Score, score
+from tests.unit.audit.behaviour.year_score import Score, score
 
 SEED = size(ci=11, proof=101)
 ALERTS_A_DAY = 250.0

@@ -14,6 +14,7 @@ from audit.reports.html import render_html
 from audit.reports.periods import DAY_MS
 from audit.reports.reader import parse_learnt
 from core.weights.access import decode_access
+from tests.unit.audit.access.detections.events import Around
 from tests.unit.audit.reports.records import (
     CLUSTER,
     MAY,
@@ -25,7 +26,6 @@ from tests.unit.audit.reports.records import (
     report_of,
     something_of_everything,
 )
-from tests.unit.audit.weights.detections.telling import Around
 
 
 def checkpoint(unix_ms: int) -> bytes:

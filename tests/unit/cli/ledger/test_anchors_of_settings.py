@@ -16,7 +16,7 @@ from audit.clients.anchor_config_map import ConfigMapAnchor
 from audit.ledger.log.anchor_file import FileAnchor
 from core.base.errors import SettingsError
 from core.base.ids import uuid7
-from tests.unit.audit.store.documents import CLUSTER, document, frame
+from tests.unit.audit.ledger.store.documents import CLUSTER, document, frame
 from tests.unit.cli.conftest import Run
 from webhooks.log import get_logger
 

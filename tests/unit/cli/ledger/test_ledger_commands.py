@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from audit.ledger.store.store import Store
-from tests.unit.audit.log_verify import ledgers
-from tests.unit.audit.log_verify.scene import KEY, OTHER_KEY
-from tests.unit.audit.store.documents import NOW_MS
+from tests.unit.audit.ledger.log_verify import honest_ledgers
+from tests.unit.audit.ledger.log_verify.honest_log import KEY, OTHER_KEY
+from tests.unit.audit.ledger.store.documents import NOW_MS
 from tests.unit.cli.conftest import Run
 
 _PUBLIC: Final = (Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -38,14 +38,14 @@ class Place:
         self.private.write_bytes(
             KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         )
-        asyncio.run(ledgers.build(self.url, self.anchor))
+        asyncio.run(honest_ledgers.build(self.url, self.anchor))
 
     def sign(self) -> None:
         """Sign a head over all there is."""
 
         async def run() -> None:
             async with Store(self.url) as store:
-                await ledgers.publish(store, None, NOW_MS + 10_000)
+                await honest_ledgers.publish(store, None, NOW_MS + 10_000)
 
         asyncio.run(run())
 
@@ -64,25 +64,27 @@ def test_an_export_is_verified_without_the_ledger(run: Run, place: Place) -> Non
         *("ledger", "export", "--ledger", place.url, "-o", place.export, "--key", place.key)
     )
     assert (exported.code, exported.out) == (0, "")
-    assert f"{ledgers.SIZE} records and {ledgers.BATCHES} heads" in exported.err
+    assert f"{honest_ledgers.SIZE} records and {honest_ledgers.BATCHES} heads" in exported.err
     assert place.export.stat().st_mode & 0o777 == 0o600
     Path(place.url.removeprefix("sqlite:///")).unlink()
     done = run("ledger", "verify", place.export, "--anchor", place.anchor)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Sound: nothing was changed, removed, put in or moved.\n")
-    assert f"Not yet anchored: the last {ledgers.EACH} records." in done.out
+    assert f"Not yet anchored: the last {honest_ledgers.EACH} records." in done.out
     assert "Gone: 20 documents, 0 whole records (retention kept 90 days)" in done.out
     assert "In quarantine: 1 record that cannot be read" in done.out
 
 
 def test_the_first_bad_record_is_named(run: Run, place: Place) -> None:
     """What was done, to which record, and what to do; 1 for scripts."""
-    ledgers.tamper(place.url, _change)
+    honest_ledgers.tamper(place.url, _change)
     run("ledger", "export", "--ledger", place.url, "-o", place.export, "--key", place.key)
     done = run("ledger", "verify", place.export, "--anchor", place.anchor)
     assert done.code == 1
     assert done.out.startswith("NOT SOUND: ")
-    named = ledgers.decision(123 - ledgers.OLD - 2, NOW_MS + 123 - ledgers.OLD - 2).id.hex()
+    named = honest_ledgers.decision(
+        123 - honest_ledgers.OLD - 2, NOW_MS + 123 - honest_ledgers.OLD - 2
+    ).id.hex()
     first = next(line for line in done.out.splitlines() if line.startswith("First bad record"))
     assert "position 123: decision " in first
     assert named in first.replace("-", "")
@@ -93,7 +95,7 @@ def test_the_first_bad_record_is_named(run: Run, place: Place) -> None:
 
 
 def _change(connection: object) -> None:
-    from tests.unit.audit.log_verify.tampered_rows import document  # noqa: PLC0415
+    from tests.unit.audit.ledger.log_verify.tampered_rows import document  # noqa: PLC0415
 
     document(123, b'"pss-baseline"', b'"pss-baselime"', again=True)(connection)  # type: ignore[arg-type]
 
@@ -123,8 +125,8 @@ def test_an_export_of_a_while_is_verified_as_one(run: Run, place: Place) -> None
     asked = ("ledger", "verify", place.export, "--anchor", place.anchor)
     done = run(*asked, "--since", since, "--until", "2026-11-21T12:00:00.210Z")
     assert (done.code, done.err) == (0, "")
-    assert f"It begins at {ledgers.OLD + 2 + 2 * ledgers.EACH}" in done.out
-    assert f"{3 * ledgers.EACH} records" in done.out
+    assert f"It begins at {honest_ledgers.OLD + 2 + 2 * honest_ledgers.EACH}" in done.out
+    assert f"{3 * honest_ledgers.EACH} records" in done.out
     short = run(*asked)
     assert short.code == 1
     assert "it was made for since 2026-11-21T12:00:00.120Z, and all was asked for" in short.out
@@ -148,7 +150,7 @@ def test_a_noted_head_is_as_good_as_an_anchor(run: Run, place: Place) -> None:
 def test_a_record_is_proven_to_be_in_the_log(run: Run, place: Place) -> None:
     """The proof holds all that is needed; another record in it is found out."""
     place.sign()
-    wanted = ledgers.decision(77, NOW_MS + 77)
+    wanted = honest_ledgers.decision(77, NOW_MS + 77)
     identity = json.loads(wanted.payload)["id"]
     made = run("ledger", "prove", identity, "--ledger", place.url, "--key", place.key)
     assert (made.code, made.err) == (0, "")
@@ -156,7 +158,7 @@ def test_a_record_is_proven_to_be_in_the_log(run: Run, place: Place) -> None:
     checked = ("ledger", "verify", "--proof", place.proof)
     done = run(*checked, "--key", place.key)
     assert done.code == 0
-    assert f"is at {ledgers.OLD + 2 + 77} of {ledgers.SIZE}" in done.out
+    assert f"is at {honest_ledgers.OLD + 2 + 77} of {honest_ledgers.SIZE}" in done.out
     assert "the key alone vouches" in done.out
     anchored = run(*checked, "--anchor", place.anchor)
     assert anchored.code == 1
@@ -169,7 +171,7 @@ def test_a_record_is_proven_to_be_in_the_log(run: Run, place: Place) -> None:
 
 def test_a_head_is_proven_to_continue_another(run: Run, place: Place) -> None:
     """Consistency, as RFC 9162 has it, also against the anchor."""
-    first, second = ledgers.OLD + 2 + ledgers.EACH, ledgers.ANCHORED
+    first, second = honest_ledgers.OLD + 2 + honest_ledgers.EACH, honest_ledgers.ANCHORED
     made = run(
         *("ledger", "prove", "--from", first, "--to", second),
         *("--ledger", place.url, "--key", place.key),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, pod, write
-from tests.unit.cli.profile.objects import profile, training_job, workloads
+from tests.unit.cli.profile.workload_files import profile, training_job, workloads
 
 
 def owned(name: str, kind: str, owner: str, **labels: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import CONFIG_MAP, write
-from tests.unit.cli.profile.objects import profile
+from tests.unit.cli.profile.workload_files import profile
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import yaml
 
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, pod, write
-from tests.unit.cli.profile.objects import deployment, profile, training_job, workloads
+from tests.unit.cli.profile.workload_files import deployment, profile, training_job, workloads
 
 WORKER = "spec.pytorchReplicaSpecs.Worker.template.spec.hostNetwork"
 ALIAS = {"ip": "203.0.113.9", "hostnames": ["weights.example"]}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.unit.audit.log_verify import ledgers
-from tests.unit.audit.log_verify.scene import KEY
+from tests.unit.audit.ledger.log_verify import honest_ledgers
+from tests.unit.audit.ledger.log_verify.honest_log import KEY
 from tests.unit.cli.conftest import Run
 
 MONTH = ("--period", "2026-05")
@@ -21,7 +21,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     (tmp_path / "key.pem").write_bytes(public)
-    asyncio.run(ledgers.build(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path / "anchor.jsonl"))
+    asyncio.run(
+        honest_ledgers.build(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path / "anchor.jsonl")
+    )
     return tmp_path
 
 
@@ -41,9 +43,9 @@ def test_sound_ledger_is_said_to_be_verified(run: Run, place: Path) -> None:
     """With how far the anchor proves it, and what it does not know yet."""
     done = run(*flags(place))
     assert (done.code, json.loads(done.out)["sound"]) == (0, True)
-    anchored = ledgers.SIZE - ledgers.EACH
+    anchored = honest_ledgers.SIZE - honest_ledgers.EACH
     assert f"verified here against 1 anchor, which proves {anchored} records" in page(place)
-    assert f"{ledgers.EACH} younger than that are not anchored yet" in page(place)
+    assert f"{honest_ledgers.EACH} younger than that are not anchored yet" in page(place)
 
 
 def test_ledger_that_was_changed_fails_and_the_report_says_so(run: Run, place: Path) -> None:

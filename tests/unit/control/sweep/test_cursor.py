@@ -21,7 +21,7 @@ from control.sweep.progress import (
 from control.sweep.results import result_of
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Verdict
-from tests.unit.control.sweep.made import SWEEP, decision, finding, listed
+from tests.unit.control.sweep.sample_pods import SWEEP, decision, finding, listed
 
 CLUSTER = "c"
 

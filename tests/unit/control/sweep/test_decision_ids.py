@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from control.sweep.progress import decision_id
 from core.base.ids import uuid7, uuid7_unix_ms
-from tests.unit.control.sweep.made import SWEEP
+from tests.unit.control.sweep.sample_pods import SWEEP
 
 
 @given(st.uuids(), st.uuids())

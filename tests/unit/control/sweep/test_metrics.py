@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 from control.sweep.metrics import SweepMetrics
 from control.sweep.progress import Progress, document_of
 from core.decision.decision import Verdict
-from tests.unit.control.sweep.made import SWEEP
+from tests.unit.control.sweep.sample_pods import SWEEP
 
 FINISHED = "sallyport_sweep_last_finished_timestamp_seconds"
 INTERVAL = "sallyport_sweep_interval_seconds"

@@ -17,7 +17,7 @@ from control.sweep.progress import (
 from control.sweep.reports import report_of
 from control.sweep.results import PodResult
 from core.decision.decision import Verdict
-from tests.unit.control.sweep.made import SWEEP, result
+from tests.unit.control.sweep.sample_pods import SWEEP, result
 
 
 def tally_of(results: list[PodResult]) -> NamespaceTally:

@@ -13,7 +13,7 @@ from core.decision.decision import Decision, Running, Verdict
 from core.decision.request import Request
 from kube.client.connection import Connection
 from kube.client.objects import Objects
-from tests.unit.control.sweep.made import SWEEP, decision, listed
+from tests.unit.control.sweep.sample_pods import SWEEP, decision, listed
 
 TRIES = 3
 SETTINGS = SweepSettings(3600, 500, retry_s=(0.0,) * (TRIES - 1))

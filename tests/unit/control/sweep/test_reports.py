@@ -9,7 +9,7 @@ import pytest
 from control.sweep.progress import NamespaceTally, Progress, decision_id, document_of
 from control.sweep.reports import cluster_report_of, is_outdated, report_of
 from core.decision.decision import Verdict
-from tests.unit.control.sweep.made import SWEEP, result
+from tests.unit.control.sweep.sample_pods import SWEEP, result
 from tests.unit.control.sweep.test_cursor import full
 
 EARLIER = "019aa000-0000-7000-8000-000000000000"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from control.sweep.results import cut, result_of
 from core.decision.decision import Verdict
-from tests.unit.control.sweep.made import decision, finding, listed
+from tests.unit.control.sweep.sample_pods import decision, finding, listed
 
 SEVERITIES: Final = {"privileges/host/network": "high", "privileges/run-as/any": "low"}
 

@@ -21,7 +21,7 @@ from control.sweep.progress import (
 )
 from control.sweep.reports import report_of
 from core.decision.decision import Verdict
-from tests.unit.control.sweep.made import SWEEP, result
+from tests.unit.control.sweep.sample_pods import SWEEP, result
 
 Seen = tuple[str, Verdict | None, int]
 """Namespace, verdict (None: passed over) and findings of a Pod."""

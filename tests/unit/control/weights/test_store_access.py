@@ -23,7 +23,7 @@ from core.weights.stores import WeightStore
 from identity.clients.resource_manager import ResourceManager
 from kube.leader.lease import Leadership
 from tests.harness.fakes.resource_manager import FakeResourceManager
-from tests.unit.control.weights.azure import asking, azure_in
+from tests.unit.control.weights.azure_access import asking, azure_in
 from tests.unit.identity.azure_roles.roles import (
     ACCOUNT,
     ALICE,

@@ -10,9 +10,9 @@ import pytest
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.authoring.lint.external_linters import find_regal_problems
-from tests.harness.language_server import language_server
 from tests.harness.programs.availability import require
 from tests.harness.tutorial import follow, run, steps
+from tests.unit.policies.authoring.language_server import language_server
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ROOT / "examples" / "site-rules"

@@ -4,9 +4,15 @@ import pytest
 
 from policies.builtins.fallible import CAN_FAIL
 from policies.builtins.registry import SUPPLIED
-from tests.harness.opa_arguments import MAKERS
-from tests.harness.opa_calls import UNDEFINED_TEXT, UNSUPPLIED_TEXT, calls, opa_answers, our_answer
 from tests.harness.sizes import size
+from tests.unit.policies.builtins.opa_arguments import MAKERS
+from tests.unit.policies.builtins.opa_calls import (
+    UNDEFINED_TEXT,
+    UNSUPPLIED_TEXT,
+    calls,
+    opa_answers,
+    our_answer,
+)
 
 CASTS = {name for name in SUPPLIED if name.startswith("cast_")}
 """Of Rego before 1.0, which `opa eval` does not know; OPA's cases have them."""

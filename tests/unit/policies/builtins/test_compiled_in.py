@@ -8,8 +8,8 @@ import pytest
 
 from policies.builtins.native import NATIVE
 from tests.harness.evidence import record
-from tests.harness.opa_natives import FAILED, Call, compare
 from tests.harness.sizes import PROOF, size
+from tests.unit.policies.builtins.opa_natives import FAILED, Call, compare
 
 COUNT = size(ci=30, proof=500)
 
@@ -35,7 +35,7 @@ of their arguments of any type, answered by an OPA server with `strict-builtin-e
 embedded engine: {calls} by each. Made by `tests/unit/policies/builtins/test_compiled_in.py`.
 *Fails here alone*: what the engine refuses, though OPA goes on. *Silent*: what OPA refuses, and the
 engine does not. Up to 400 more are of values that OPA's WebAssembly itself answers otherwise
-(`tests/harness/opa_native_values.py`).
+(`tests/unit/policies/builtins/opa_native_values.py`).
 
 | Function | Calls | Failures of both | Fails here alone | Silent | Other answers |
 |---|---|---|---|---|---|"""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.policies.library.shelf import RULES, Reviewer, apart, make, reviewing
+from tests.unit.policies.library.library_rules import RULES, Reviewer, apart, make, reviewing
 
 
 @pytest.fixture(scope="session")

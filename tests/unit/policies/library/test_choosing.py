@@ -9,7 +9,7 @@ import pytest
 from core.base.errors import BundleRefusedError
 from core.decision.decision import Verdict
 from policies.site.choices import Choice, read_choices
-from tests.unit.policies.library.shelf import RULES, example, folder, make, own, reviewing
+from tests.unit.policies.library.library_rules import RULES, example, folder, make, own, reviewing
 
 PAGE = Path(__file__).parents[4] / "docs" / "policies" / "library.md"
 

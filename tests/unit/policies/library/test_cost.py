@@ -24,7 +24,7 @@ from policies.site.choices import Choice
 from policies.site.fields import POD
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
-from tests.unit.policies.library.shelf import RULES, choice, make
+from tests.unit.policies.library.library_rules import RULES, choice, make
 
 POD_OF_ALL = yaml.safe_load((Path(__file__).parent / "compliant.yaml").read_text())
 CONTEXT = encode_context(

@@ -7,7 +7,7 @@ import pytest
 from core.decision.decision import Verdict
 from policies.bundle.format import read_bundle
 from tests.harness.sizes import size
-from tests.unit.policies.library.shelf import (
+from tests.unit.policies.library.library_rules import (
     RULES,
     Reviewer,
     choice,

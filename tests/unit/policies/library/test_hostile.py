@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.decision.decision import Verdict
 from docs.make_rules import read_metadata
 from tests.harness.sizes import size
-from tests.unit.policies.library.shelf import RULES, Reviewer, example, folder, moved
+from tests.unit.policies.library.library_rules import RULES, Reviewer, example, folder, moved
 
 Place = tuple[str | int, ...]
 

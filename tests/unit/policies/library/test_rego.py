@@ -7,7 +7,7 @@ import pytest
 
 from policies import BUILT_IN_REGO, LIBRARY
 from tests.tools.provide import provide
-from tests.unit.policies.library.shelf import RULES
+from tests.unit.policies.library.library_rules import RULES
 
 COVERED = 95
 """Per cent of the lines of each rule."""

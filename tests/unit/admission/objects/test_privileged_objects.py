@@ -1,0 +1,293 @@
+"""Objects that carry privileges are judged for their authors, by the same privileges."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Mode
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
+from policies.engine.embedded_engine import EmbeddedEngine
+from tests.unit.admission.counting_cluster import Watched
+from tests.unit.admission.world import ALICE, Folder, decide, pod, request, rules
+
+BINDER = Subject("system:serviceaccount:kube-system:persistent-volume-binder")
+CLAIM_CONTROLLER = Subject("system:serviceaccount:kube-system:resource-claim-controller")
+
+DEVICES = {"requests": [{"name": "gpu", "exactly": {"adminAccess": True}}]}
+OPAQUE = {"config": [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {}}}]}
+OBJECTS: dict[str, tuple[Kind, dict[str, Any], set[str]]] = {
+    "runtime class": (
+        Kind("RuntimeClass", "v1", "node.k8s.io"),
+        {"handler": "runc"},
+        {"runtime-class/x/runc"},
+    ),
+    "storage class": (
+        Kind("StorageClass", "v1", "storage.k8s.io"),
+        {"provisioner": "disk.csi.azure.com"},
+        {"storage-class/disk.csi.azure.com"},
+    ),
+    "csi driver": (
+        Kind("CSIDriver", "v1", "storage.k8s.io"),
+        {"spec": {"tokenRequests": [{"audience": "vault"}, {"audience": ""}]}},
+        {"csi-driver/x", "token/audience/vault", "token/audience/%00"},
+    ),
+    "priority class": (
+        Kind("PriorityClass", "v1", "scheduling.k8s.io"),
+        {"value": 1, "globalDefault": True},
+        {"scheduling/priority/x", "scheduling/priority-default"},
+    ),
+    "admin claim": (
+        Kind("ResourceClaim", "v1", "resource.k8s.io"),
+        {"spec": {"devices": DEVICES}},
+        {"device/admin-access"},
+    ),
+    "admin claim of v1beta1": (
+        Kind("ResourceClaim", "v1beta1", "resource.k8s.io"),
+        {"spec": {"devices": {"requests": [{"adminAccess": True}]}}},
+        {"device/admin-access"},
+    ),
+    "template of a configured claim": (
+        Kind("ResourceClaimTemplate", "v1", "resource.k8s.io"),
+        {"spec": {"spec": {"devices": OPAQUE}}},
+        {"device/config/gpu.nvidia.com"},
+    ),
+    "device class": (
+        Kind("DeviceClass", "v1", "resource.k8s.io"),
+        {"spec": OPAQUE},
+        {"device/config/gpu.nvidia.com"},
+    ),
+    "hostPath volume": (
+        Kind("PersistentVolume", "v1"),
+        {"spec": {"hostPath": {"path": "/var/lib"}}},
+        {"volume/hostPath:rw/var/lib"},
+    ),
+    "local volume": (
+        Kind("PersistentVolume", "v1"),
+        {"spec": {"local": {"path": "/dev/sda"}, "accessModes": ["ReadOnlyMany"]}},
+        {"volume/hostPath:rw/dev/sda"},
+    ),
+    "nfs volume": (
+        Kind("PersistentVolume", "v1"),
+        {"spec": {"nfs": {"server": "s", "path": "/"}}},
+        {"volume/nfs"},
+    ),
+    "csi volume": (
+        Kind("PersistentVolume", "v1"),
+        {"spec": {"csi": {"driver": "blob.csi.azure.com"}}},
+        {"volume/csi/blob.csi.azure.com"},
+    ),
+}
+
+
+def asking(name: str, subject: Subject = ALICE) -> Request:
+    """Return the request that creates one of OBJECTS."""
+    kind, fields, _ = OBJECTS[name]
+    namespaced = kind.kind in {"ResourceClaim", "ResourceClaimTemplate"}
+    namespace = "train" if namespaced else ""
+    made = {"metadata": {"name": "x"}, **fields}
+    return request(made, subject, kind=kind, namespace=namespace, name="x")
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+async def test_its_author_needs_what_it_gives(
+    name: str, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """Without the right: refused, privilege by privilege. With it: admitted."""
+    folder = Folder(tmp_path / "bare").profile("bare", 5).grant("User:alice@example.com", "bare")
+    refused = await decide(folder.cluster(), engine, asking(name))
+    wanted = OBJECTS[name][2]
+    assert refused.verdict is Verdict.DENY
+    assert {privilege for _, privilege in rules(refused)} == wanted
+    folder.profile("wide", 1, *wanted).grant("User:alice@example.com", "wide")
+    decision = await decide(folder.cluster(), engine, asking(name))
+    assert decision.verdict is Verdict.ALLOW
+    assert decision.profile == "wide"
+    assert {need.privilege for need in decision.evidence.needs} == wanted
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+async def test_a_profile_of_one_namespace_gives_nothing_in_the_cluster(
+    name: str, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """What is in no namespace needs the right in all of them."""
+    folder = Folder(tmp_path / "bare").profile("wide", 1, "**")
+    folder.grant("User:alice@example.com", "wide", namespace="train")
+    decision = await decide(folder.cluster(), engine, asking(name))
+    in_namespace = "claim" in name
+    assert decision.verdict is (Verdict.ALLOW if in_namespace else Verdict.DENY)
+
+
+async def test_the_default_mode_holds_where_there_is_no_namespace(
+    tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """An installation that only audits refuses no PersistentVolume."""
+    cluster = Folder(tmp_path / "bare").profile("wide", 1, "**").cluster()
+    decision = await decide(cluster, engine, asking("hostPath volume"), mode=Mode.AUDIT)
+    assert decision.allowed
+    assert decision.verdict is Verdict.WARN
+
+
+async def test_a_claim_that_asks_for_nothing_special_is_left_alone(
+    tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """Whoever may make ResourceClaims may make ordinary ones, with no profile at all."""
+    made = {"spec": {"devices": {"requests": [{"exactly": {"deviceClassName": "gpu"}}]}}}
+    kind = Kind("ResourceClaim", "v1", "resource.k8s.io")
+    cluster = Folder(tmp_path / "bare").cluster()
+    decision = await decide(cluster, engine, request(made, kind=kind))
+    assert decision.verdict is Verdict.ALLOW
+    assert decision.evidence.left_alone == "it needs no privilege"
+
+
+async def test_claims_made_from_templates_were_judged_as_templates(
+    tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """The controller has no right of its own, and needs none."""
+    cluster = Folder(tmp_path / "bare").cluster()
+    decision = await decide(cluster, engine, asking("admin claim", CLAIM_CONTROLLER))
+    assert decision.verdict is Verdict.ALLOW
+    assert "template" in decision.evidence.left_alone
+
+
+async def test_a_pod_template_is_judged_as_the_pod_that_it_will_be(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """With paths from the template's root."""
+    made = {"template": pod(hostNetwork=True)}
+    asked = request(made, kind=Kind("PodTemplate", "v1"), name="t")
+    decision = await decide(folder.cluster(), engine, asked)
+    assert decision.verdict is Verdict.DENY
+    assert [finding.path for finding in decision.findings] == ["template.spec.hostNetwork"]
+
+
+async def test_broken_objects_are_errors_that_name_the_field(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """An error is no denial."""
+    for kind, made, field in (
+        (Kind("RuntimeClass", "v1", "node.k8s.io"), {"handler": 5}, "handler"),
+        (Kind("PersistentVolume", "v1"), {"spec": {"hostPath": {"path": 5}}}, "spec.hostPath.path"),
+        (Kind("PodTemplate", "v1"), {"template": {"spec": {}}}, "template.spec.containers"),
+        (Kind("PersistentVolumeClaim", "v1"), {"spec": {"volumeName": 5}}, "spec.volumeName"),
+    ):
+        decision = await decide(folder.cluster(), engine, request(made, kind=kind))
+        assert decision.verdict is Verdict.ERROR
+        assert decision.field == field
+
+
+def volume(claim: str = "", **source: Any) -> dict[str, Any]:
+    """Return a PersistentVolume named `x`; `claim` is `namespace/name`."""
+    spec: dict[str, Any] = source or {"hostPath": {"path": "/var/lib"}}
+    if claim:
+        namespace, _, name = claim.partition("/")
+        spec |= {"claimRef": {"namespace": namespace, "name": name}}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "x"}, "spec": spec}
+
+
+async def bind(folder: Folder, engine: EmbeddedEngine, subject: Subject, **source: Any) -> Decision:
+    """Bind a volume that was anyone's to a claim of `train`."""
+    asked = request(
+        volume("train/data", **source),
+        subject,
+        old=volume(**source),
+        operation=Operation.UPDATE,
+        kind=Kind("PersistentVolume", "v1"),
+        namespace="",
+        name="x",
+    )
+    return await decide(folder.cluster(), engine, asked)
+
+
+async def test_a_volume_of_a_node_is_not_bound_to_a_namespace_that_may_not_have_it(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """The binder matches claims with whatever is free: the namespace's right decides."""
+    decision = await bind(folder, engine, BINDER)
+    assert decision.verdict is Verdict.DENY
+    assert decision.subjects == ["system:serviceaccount:train:default"]
+    folder.profile("disk", 1, "volume/hostPath:rw/var/lib")
+    folder.grant("ServiceAccount:train/default", "disk", namespace="train")
+    assert (await bind(folder, engine, BINDER)).verdict is Verdict.ALLOW
+
+
+async def test_other_volumes_are_bound_as_ever(folder: Folder, engine: EmbeddedEngine) -> None:
+    """A claim for a disk of a CSI driver is what claims are for."""
+    decision = await bind(folder, engine, BINDER, csi={"driver": "disk.csi.azure.com"})
+    assert decision.verdict is Verdict.ALLOW
+    assert decision.evidence.left_alone
+
+
+async def test_whoever_hands_a_volume_out_needs_the_right_as_well(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """Writing the claim's name by hand gives no more than waiting for the binder."""
+    folder.profile("disk", 1, "volume/hostPath:rw/var/lib")
+    folder.grant("User:alice@example.com", "disk", namespace="train")
+    assert (await bind(folder, engine, ALICE)).verdict is Verdict.DENY
+    folder.grant("ServiceAccount:train/default", "disk", namespace="train")
+    assert (await bind(folder, engine, ALICE)).verdict is Verdict.ALLOW
+
+
+async def test_an_update_that_changes_no_source_is_left_alone(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """Labels and finalizers of a volume are anybody's."""
+    made = volume("train/data")
+    asked = request(
+        made | {"metadata": {"name": "x", "labels": {"a": "b"}}},
+        old=made,
+        operation=Operation.UPDATE,
+        kind=Kind("PersistentVolume", "v1"),
+        namespace="",
+    )
+    decision = await decide(folder.cluster(), engine, asked)
+    assert "changes nothing" in decision.evidence.left_alone
+
+
+async def test_a_claim_that_names_a_volume_takes_it(folder: Folder, engine: EmbeddedEngine) -> None:
+    """It needs what the volume gives, unless the volume's author kept it for this claim."""
+    asked = request(
+        {"spec": {"volumeName": "x"}}, kind=Kind("PersistentVolumeClaim", "v1"), name="data"
+    )
+    folder.documents.append(volume())
+    decision = await decide(folder.cluster(), engine, asked)
+    assert [(f.path, f.privilege) for f in decision.findings] == [
+        ("spec.volumeName", "volume/hostPath:rw/var/lib")
+    ]
+    folder.documents[-1] = volume("train/data")
+    assert (await decide(folder.cluster(), engine, asked)).verdict is Verdict.ALLOW
+    folder.documents[-1] = volume("elsewhere/data")
+    assert (await decide(folder.cluster(), engine, asked)).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+async def test_a_claim_of_a_node_gives_a_pod_no_more_than_a_host_path(
+    mode: str, folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """The same privilege as if the Pod had mounted the path itself, at the claim's place."""
+    folder.documents.append(volume("train/data"))
+    made = pod(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
+    mount = {"name": "d", "mountPath": "/d", "readOnly": mode == "ro"}
+    made["spec"]["containers"][0]["volumeMounts"] = [mount]
+    decision = await decide(folder.cluster(), engine, request(made))
+    assert [(f.path, f.privilege) for f in decision.findings] == [
+        (
+            "spec.volumes[0].persistentVolumeClaim",
+            f"volume/hostPath:{mode}/var/lib",
+        )
+    ]
+    elsewhere = request(made, namespace="other")
+    assert (await decide(folder.cluster(), engine, elsewhere)).verdict is Verdict.ALLOW
+
+
+async def test_claims_cannot_be_judged_while_the_volumes_are_unknown(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """An error, and no silent yes; Pods without claims go on."""
+    cluster = Watched(folder.cluster(), lost="volumes")
+    made = pod(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
+    assert (await decide(cluster, engine, request(made))).verdict is Verdict.ERROR
+    assert (await decide(cluster, engine, request(pod()))).verdict is not Verdict.ERROR

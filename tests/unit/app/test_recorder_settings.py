@@ -1,0 +1,117 @@
+"""What a process records with, by its settings."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from app import recorder as module
+from app.recorder import Recording, cluster_id, open_recording, wait_for_cluster_id
+from app.settings.root import Settings
+from core.base.errors import NotSyncedError
+from kube.cluster.folder import FolderCluster
+from tests.unit.audit.ledger.records.test_recorder import REQUEST, decision
+from tests.unit.audit.loopback_auditor import Memory
+from webhooks.log import get_logger
+
+CLUSTER = FolderCluster(None)
+SOON_S = 60.0
+
+
+def settings(**sections: Any) -> Settings:
+    """Return settings with these sections."""
+    return Settings.model_validate(sections)
+
+
+def opened(made: Settings, destination: Any = None, lines: list[bytes] | None = None) -> Any:
+    """Open a recording, its lines going into a list."""
+    write = None if lines is None else lines.append
+    return open_recording(made, CLUSTER, get_logger(), destination, write)
+
+
+def record(recording: Recording) -> None:
+    """Record one decision."""
+    recording.recorder.record("validate", REQUEST, decision(), [], 0.001)
+
+
+async def test_lines_need_no_spool() -> None:
+    """Each decision is a whole document on standard output; that it is no record is said aloud."""
+    lines: list[bytes] = []
+    with capture_logs() as log:
+        async with opened(settings(), lines=lines) as recording:
+            record(recording)
+            assert recording.spool is None
+    (document,) = (json.loads(line) for line in lines)
+    assert (document["cluster"], document["verdict"]) == ("local", "allow")
+    assert document["projection"].startswith("sha256:")
+    assert [(line["log_level"], line["event"]) for line in log] == [
+        ("warning", "decisions are logged only")
+    ]
+
+
+async def test_without_spool_and_lines_nothing_is_recorded() -> None:
+    """The log has a line of each decision then; the warning is the same."""
+    with capture_logs() as log:
+        async with opened(settings()) as recording:
+            assert recording is None
+    assert [line["event"] for line in log] == ["decisions are logged only"]
+
+
+async def test_lines_come_beside_the_spool(tmp_path: Path) -> None:
+    """And what the spool does not take is no line: it was not recorded."""
+    lines: list[bytes] = []
+    memory = Memory()
+    async with opened(settings(spool={"folder": tmp_path / "s"}), memory, lines) as recording:
+        record(recording)
+        async with asyncio.timeout(SOON_S):
+            while len(memory.kept) < 2:  # noqa: ASYNC110  It has no event.
+                await asyncio.sleep(0.01)
+    assert lines[0] in {frame.payload for frame in memory.kept.values()}
+    with pytest.raises(Exception, match="is closed"):
+        record(recording)
+    assert len(lines) == 1
+
+
+async def test_shipping_begins_again_whatever_ended_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A defect is logged, and costs no record."""
+    asked = 0
+
+    def broken_at_first() -> str:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise ZeroDivisionError
+        return "local"
+
+    monkeypatch.setattr(module, "_SHIP_AGAIN_S", 0.01)
+    monkeypatch.setattr(CLUSTER, "identity", broken_at_first, raising=False)
+    memory = Memory()
+    with capture_logs() as log:
+        async with opened(settings(spool={"folder": tmp_path / "s"}), memory) as recording:
+            async with asyncio.timeout(SOON_S):
+                while recording.shipper is None:  # noqa: ASYNC110  As above.
+                    await asyncio.sleep(0.01)
+            record(recording)
+    assert len(memory.kept) == 2
+    assert [line["event"] for line in log] == ["shipping ended; it begins again"]
+
+
+async def test_the_clusters_id_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the namespaces are loaded nobody knows it."""
+    left = 2
+
+    def identity() -> str:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise NotSyncedError("the namespaces have not been loaded")
+        return "c1"
+
+    monkeypatch.setattr(module, "_ASK_AGAIN_S", 0.01)
+    assert await wait_for_cluster_id(identity) == "c1"
+    assert await wait_for_cluster_id(cluster_id(settings(cluster_id="given"), CLUSTER)) == "given"

@@ -1,0 +1,265 @@
+"""Stories for the detections 1 to 5: who reads how much, with what, from where."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from audit.access.model.detection import Event
+from core.weights.access import Act, Caller, Confidence, SignedBy
+from core.weights.events import Severity
+from tests.unit.audit.access.detections.events import (
+    BOB,
+    SHARD,
+    Around,
+    access,
+    at,
+    attributed,
+    make_store,
+    reads,
+    write,
+)
+from tests.unit.audit.access.detections.examples import fires, quiet
+
+LOW, MEDIUM, HIGH, CRITICAL = Severity
+
+
+def key_read(day: float, **over: Any) -> Event:
+    """Make a read with an account key."""
+    told = {"signed_by": SignedBy.ACCOUNT_KEY, "principal": "", "application": "", "token": "k1"}
+    return access(at(day), **{**told, "bytes_out": 1 << 20, **over})
+
+
+def habit(days: range, shards: int = 5, step: str = "step-1", **over: Any) -> Iterator[Event]:
+    """Tell of a principal that reads the same shards each day."""
+    for day in days:
+        yield from reads(at(day, 9), range(shards), step, **over)
+
+
+fires("key-or-anonymous-read", "a key", lambda: [key_read(1)], HIGH)
+fires(
+    "key-or-anonymous-read",
+    "a SAS, each day once",
+    lambda: [
+        access(at(day, hour), signed_by=SignedBy.SAS, principal="", application="", bytes_out=9)
+        for day in (1, 2)
+        for hour in (3, 4, 5)
+    ],
+    HIGH,
+    HIGH,
+)
+fires(
+    "key-or-anonymous-read",
+    "a key, then much with it",
+    lambda: [key_read(1), *(key_read(1 + n / 50, bytes_out=SHARD) for n in range(1, 20))],
+    HIGH,
+    CRITICAL,
+)
+fires(
+    "key-or-anonymous-read",
+    "nobody at all",
+    lambda: [access(at(1), signed_by=SignedBy.ANONYMOUS, principal="", application="", token="")],
+    CRITICAL,
+)
+fires(
+    "key-or-anonymous-read",
+    "a key from the internet",
+    lambda: [key_read(1, caller=Caller.PUBLIC, address="203.0.113.7")],
+    CRITICAL,
+)
+quiet("key-or-anonymous-read", "Entra ID", lambda: [access(at(1))])
+quiet("key-or-anonymous-read", "a key that was refused", lambda: [key_read(1, status=403)])
+quiet("key-or-anonymous-read", "a key elsewhere", lambda: [key_read(1, store="", account="logs")])
+
+fires(
+    "volume-above-baseline",
+    "ten times as many shards",
+    lambda: [*habit(range(10)), *reads(at(11, 9), range(60), "step-2")],
+    MEDIUM,
+)
+fires(
+    "volume-above-baseline",
+    "forty times as many, found twice",
+    lambda: [*habit(range(10)), *reads(at(11, 9), range(200), "step-2")],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "volume-above-baseline",
+    "a checkpoint by one who reads a fifth of it each day",
+    lambda: [*habit(range(20), 20), *reads(at(21, 9), range(100), "step-2")],
+    MEDIUM,
+)
+fires(
+    "volume-above-baseline",
+    "many small blobs",
+    lambda: [
+        *habit(range(10), 2, bytes_out=1 << 20),
+        *reads(at(11, 9), range(400), "step-2", bytes_out=1 << 20),
+    ],
+    MEDIUM,
+)
+fires(
+    "volume-above-baseline",
+    "a newcomer that reads more than anybody",
+    lambda: [*habit(range(10)), *reads(at(11, 9), range(60), principal=BOB)],
+    LOW,
+)
+quiet("volume-above-baseline", "a habit", lambda: [*habit(range(40))])
+quiet(
+    "volume-above-baseline",
+    "a restart: the same shards twelve times a day",
+    lambda: [
+        *habit(range(10), 60),
+        *(one for hour in range(12) for one in reads(at(11, hour), range(60))),
+    ],
+)
+quiet(
+    "volume-above-baseline",
+    "from 10 to 2,000 Pods: the same shards from everywhere",
+    lambda: [
+        *habit(range(10)),
+        *(
+            access(at(11) + n, blob=f"step-1/shard-{n % 5}", address=f"10.0.{n % 9}.{n % 250}")
+            for n in range(2000)
+        ),
+    ],
+)
+quiet(
+    "volume-above-baseline",
+    "an evaluation at the month's end, as two months before",
+    lambda: [
+        *habit(range(20), 15),
+        *(one for day in (26, 27) for one in reads(at(day, 9), range(45), f"eval-{day}")),
+        *habit(range(30, 50), 15),
+        *(one for day in (56, 57) for one in reads(at(day, 9), range(48), f"eval-{day}")),
+    ],
+)
+quiet("volume-above-baseline", "a first week", lambda: [*habit(range(5), 30, principal=BOB)])
+quiet("volume-above-baseline", "refused", lambda: [*habit(range(10)), access(at(11), status=403)])
+
+
+def slowly(days: int, shards: int, **over: Any) -> list[Event]:
+    """Tell of a principal that reads some other shards each day."""
+    return [
+        one
+        for day in range(days)
+        for one in reads(at(day, 9), range(day * shards, (day + 1) * shards), **over)
+    ]
+
+
+UNGRANTED: dict[str, Any] = {"grant": "", "ungranted": "no grant", "attribution": attributed()}
+
+fires("slow-exfiltration", "four shards a day, granted", lambda: slowly(25, 4), MEDIUM)
+fires("slow-exfiltration", "without a grant", lambda: slowly(25, 4, **UNGRANTED), HIGH)
+fires(
+    "slow-exfiltration",
+    "from a network that nobody listed",
+    lambda: slowly(25, 4, caller=Caller.PRIVATE),
+    HIGH,
+)
+quiet("slow-exfiltration", "the same shards each day", lambda: [*habit(range(29), 20)])
+quiet("slow-exfiltration", "all at once", lambda: [*reads(at(1), range(100))])
+quiet("slow-exfiltration", "half a checkpoint", lambda: slowly(12, 4))
+quiet("slow-exfiltration", "in a quarter of a year", lambda: [*slowly(90, 1)][::4])
+quiet(
+    "slow-exfiltration",
+    "where nobody said how large a checkpoint is",
+    lambda: slowly(25, 4),
+    lambda: Around(stores={"frontier": make_store(size="")}),
+)
+quiet(
+    "slow-exfiltration",
+    "a blob of known size, by ranges, again and again",
+    lambda: [
+        write(at(0), "step-1/shard-0", 10 << 30, principal=BOB),
+        *(access(at(1 + n / 10), status=206, bytes_out=20 << 30) for n in range(250)),
+    ],
+)
+
+ON_NODE = attributed(confidence=Confidence.NODE)
+
+known = range(20)
+
+fires(
+    "new-caller",
+    "a principal without a grant",
+    lambda: [*habit(known), access(at(20), principal=BOB, **UNGRANTED)],
+    MEDIUM,
+)
+fires(
+    "new-caller",
+    "a principal with a tool of its own",
+    lambda: [*habit(known), access(at(20), principal=BOB, user_agent="rclone/v1.66", **UNGRANTED)],
+    HIGH,
+)
+fires(
+    "new-caller",
+    "a public address",
+    lambda: [*habit(known), access(at(20), caller=Caller.PUBLIC, address="203.0.113.7")],
+    HIGH,
+)
+fires(
+    "new-caller",
+    "another tool under the same grant",
+    lambda: [*habit(known), access(at(20), user_agent="AzCopy/10.21 Azure-Storage/0.15")],
+    LOW,
+)
+quiet("new-caller", "a new researcher", lambda: [*habit(known), access(at(20), principal=BOB)])
+quiet("new-caller", "while it is learnt", lambda: [access(at(1)), access(at(9), principal=BOB)])
+quiet(
+    "new-caller",
+    "a newer version of the tool, from another node",
+    lambda: [
+        *habit(known),
+        access(at(20), user_agent="azsdk-python-storage-blob/12.20.1", address="10.9.9.9"),
+    ],
+)
+
+
+def looks(
+    count: int, operation: str = "ListBlobs", seconds: float = 1.0, **over: Any
+) -> list[Event]:
+    """Tell of somebody who looks around."""
+    act = Act.POLICY if "ACL" in operation else Act.LIST
+    return [
+        access(at(1) + n * seconds, operation=operation, act=act, blob=f"b{n}", bytes_out=0, **over)
+        for n in range(count)
+    ]
+
+
+fires("enumeration", "listings", lambda: looks(150), LOW)
+fires("enumeration", "listings without a grant", lambda: looks(150, **UNGRANTED), MEDIUM)
+fires("enumeration", "refused listings", lambda: looks(150, status=403, grant=""), MEDIUM)
+fires("enumeration", "looks at properties", lambda: looks(700, "GetBlobProperties", 0.1), LOW)
+fires("enumeration", "who may read", lambda: looks(12, "GetContainerACL"), MEDIUM)
+fires("enumeration", "changes to who may read", lambda: looks(3, "SetContainerACL"), MEDIUM)
+quiet("enumeration", "a listing a minute", lambda: looks(150, seconds=60))
+quiet(
+    "enumeration",
+    "2,000 Pods on 500 nodes that list once",
+    lambda: [
+        access(
+            at(1) + n / 10,
+            operation="ListBlobs",
+            act=Act.LIST,
+            address=f"10.1.{n % 2}.{n % 250}",
+            correlation=f"l{n}",
+        )
+        for n in range(2000)
+    ],
+)
+quiet(
+    "enumeration",
+    "a mount that looks before it reads",
+    lambda: [
+        one
+        for n in range(900)
+        for one in (
+            access(at(1) + n / 5, operation="GetBlobProperties", act=Act.LIST, blob=f"s{n}"),
+            access(
+                at(1) + n / 5 + 0.1,
+                blob=f"s{n}",
+                attribution=attributed(confidence=Confidence.NODE),
+            ),
+        )
+    ],
+)

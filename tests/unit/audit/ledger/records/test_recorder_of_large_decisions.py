@@ -1,0 +1,132 @@
+"""No Pod makes a decision that cannot be recorded."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from audit.ledger.records.frames import MAX_BODY, FrameKind, encode_frame
+from audit.ledger.records.recorder import MAX_DOCUMENT, LedgerRecorder
+from core.base.ids import uuid7
+from core.decision.decision import (
+    AccessReview,
+    Action,
+    Decision,
+    Evidence,
+    Finding,
+    Named,
+    Need,
+    Patch,
+    ProfileAttempt,
+    Verdict,
+)
+from core.decision.document import (
+    MOST_ACCESS,
+    MOST_TEXT,
+    DecisionDocument,
+    decode_document,
+    encode_document,
+)
+from tests.unit.audit.ledger.records.test_recorder import REQUEST, Spool
+
+
+def recorded(decision: Decision, patches: Sequence[Patch] = ()) -> DecisionDocument:
+    """Return the document that is recorded of a decision; it must fit into a frame."""
+    spool = Spool()
+    recorder = LedgerRecorder(spool, lambda: "c", lambda subject: subject.label)
+    recorder.record("sweep", REQUEST, decision, patches, 0.0)
+    ((kind, frame_id, payload),) = spool.frames
+    assert len(encode_frame(kind, frame_id, payload)) <= MAX_BODY
+    assert kind == FrameKind.DECISION
+    return decode_document(payload)
+
+
+def decision(count: int, length: int, covered_by: int) -> Decision:
+    """Return a denial of `count` findings, each about a path of `length` characters."""
+    privileges = [f"volume/hostPath:rw/{number}{'%C3%A9' * length}" for number in range(count)]
+    evidence = Evidence(
+        needs=tuple(Need("privileges/volume/hostPath", p, "spec.volumes") for p in privileges),
+        tried=tuple(ProfileAttempt(f"p-{n}", frozenset(privileges)) for n in range(16)),
+    )
+    names = [f"profile-{number}" for number in range(covered_by)]
+    findings = [
+        Finding("r", Action.DENY, "spec.volumes", "m", "r", privilege=p, covered_by=names)
+        for p in privileges
+    ]
+    return Decision(
+        id=uuid7(0), verdict=Verdict.DENY, allowed=False, findings=findings, evidence=evidence
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "covered_by"),
+    [(1, 1, 1), (256, 10, 10), (300, 4096, 1), (256, 1, 5000), (1, 200_000, 0)],
+)
+def test_a_large_decision_is_recorded_short(count: int, length: int, covered_by: int) -> None:
+    """It says how much it leaves out; verdict, ids and times are never left out."""
+    made = decision(count, length, covered_by)
+    document = recorded(made)
+    assert (document.id, document.verdict) == (made.id, Verdict.DENY)
+    assert len(document.needs) + document.more_needs == count
+    assert len(document.findings) + document.more_findings == count
+    assert document.findings
+    assert document.needs
+    assert all(len(t.lacks) + t.more_lacks == count for t in document.tried)
+    assert all(t.lacks for t in document.tried), "it would look as if it covered all"
+    assert [tried.profile for tried in document.tried] == [f"p-{n}" for n in range(16)]
+
+
+def test_what_is_filled_into_a_thousand_containers_is_recorded_short() -> None:
+    """The first patches are kept, and how many there were."""
+    patches: list[Patch] = [
+        {"op": "add", "path": f"/spec/containers/{index}/env", "value": [{"value": 300 * "v"}]}
+        for index in range(1024)
+    ]
+    document = recorded(decision(1, 1, 1), patches)
+    assert document.patches == patches[: len(document.patches)]
+    assert document.patches
+    assert len(document.patches) + document.more_patches == len(patches)
+
+
+def test_an_ordinary_decision_is_recorded_whole() -> None:
+    """What fits is left alone."""
+    made = decision(20, 10, 5)
+    assert recorded(made).findings == made.findings
+    assert recorded(made).needs == list(made.evidence.needs)
+    assert msgspec.json.encode(recorded(made).tried)
+
+
+def test_texts_that_a_request_chooses_are_cut() -> None:
+    """An annotation may have 256 KiB, and on its way to the mutating webhook nothing bounds it."""
+    huge = "x" * 200_000
+    evidence = Evidence(named=Named(huge, "metadata.annotations"), object_uid=huge)
+    made = Decision(
+        id=uuid7(0),
+        verdict=Verdict.ERROR,
+        allowed=False,
+        profile=huge,
+        reason=huge,
+        field=huge,
+        evidence=evidence,
+    )
+    document = recorded(made)
+    assert document.named is not None
+    texts = (document.named.profile, document.request.object_uid, document.profile)
+    assert {len(text or "") for text in (*texts, document.reason, document.field)} == {MOST_TEXT}
+    assert len(encode_document(document)) < MAX_DOCUMENT
+
+
+def test_answers_of_access_reviews_are_bounded_and_counted() -> None:
+    """Profiles without end, each of which somebody was asked for."""
+    asked = tuple(
+        AccessReview(REQUEST.subject, f"p-{number}", allowed=False) for number in range(5000)
+    )
+    made = Decision(
+        id=uuid7(0), verdict=Verdict.DENY, allowed=False, evidence=Evidence(access=asked)
+    )
+    document = recorded(made)
+    assert [answer.profile for answer in document.access_reviews[:2]] == ["p-0", "p-1"]
+    assert (len(document.access_reviews), document.more_access_reviews) == (
+        MOST_ACCESS,
+        5000 - MOST_ACCESS,
+    )

@@ -1,1 +1,0 @@
-"""Tests of taking logs into the ledger."""

@@ -1,1 +1,0 @@
-"""Tests of what `sallyport review -o` prints."""

@@ -1,0 +1,210 @@
+"""`egress explain`: open or closed, by which intent, and what nearly opens it."""
+
+from ipaddress import ip_address
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from core.base.errors import SettingsError
+from egress.analysis.cluster_egress import ClusterEgress
+from egress.analysis.connection import parse_target
+from egress.analysis.explanation import Explanation, explain
+from kube.egress.pods import EgressPod
+from tests.unit.egress.allowlist_objects import allowlist, destinations
+from tests.unit.egress.analysis.small_clusters import pod, service, world
+
+TRAINER: Final = pod("train-0")
+NET: Final = {"cidr": "192.0.2.0/24"}
+RIGHT: Final = ("research", "trainer", "shared")
+DNS: Final = pod(
+    "coredns-0",
+    "coredns",
+    "kube-system",
+    labels={"k8s-app": "kube-dns"},
+    addresses=(ip_address("10.244.1.2"),),
+)
+CATALOGUE: Final = pod(
+    "catalogue-0",
+    "catalogue",
+    "data",
+    labels={"app": "catalogue"},
+    addresses=(ip_address("10.244.1.30"),),
+)
+
+
+def _ask(to: str, found: ClusterEgress, source: EgressPod = TRAINER) -> Explanation:
+    return explain(source, parse_target(to, found), found)
+
+
+def _near(found: Explanation) -> str:
+    return "; ".join(f"{each.what}: {each.why}" for each in found.near)
+
+
+def test_open_names_the_intent() -> None:
+    """With its owner, reason, end and place."""
+    found = _ask("192.0.2.7:443", world(allowlist(NET)))
+    assert (found.verdict, found.near, found.add) == ("open", [], None)
+    (cited,) = found.by
+    assert (cited.allowlist, cited.path, cited.owner) == (
+        "pypi",
+        "spec.to[0]",
+        "research-platform",
+    )
+
+
+def test_closed_gives_the_smallest_entry() -> None:
+    """And nothing where nothing is known of the destination."""
+    found = _ask("198.51.100.9:22", world())
+    ports = [{"protocol": "TCP", "port": 22}]
+    assert (found.verdict, found.add) == ("closed", {"cidr": "198.51.100.9/32", "ports": ports})
+    named = _ask("example.org:22", world())
+    assert named.add == {"dnsName": "example.org", "ports": ports}
+    six = _ask("[2001:db8::7]:53/udp", world())
+    assert six.add == {
+        "cidr": "2001:db8::7/128",
+        "ports": [{"protocol": "UDP", "port": 53}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"expiresAt": "2026-01-01T00:00:00Z"}, "it has expired"),
+        ({"serviceAccounts": ["other"]}, "is for research/other; this Pod runs as"),
+        ({"podSelector": {"matchLabels": {"app": "x"}}}, "[app=x]"),
+    ],
+)
+def test_near_misses_of_an_intent(spec: dict[str, Any], said: str) -> None:
+    """Expired, for another account, for other labels."""
+    found = _ask("192.0.2.7:443", world(allowlist(NET, **spec)))
+    assert found.verdict == "closed"
+    assert said in _near(found)
+
+
+def test_other_port_is_near() -> None:
+    """With the ports that are open there."""
+    found = _ask("192.0.2.7:80", world(allowlist(NET)))
+    assert "opens TCP 443 there, not TCP 80" in _near(found)
+
+
+def test_what_waits_for_an_approval_is_near_and_enough() -> None:
+    """No entry is proposed beside it."""
+    found = _ask("10.1.2.3:443", world(allowlist({"cidr": "10.0.0.0/8"})))
+    assert "two people must approve it" in _near(found)
+    assert found.add is None
+
+
+def test_what_the_approvals_of_a_stored_intent_lack_is_told() -> None:
+    """As the allowlist's own condition says it; one of a file has no approvals to speak of."""
+    broad = allowlist({"cidr": "10.0.0.0/8"})
+    stored = msgspec.structs.replace(
+        broad,
+        meta=msgspec.structs.replace(broad.meta, creation_timestamp="2026-01-01T00:00:00Z"),
+        approvable=msgspec.structs.replace(broad.approvable, author=frozenset({"user:a"})),
+    )
+    assert "(0 of 2 people have approved it as it is)" in _near(_ask("10.1.2.3:443", world(stored)))
+    assert "0 of 2" not in _near(_ask("10.1.2.3:443", world(broad)))
+
+
+def test_carved_range_is_near() -> None:
+    """A broader network does not open what is reserved, and that is said."""
+    found = _ask("169.254.169.254:80", world(allowlist({"cidr": "169.0.0.0/8"})))
+    assert found.verdict == "closed"
+    intents = allowlist({"cidr": "10.9.0.0/16", "ports": [{"protocol": "TCP", "port": 80}]})
+    found = _ask("10.9.1.1:80", world(intents, ranges=["10.9.1.0/24"]))
+    assert "10.9.1.0/24 is taken out" in _near(found)
+    assert "in a reserved range" in found.warnings[0]
+
+
+def test_set_that_has_it_is_near() -> None:
+    """With the right that is missing, or as the entry to add where nothing is."""
+    shared = destinations(NET)
+    found = _ask("192.0.2.7:443", world(sets=[shared]))
+    assert "must first let the service account `use` it" in _near(found)
+    found = _ask("192.0.2.7:443", world(sets=[shared], usable=[RIGHT]))
+    assert found.add == {"destinations": {"name": "shared"}}
+    asked = allowlist({"destinations": {"name": "shared"}})
+    found = _ask("192.0.2.7:443", world(asked, sets=[shared]))
+    assert "may not use EgressDestinations shared" in _near(found)
+
+
+def test_name_is_open_by_its_addresses() -> None:
+    """With some of them alone it is partly open; a reserved one stays closed."""
+    intents = allowlist({"dnsName": "pypi.org"})
+    both = world(intents, learnt={"pypi.org": ["203.0.113.7", "203.0.113.8"]})
+    assert _ask("pypi.org:443", both).verdict == "open"
+    assert _ask("203.0.113.8:443", both).verdict == "open"
+    some = world(intents, learnt={"pypi.org": ["127.0.0.1", "203.0.113.8"]})
+    found = _ask("pypi.org:443", some)
+    assert (found.verdict, found.closed_addresses) == ("partly", ["127.0.0.1"])
+    assert "is in the reserved range 127.0.0.0/8" in _near(found)
+
+
+def test_engine_that_knows_names_needs_no_address() -> None:
+    """A wildcard opens the names below it there, and nowhere else."""
+    intents = allowlist({"dnsName": "*.example.com"})
+    assert _ask("a.example.com:443", world(intents, engine="cilium")).verdict == "open"
+    assert _ask("example.com:443", world(intents, engine="cilium")).verdict == "closed"
+    found = _ask("a.example.com:443", world(intents))
+    assert found.verdict == "closed"
+
+
+def test_service_and_pods_are_told_apart_from_addresses() -> None:
+    """A Service is asked for by name, by its Pods, or by a Pod's address."""
+    services = {("data", "catalogue"): service("10.244.1.30", 80, 8080, app="catalogue")}
+    entry = {
+        "service": {"namespace": "data", "name": "catalogue"},
+        "ports": [{"protocol": "TCP", "port": 80}],
+    }
+    found = world(allowlist(entry), pods=[TRAINER, CATALOGUE], services=services)
+    for to in ("catalogue.data:80", "catalogue.data.svc.cluster.local:80", "10.244.1.30:8080"):
+        assert _ask(to, found).verdict == "open"
+    assert _ask("catalogue.data:81", found).verdict == "closed"
+    closed = world(pods=[TRAINER, CATALOGUE], services=services)
+    add = _ask("pod/data/catalogue-0:8080", closed).add
+    assert add is not None
+    assert add["pods"] == {
+        "namespace": "data",
+        "podSelector": {"matchLabels": {"app": "catalogue"}},
+    }
+
+
+def test_pods_that_no_intent_holds() -> None:
+    """On the node's network, or in a namespace that is not enrolled: open, and not by an intent."""
+    found = world(pods=[DNS])
+    assert _ask("192.0.2.7:443", found, pod("a", host_network=True)).verdict == "unlimited"
+    assert _ask("192.0.2.7:443", found, DNS).verdict == "unlimited"
+
+
+def test_pod_without_the_gates_labels_must_be_made_anew() -> None:
+    """Though an intent is there; no entry would help."""
+    found = _ask("192.0.2.7:443", world(allowlist(NET)), pod("old", labels={}))
+    assert (found.verdict, found.add) == ("closed", None)
+    assert "made anew" in _near(found)
+
+
+def test_clusters_dns_is_open() -> None:
+    """Port 53 of its Pods, and nothing else of them."""
+    found = world(pods=[TRAINER, DNS])
+    assert _ask("10.244.1.2:53/udp", found).verdict == "open"
+    assert _ask("pod/kube-system/coredns-0:53", found).verdict == "open"
+    assert _ask("10.244.1.2:9153", found).verdict == "closed"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("pypi.org", "must be HOST:PORT"),
+        ("pypi.org:0", "between 1 and 65535"),
+        ("pypi.org:70000", "between 1 and 65535"),
+        ("pypi.org:443/icmp", "tcp, udp or sctp"),
+        ("2001:db8::7:443", "must be HOST:PORT"),
+        ("pod/x/y:80", "no such Pod"),
+        ("service/x/y:80", "no such Service"),
+    ],
+)
+def test_bad_destinations_are_refused(text: str, said: str) -> None:
+    """With what to write instead."""
+    with pytest.raises(SettingsError, match=said):
+        parse_target(text, world())

@@ -1,0 +1,192 @@
+"""What is said of reach agrees with what policies mean, for all that are made here."""
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.harness.oracles.policy_semantics import Cluster, End, Pod
+from tests.unit.egress.compiler.foreign_objects import (
+    ACCOUNT,
+    NAME,
+    Json,
+    block,
+    opened,
+    policy,
+    read,
+    uncovered,
+)
+
+_ADDRESSES = ("10.0.0.0", "10.0.0.3", "10.0.0.4", "10.0.0.7", "10.0.0.12", "fd00::1", "fd00::5")
+_PORTS = (1, 2, 3, 4, 5)
+_LABELS: tuple[dict[str, str], ...] = (
+    {},
+    {"app": "a"},
+    {"app": "b"},
+    {ACCOUNT: "x"},
+    {ACCOUNT: "x", "app": "a"},
+)
+_HERE = tuple(Pod("ml", f"here-{i}", each) for i, each in enumerate(_LABELS))
+_TARGETS = (
+    *(End(each) for each in _ADDRESSES),
+    *(
+        End(f"10.9.{i}.{j}", Pod(place, f"{place}-{i}", each))
+        for i, place in enumerate(("ml", "data", "web"))
+        for j, each in enumerate(_LABELS)
+    ),
+)
+_SPACES = {"ml": {}, "data": {"team": "x"}, "web": {"team": "x"}}
+
+_keys = st.sampled_from(("app", ACCOUNT))
+_values = st.lists(st.sampled_from(("a", "b", "x")), min_size=1, max_size=2, unique=True)
+_expressions = st.one_of(
+    st.builds(
+        lambda key, op, values: {"key": key, "operator": op, "values": values},
+        _keys,
+        st.sampled_from(("In", "NotIn")),
+        _values,
+    ),
+    st.builds(
+        lambda key, op: {"key": key, "operator": op},
+        _keys,
+        st.sampled_from(("Exists", "DoesNotExist")),
+    ),
+)
+_selectors = st.lists(_expressions, max_size=2).map(
+    lambda found: {"matchExpressions": found} if found else {}
+)
+_spaces: st.SearchStrategy[Json] = st.one_of(
+    st.just({}),
+    st.just({"matchLabels": {"team": "x"}}),
+    st.sampled_from(("ml", "data", "web")).map(lambda name: {"matchLabels": {NAME: name}}),
+)
+_blocks = st.one_of(
+    st.sampled_from(("10.0.0.0/29", "10.0.0.0/30", "10.0.0.4/30", "10.0.0.12/32")).map(block),
+    st.sampled_from(("fd00::/125", "fd00::4/126", "::/0")).map(block),
+    st.sampled_from(("10.0.0.3/32", "10.0.0.4/30")).map(lambda hole: block("10.0.0.0/28", hole)),
+)
+_pods = st.one_of(
+    _selectors.map(lambda found: {"podSelector": found}),
+    st.builds(lambda a, b: {"podSelector": a, "namespaceSelector": b}, _selectors, _spaces),
+)
+_ports = st.builds(
+    lambda protocol, first, more: {
+        "protocol": protocol,
+        "port": first,
+        **({"endPort": first + more} if more else {}),
+    },
+    st.sampled_from(("TCP", "UDP")),
+    st.integers(1, 4),
+    st.integers(0, 1),
+)
+
+
+def _policies(peers: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    rules = st.builds(
+        lambda to, ports: {"to": to, "ports": ports},
+        st.lists(peers, max_size=3),
+        st.lists(_ports, max_size=3),
+    )
+    return st.builds(
+        lambda egress, selects: policy(*egress, selects=selects),
+        st.lists(rules, min_size=1, max_size=2),
+        _selectors,
+    )
+
+
+def _open(made: Json) -> set[tuple[str, str, str, int]]:
+    """Return all connections that one policy lets out, from the Pods that it is about."""
+    cluster = Cluster(_SPACES, (made,))
+    nothing = Cluster(_SPACES, (policy(selects=made["spec"]["podSelector"]),))
+    return {
+        (source.name, target.address, protocol, port)
+        for source in _HERE
+        for target in _TARGETS
+        for protocol in ("TCP", "UDP")
+        for port in _PORTS
+        if cluster.lets_out(End("10.9.9.9", source), target, protocol, port)
+        and not nothing.lets_out(End("10.9.9.9", source), target, protocol, port)
+    }
+
+
+def _similar(made: Json, numbers: list[int]) -> Json:
+    """Return a policy that opens more here and less there.
+
+    What is chosen by numbers is left out.
+    """
+    text = msgspec.json.encode(made)
+    for number in numbers:
+        made = msgspec.json.decode(text)
+        rules = made["spec"]["egress"]
+        lists = [
+            *(rule[field] for rule in rules for field in ("to", "ports")),
+            *(
+                found["matchExpressions"]
+                for found in (
+                    made["spec"]["podSelector"],
+                    *(peer.get("podSelector", {}) for rule in rules for peer in rule["to"]),
+                )
+                if "matchExpressions" in found
+            ),
+        ]
+        chosen = lists[number % len(lists)]
+        if len(chosen) > 1 or chosen not in [rule["to"] for rule in rules]:
+            del chosen[:1]
+        text = msgspec.json.encode(made)
+    return made
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    _policies(st.one_of(_blocks, _pods)),
+    st.lists(_policies(st.one_of(_blocks, _pods)), max_size=2),
+    st.lists(st.lists(st.integers(0, 99), max_size=3), max_size=3),
+)
+def test_what_is_said_to_open_nothing_opens_nothing(
+    asked: Json, others: list[Json], numbers: list[list[int]]
+) -> None:
+    """For all policies: each connection of one that passes is a connection of those there."""
+    there = [*others, *(_similar(asked, each) for each in numbers)]
+    if opened(asked, *there):
+        return
+    known = set().union(*map(_open, there))
+    assert _open(asked) <= known
+
+
+@settings(max_examples=300, deadline=None)
+@given(_policies(_blocks), st.lists(_policies(_blocks), min_size=1))
+def test_of_addresses_only_what_opens_something_is_told(asked: Json, there: list[Json]) -> None:
+    """For one and the same selector, comparing addresses and ports is exact, not only safe."""
+    for each in (asked, *there):
+        each["spec"]["podSelector"] = {}
+        each["spec"]["egress"] = [
+            rule for rule in each["spec"]["egress"] if rule["to"] and rule["ports"]
+        ]
+    told = [
+        rule for rule in read(asked) if uncovered(rule, [r for one in there for r in read(one)])
+    ]
+    new = _everything(asked) - set().union(*map(_everything, there))
+    assert bool(told) == bool(new)
+
+
+def _everything(made: Json) -> set[tuple[int, int, str, int]]:
+    """Return all addresses and ports of a policy's blocks that matter: those at their edges."""
+    found: set[tuple[int, int, str, int]] = set()
+    for rule in read(made):
+        for span in rule.spans:
+            edges = {
+                (version, address)
+                for version, at in ((4, _EDGES_4), (6, _EDGES_6))
+                for address in at
+                if span.version == version and span.first <= address <= span.last
+            }
+            for ports in rule.ports:
+                found |= {
+                    (*edge, ports.protocol, port)
+                    for edge in edges
+                    for port in range(ports.first, ports.last + 1)
+                }
+    return found
+
+
+_EDGES_4 = tuple(range(10 * 2**24, 10 * 2**24 + 16))
+_EDGES_6 = (0, 2**128 - 1, *range(0xFD << 120, (0xFD << 120) + 9))
