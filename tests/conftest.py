@@ -12,12 +12,11 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
-from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer, own_apiserver
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect
 from tests.harness.programs.helm import Helm
 from tests.harness.programs.kafka import Kafka, require_kafka
-from tests.harness.programs.own_apiserver import own_apiserver
 from tests.harness.programs.postgres import Postgres, require_postgres
 
 # How fast a busy machine makes examples says nothing about what is tested.

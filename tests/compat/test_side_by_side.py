@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -15,11 +15,46 @@ from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.ids import uuid7
 from tests.api.record.load import loaded, wait_until_shipped
 from tests.compat import documents
-from tests.compat.releases import BEFORE, code_of, program_of, run, understood_by
-from tests.compat.side_by_side import TwoReleases
+from tests.compat.releases import BEFORE, code_of, environment, program_of, run, understood_by
 from tests.harness.evidence import ROOT, record
-from tests.harness.programs.recorded import CLUSTER
+from tests.harness.programs.ports import free_ports
+from tests.harness.programs.process import ServerProcess
+from tests.harness.programs.recorded import CLUSTER, PROGRAM, START_S, Recorded
 from tests.harness.sizes import PROOF, size
+
+
+class TwoReleases(Recorded):
+    """As Recorded; `code` names the folder of the release that a process is of, now's without."""
+
+    def __init__(self, folder: Path) -> None:
+        """Prepare; nothing is started."""
+        super().__init__(folder)
+        self.code: dict[str, Path] = {}
+
+    def wait_for_refusal(self, words: str) -> None:
+        """Start the auditor, wait until its log has these words, and end it."""
+        log = self._folder / "refused.log"
+        ledger = f"sqlite:///{self.database}"
+        settings = self.certificates.auditor(self.auditor_port, ledger)
+        process = ServerProcess(
+            "auditor",
+            [PROGRAM, "auditor"],
+            log,
+            {
+                "SALLYPORT_STATUS__PORT": str(free_ports(1)[0]),
+                **settings,
+                **environment(self.code["auditor"]),
+            },
+        )
+        try:
+            process.wait_until(lambda: words in log.read_text(), START_S)
+        finally:
+            process.stop()
+
+    def _start(self, name: str, flags: list[str | Path], settings: Mapping[str, str]) -> None:
+        own = environment(self.code[name]) if name in self.code else {}
+        super()._start(name, flags, {**settings, **own})
+
 
 RATE = 50
 LOAD_S = size(ci=2, proof=20)

@@ -3,7 +3,10 @@
 One installation; the tests are its life, in their order.
 """
 
+import argparse
 import asyncio
+import os
+import shlex
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -12,14 +15,16 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+import aiohttp
 import pytest
 
 from core.base import names
 from deploy.image.archive import Written
 from tests.api.egress.control.field import allowlist
-from tests.harness.evidence import record
+from tests.harness.evidence import ROOT, record
 from tests.harness.programs.availability import skip_or_fail
-from tests.harness.programs.client import ApiStatusError, Client, connect
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect
+from tests.harness.programs.gate import Gate
 from tests.harness.programs.helm import NAMESPACE, Helm
 from tests.harness.programs.node.installed_chart import (
     LEDGER,
@@ -38,14 +43,153 @@ from tests.harness.programs.node.installed_chart import (
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, NAME
 from tests.harness.programs.node.policed_node import PolicedNode
 from tests.harness.programs.node.scene import outside_places, running_pod
-from tests.harness.programs.node.served_node import running_served_node
+from tests.harness.programs.node.served_node import run_on, running_served_node
 from tests.harness.programs.probing.connections import Target, opened, probe
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.rbac import grant, rule, user
-from tests.node.chart_changes import Asked, keep_asking, left, start_of_a_pod, start_of_the_checkout
 from tests.node.pods import pod, run
-from tests.node.removal import kubectl_delete, written_commands
 from tests.tools.provide import CannotProvideError
+
+REMOVAL_TIMEOUT_S: Final = 120.0
+
+
+@dataclass
+class Asked:
+    """What kube-apiserver answered meanwhile."""
+
+    answers: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> list[tuple[int, str]]:
+        """Whatever was neither admitted nor refused as it should be."""
+        return [each for each in self.answers if each[0] != HTTPStatus.CREATED]
+
+
+async def keep_asking(client: Client, namespace: str, asked: Asked, end: asyncio.Event) -> None:
+    """Create a Pod again and again, as a dry run, which is judged like any other."""
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    number = 0
+    while not end.is_set():
+        number += 1
+        body = pod(namespace, f"asked-{number}")
+        status, answer = await client.request("POST", path, body, parameters={"dryRun": "All"})
+        asked.answers.append((status, str(answer.get("message", ""))))
+        await asyncio.sleep(0.02)
+
+
+async def left(client: Client, before: set[str]) -> set[str]:
+    """Return what is more than before, without leases of Kubernetes' own."""
+    found = await all_objects(client) - before
+    return {each for each in found if not each.startswith("Lease kube-system/")}
+
+
+async def start_of_a_pod(policed: PolicedNode, client: Client) -> float:
+    """Delete a gate's Pod; give the seconds from the start of the next one's process to ready."""
+    before = {each["metadata"]["uid"] for each in await pods_of(client, "gate")}
+    first, *_ = await pods_of(client, "gate")
+    # With its own grace period: one that is killed leaves kube-apiserver connections to nobody.
+    where = f"{first['metadata']['namespace']}/pods/{first['metadata']['name']}"
+    await client.request("DELETE", f"/api/v1/namespaces/{where}")
+    deadline = time.monotonic() + REMOVAL_TIMEOUT_S
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(1)) as session:
+        while time.monotonic() < deadline:
+            for each in await pods_of(client, "gate"):
+                address = each["status"].get("podIP")
+                if each["metadata"]["uid"] in before or not address:
+                    continue
+                if await _ready(session, f"http://{address}:9080/readyz"):
+                    now = time.clock_gettime(time.CLOCK_BOOTTIME)
+                    return now - _began(policed, each)
+            await asyncio.sleep(0.02)
+    raise AssertionError("no new gate became ready")
+
+
+def start_of_the_checkout(policed: PolicedNode, folder: Path) -> float:
+    """Return the seconds until a gate that runs from the checkout is ready."""
+    apiserver = policed.node.apiserver
+    began = time.monotonic()
+    gate = Gate(folder, apiserver.authority, apiserver.kubeconfig())
+    took = time.monotonic() - began
+    gate.stop()
+    return took
+
+
+async def _ready(session: aiohttp.ClientSession, url: str) -> bool:
+    try:
+        async with session.get(url) as response:
+            return response.status == HTTPStatus.OK
+    except (OSError, TimeoutError, aiohttp.ClientError):
+        return False
+
+
+def _began(policed: PolicedNode, pod: Json) -> float:
+    """Return when a Pod's process began, in seconds since the machine did (proc_pid_stat(5))."""
+    container = policed.node.process_of(pod)
+    fields = run_on(policed, "cat", f"/proc/{container}/stat").rpartition(")")[2].split()
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
+PAGE: Final = ROOT / "docs" / "operate" / "chart.md"
+_TIMEOUT_S: Final = 120.0
+
+
+def written_commands() -> list[list[str]]:
+    """Return the words of each command, in their order."""
+    section = PAGE.read_text().partition("\n## Remove\n")[2].partition("\n## ")[0]
+    lines = section.replace("\\\n", " ").splitlines()
+    found = (shlex.split(each, comments=True) for each in lines if each.startswith("    "))
+    return [words for words in found if words]
+
+
+async def kubectl_delete(client: Client, *words: str) -> list[str]:
+    """Do what `kubectl delete` does: delete, and wait for the end of each; give their paths."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser.add_argument("resource")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--selector")
+    parser.add_argument("--all-namespaces", action="store_true")
+    asked = parser.parse_args(words)
+    collection = await _collection(client, asked.resource)
+    paths = [f"{collection}/{each}" for each in asked.names]
+    if asked.selector:
+        assert asked.all_namespaces, "in which namespaces?"
+        paths = await _selected(client, collection, asked.selector)
+    for path in paths:
+        status, answer = await client.request("DELETE", path)
+        assert status in {HTTPStatus.OK, HTTPStatus.ACCEPTED}, answer
+    for path in paths:
+        await gone(client, path)
+    return paths
+
+
+async def gone(client: Client, path: str) -> None:
+    """Return once there is nothing at a path any more."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    while (found := await client.request("GET", path))[0] != HTTPStatus.NOT_FOUND:
+        assert time.monotonic() < deadline, f"{path} is still there: {found[1].get('status')}"
+        await asyncio.sleep(0.2)
+
+
+async def _selected(client: Client, collection: str, selector: str) -> list[str]:
+    """Return the paths of a resource's objects that a selector takes."""
+    parameters = {"labelSelector": selector}
+    _, found = await client.request("GET", collection, parameters=parameters)
+    root, _, resource = collection.rpartition("/")
+    marks = [each["metadata"] for each in found["items"]]
+    return [f"{root}/namespaces/{each['namespace']}/{resource}/{each['name']}" for each in marks]
+
+
+async def _collection(client: Client, resource: str) -> str:
+    """Return the path of all objects of a resource, named as kubectl takes it."""
+    _, groups = await client.request("GET", "/apis")
+    versions = [f"/apis/{each['preferredVersion']['groupVersion']}" for each in groups["groups"]]
+    for root in ("/api/v1", *versions):
+        _, listed = await client.request("GET", root)
+        for each in listed["resources"]:
+            if resource in {each["name"], each["singularName"]}:
+                return f"{root}/{each['name']}"
+    raise AssertionError(f"kube-apiserver has no {resource}")
+
 
 TEAM, CLOSED = "team", "closed"
 SANDBOX: Final = "sallyport.dev/sandbox"

@@ -6,18 +6,24 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Final
 
 import pytest
 
-from core.egress.pod_labels import egress_labels
+from core.base import names
+from core.egress.pod_labels import egress_labels, label_value
 from tests.harness.evidence import record
-from tests.harness.programs.client import Client, connect
-from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET
+from tests.harness.programs.client import Client, Json, connect
+from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, WIRE_SERVER
 from tests.harness.programs.node.policed_node import OWN, PolicedNode, running_policed_node
 from tests.harness.programs.node.scene import (
+    BROAD,
+    DNS_LABELS,
     FREE,
     NODE_PORT,
     READER,
+    SERVICES,
+    SYSTEM,
     TEAM,
     TRAINER,
     Scene,
@@ -31,7 +37,77 @@ from tests.harness.programs.node.scene import (
 from tests.harness.programs.probing.connections import ENVIRONMENT, Target, held, opened
 from tests.harness.sizes import PROOF, size
 from tests.node.pods import ended, pod
-from tests.node.policed_node_policies import ALLOWED, DENY, DNS
+
+_NAMESPACE: Final = "kubernetes.io/metadata.name"
+
+
+def _policy(name: str, spec: Json) -> Json:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {
+            "name": f"sallyport-{name}",
+            "namespace": TEAM,
+            "labels": {"app.kubernetes.io/managed-by": "sallyport"},
+        },
+        "spec": {"podSelector": {}, "policyTypes": ["Egress"], **spec},
+    }
+
+
+def _ports(*written: str) -> list[Json]:
+    """Read `TCP 443` and `TCP 8000-8010`."""
+    found = []
+    for each in written:
+        protocol, ports = each.split()
+        first, _, last = ports.partition("-")
+        found.append({"protocol": protocol, "port": int(first), "endPort": int(last or first)})
+    return found
+
+
+def _pods(namespace: str, labels: dict[str, str]) -> Json:
+    return {
+        "namespaceSelector": {"matchLabels": {_NAMESPACE: namespace}},
+        "podSelector": {"matchLabels": labels},
+    }
+
+
+def _allow(account: str, egress: list[Json]) -> Json:
+    values = [label_value(account)]
+    selected = {"key": names.EGRESS_ACCOUNT_LABEL, "operator": "In", "values": values}
+    return _policy(
+        f"allow-{account}-0", {"podSelector": {"matchExpressions": [selected]}, "egress": egress}
+    )
+
+
+DENY: Final = _policy("default-deny", {})
+DNS: Final = _policy(
+    "dns", {"egress": [{"to": [_pods(SYSTEM, DNS_LABELS)], "ports": _ports("UDP 53", "TCP 53")}]}
+)
+ALLOWED: Final = _allow(
+    TRAINER,
+    [
+        {
+            "to": [
+                {"ipBlock": {"cidr": f"{INTERNET[0]}/32"}},
+                {"ipBlock": {"cidr": f"{INTERNET[1]}/128"}},
+            ],
+            "ports": _ports("TCP 443"),
+        },
+        {
+            "to": [
+                {"ipBlock": {"cidr": f"{ELSEWHERE[0]}/32"}},
+                {"ipBlock": {"cidr": f"{ELSEWHERE[1]}/128"}},
+            ],
+            "ports": _ports("TCP 8000-8010", "UDP 5000", "SCTP 3868"),
+        },
+        {
+            "to": [{"ipBlock": {"cidr": BROAD, "except": [f"{WIRE_SERVER}/32"]}}],
+            "ports": _ports("TCP 80"),
+        },
+        {"to": [_pods(SERVICES, {"app": "api"})], "ports": _ports("TCP 8080")},
+    ],
+)
+
 
 EARLY = size(2, 10)
 """Pods that try from their first moment on."""

@@ -9,9 +9,8 @@ import pytest
 from kube.client.objects import Objects, open_objects
 from tests.api.admission.conftest import install
 from tests.api.kube.objects import new_name
-from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer, own_apiserver
 from tests.harness.programs.client import Client, connect
-from tests.harness.programs.own_apiserver import own_apiserver
 from tests.harness.programs.webhooks import serve_guarded
 
 

@@ -5,10 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer, own_apiserver
 from tests.harness.programs.client import Client, connect
 from tests.harness.programs.helm import CRDS, NAMESPACE, RELEASE, Helm
-from tests.harness.programs.own_apiserver import own_apiserver
 
 ELSEWHERE = "elsewhere"
 """A namespace with which Sallyport has nothing to do."""

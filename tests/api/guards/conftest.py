@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.harness.programs.apiserver import ApiServer
-from tests.harness.programs.own_apiserver import own_apiserver
+from tests.harness.programs.apiserver import ApiServer, own_apiserver
 
 
 @pytest.fixture(scope="package")

@@ -17,10 +17,10 @@ from policies.bundle.signature_keys import SigningKey
 from tests.api.policies.published import until
 from tests.api.record.installation import Installation
 from tests.harness.fakes.oci_registry import Registry, registry
+from tests.harness.programs.apiserver import own_apiserver
 from tests.harness.programs.client import Client, connect
 from tests.harness.programs.cluster_network import ClusterNetwork
 from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
-from tests.harness.programs.own_apiserver import own_apiserver
 from tests.harness.programs.pki import Authority
 from tests.harness.worlds.policy_bundles import retitled, revision_of
 

@@ -8,10 +8,9 @@ import pytest
 from bench.load import ReviewClient, review_client
 from bench.profiles import SORTS, ReviewSort, TeamReviews, access_reviews, install
 from bench.reviews import GANG
-from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer, own_apiserver
 from tests.harness.programs.client import connect
 from tests.harness.programs.gate import Gate
-from tests.harness.programs.own_apiserver import own_apiserver
 
 TEAMS = 60
 ADVICE = 8

@@ -4,6 +4,7 @@ import asyncio
 import copy
 import re
 from http import HTTPStatus
+from typing import Final
 
 import pytest
 
@@ -11,11 +12,66 @@ from core.kubernetes.pod_templates import PodTemplate
 from core.kubernetes.workload_kinds import OPERATORS, WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN
-from tests.api.workloads.public_samples import public_sample
 from tests.harness.programs.client import Answer, ApiStatusError, Client, Json, connect
 from tests.harness.programs.guarded import Installation
 from tests.harness.published.crds import UNPUBLISHED, installable
 from tests.harness.worlds.rbac import grant, rule, use_of, user
+from tests.unit.core.kubernetes.workload_samples import merged, wrapped
+
+_TRAINER: Final = {"template": {"spec": {"replicatedJobs": [{"name": "node"}]}}}
+_RAY: Final = {
+    "headGroupSpec": {"rayStartParams": {}},
+    "workerGroupSpecs": [
+        {
+            "groupName": "workers",
+            "replicas": 1,
+            "minReplicas": 0,
+            "maxReplicas": 1,
+            "rayStartParams": {},
+        }
+    ],
+}
+_RAY_JOB: Final = {"entrypoint": "python train.py", "rayClusterSpec": _RAY}
+_SPARK: Final = {
+    "type": "Python",
+    "mode": "cluster",
+    "sparkVersion": "4.0.0",
+    "mainApplicationFile": "local:///train.py",
+    "driver": {},
+    "executor": {},
+}
+
+REQUIRED: Final[dict[GroupKind, Json]] = {
+    ("trainer.kubeflow.org", "TrainingRuntime"): _TRAINER,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _TRAINER,
+    ("ray.io", "RayCluster"): _RAY,
+    ("ray.io", "RayJob"): _RAY_JOB,
+    ("ray.io", "RayCronJob"): {"schedule": "0 0 * * *", "jobTemplate": _RAY_JOB},
+    ("ray.io", "RayService"): {"rayClusterConfig": _RAY},
+    ("jobset.x-k8s.io", "JobSet"): {"replicatedJobs": [{"name": "workers"}]},
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): {"leaderWorkerTemplate": {"size": 2}},
+    ("batch.volcano.sh", "Job"): {"tasks": [{"name": "workers", "replicas": 1}]},
+    ("sparkoperator.k8s.io", "SparkApplication"): _SPARK,
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): {
+        "schedule": "@daily",
+        "template": _SPARK,
+    },
+    ("argoproj.io", "CronWorkflow"): {"schedules": ["0 0 * * *"]},
+}
+"""What a kind's `spec` must have besides its templates."""
+
+
+def public_sample(kind: GroupKind, version: str, template: Json) -> Json:
+    """Return an object of a kind whose every place holds a template."""
+    made = merged(wrapped(kind, template), {"spec": REQUIRED.get(kind, {})})
+    made["apiVersion"] = f"{kind[0]}/{version}"
+    made["metadata"] |= {"name": "sample"}
+    if WORKLOADS[kind].namespaced:
+        made["metadata"]["namespace"] = TRAIN
+    if kind[1] == "AppWrapper":
+        made["spec"]["components"][0]["template"]["metadata"] = {"name": "within"}
+    return made
+
 
 STRICT = "strict"
 """A namespace where nothing but `restricted` counts, so that the whole catalogue is compared."""

@@ -5,12 +5,13 @@ import json
 import secrets
 import shutil
 import ssl
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.harness.programs.availability import require
 from tests.harness.programs.pki import Authority, new_key, write_key
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerFailedError, ServerProcess
@@ -220,3 +221,17 @@ class ApiServer:
             return response.status, response.read()
         finally:
             connection.close()
+
+
+@contextmanager
+def own_apiserver(
+    folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[ApiServer]:
+    """Start it, its files in `folder`; skip the tests that want it where it cannot be had."""
+    for program in ("etcd", "kube-apiserver"):
+        require(program)
+    server = ApiServer(folder, environment=environment)
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,5 +1,5 @@
 // Pins the policy engines whose CustomResourceDefinitions the tests install: see
-// tests/harness/policy_crds.py. Each module is downloaded alone, so nothing is built from this file.
+// tests/harness/published/policy_engines.py. Each module is downloaded alone, so nothing is built from this file.
 module sallyport.dev/tests/tools/policy-crds
 
 go 1.26.0

@@ -160,7 +160,7 @@ async def test_a_defect_is_logged_without_its_text(log: CapturingLogger) -> None
     )
     assert broken.missing() == ["loop broken: defect: ValueError"]
     assert len(log.calls) == 1
-    assert "test_loops.py" in repr(log.calls)
+    assert "test_loop.py" in repr(log.calls)
     assert CANARY not in repr(log.calls)
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.harness.oracles.policy_semantics import Cluster, End, NamedPort, Pod, types_of
-from tests.unit.egress import upstream_egress, upstream_ingress, upstream_protocols
+from tests.unit.egress import upstream
 from tests.unit.egress.upstream import Case, Step
 
 CASES = (
-    *upstream_ingress.INGRESS_CASES,
-    *upstream_egress.EGRESS_CASES,
-    *upstream_protocols.PROTOCOL_CASES,
+    *upstream.INGRESS_CASES,
+    *upstream.EGRESS_CASES,
+    *upstream.PROTOCOL_CASES,
 )
 UPSTREAM_CASES = 48
 """Those of network_policy.go in v1.36.3; network_policy_api.go has none of reachability."""
@@ -26,7 +26,7 @@ def _pod(text: str, labels: dict[str, str]) -> Pod:
         NamedPort(f"serve-{port}-{protocol.lower()}", protocol, port)
         for port, protocol in product((80, 81), ("TCP", "UDP", "SCTP"))
     )
-    address = upstream_egress.ADDRESSES[text]
+    address = upstream.ADDRESSES[text]
     return Pod(namespace, name, {"pod": name, **labels}, (address,), ports=ports)
 
 

@@ -3,7 +3,8 @@
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -11,8 +12,260 @@ import yaml
 from tests.harness.evidence import ROOT
 from tests.harness.programs.availability import require
 from tests.harness.programs.helm import CHART, Helm, named
-from tests.unit.helm.alert_cases import ALSO, AT, FIRES, HEALTHY, Changes
 from tests.unit.helm.series import KNOWN, metrics_in
+
+G: Final = '{instance="g0",job="s"}'
+C: Final = '{instance="c0",job="s"}'
+A: Final = '{instance="a0",job="s"}'
+
+DENIED: Final = 'sallyport_admissions_total{instance="g0",job="s",verdict="deny"}'
+LEFT: Final = (
+    'sallyport_certificate_seconds_left{certificate="sallyport-gate-tls",instance="c0",job="s"}'
+)
+LIFE: Final = (
+    'sallyport_certificate_lifetime_seconds{certificate="sallyport-gate-tls",instance="c0",job="s"}'
+)
+LOOKED: Final = (
+    'sallyport_loop_last_success_timestamp_seconds{instance="c0",job="s",loop="backstop"}'
+)
+
+_POLICY: Final = (
+    "apiserver_validating_admission_policy_check_total"
+    '{policy="backstop.sallyport.dev",enforcement_action='
+)
+REFUSED: Final = f'{_POLICY}"deny",error_type="invalid_error"}}'
+"""What kube-apiserver counts of an ordinary denial: no error, for all its name."""
+IGNORED: Final = f'{_POLICY}"allow",error_type="invalid_error"}}'
+
+NOW: Final = "0+60x200"
+"""A Unix time that is always now: promtool begins at 0, and looks each minute."""
+
+HEALTHY: Final = MappingProxyType(
+    {
+        f"sallyport_ready{G}": "1x200",
+        'sallyport_ready{instance="g1",job="s"}': "1x200",
+        f"sallyport_admissions_total{G}": "0+600x200",
+        DENIED: "0+20x200",
+        'sallyport_errors_total{instance="g0",job="s",kind="internal"}': "0x200",
+        'sallyport_admission_duration_seconds_bucket{webhook="validate",le="0.01"}': "0+600x200",
+        'sallyport_admission_duration_seconds_bucket{webhook="validate",le="5"}': "0+600x200",
+        'sallyport_admission_duration_seconds_bucket{webhook="validate",le="+Inf"}': "0+600x200",
+        'sallyport_rejected_bodies_total{instance="g0",job="s",status="503"}': "0x200",
+        'sallyport_rejected_bodies_total{instance="g0",job="s",status="400"}': "0x200",
+        'sallyport_dropped_connections_total{instance="g0",job="s",reason="slow"}': "0x200",
+        # It stands still, half through its life.
+        f"sallyport_certificate_not_after_seconds{G}": "3888000+60x200",
+        LEFT: "3888000x200",
+        LIFE: "7776000x200",
+        'sallyport_certificate_troubles{instance="c0",job="s",mends="person"}': "0x200",
+        'sallyport_certificate_troubles{instance="c0",job="s",mends="itself"}': "0x200",
+        f"sallyport_certificate_clock_offset_seconds{C}": "-0.5x200",
+        'sallyport_certificate_reloads_total{instance="g0",job="s",result="error"}': "0x200",
+        'apiserver_admission_webhook_rejection_count{name="validate.sallyport.dev",'
+        'error_type="calling_webhook_error"}': "0x200",
+        f"sallyport_bundle_refused{G}": "0x200",
+        f"sallyport_bundle_pending_since_seconds{C}": "0x200",
+        f"sallyport_bundle_source_problem{C}": "0x200",
+        f"sallyport_bundle_following_restarts_total{G}": "0x200",
+        REFUSED: "0+3x200",
+        IGNORED: "0x200",
+        f"sallyport_backstop_restored_total{C}": "0x200",
+        LOOKED: NOW,
+        f"sallyport_break_glass_open{C}": "0x200",
+        f"sallyport_leader{C}": "1x200",
+        'sallyport_leader{instance="c1",job="s"}': "0x200",
+        'sallyport_loop_errors_total{instance="c0",job="s",loop="egress"}': "0x200",
+        'sallyport_loop_last_success_timestamp_seconds{instance="c0",job="s",loop="egress"}': NOW,
+        f"sallyport_sweep_last_finished_timestamp_seconds{C}": NOW,
+        f"sallyport_sweep_interval_seconds{C}": "3600x200",
+        'sallyport_crd_healthy{instance="c0",job="s",crd="approvals.sallyport.dev"}': "1x200",
+        f"sallyport_sandbox_missing{C}": "0x200",
+        'sallyport_sandbox_capacity_timestamp_seconds{runtime_class="gvisor"}': NOW,
+        f"sallyport_egress_namespaces_failing{C}": "0x200",
+        f"sallyport_egress_foreign_policies{C}": "0x200",
+        f"sallyport_egress_names_taken{C}": "0x200",
+        f"sallyport_egress_service_tags_healthy{C}": "1x200",
+        f"sallyport_spool_full{G}": "0x200",
+        f"sallyport_spool_oldest_seconds{G}": "1x200",
+        'sallyport_unrecorded_decisions_total{instance="g0",job="s",outcome="refused"}': "0x200",
+        f"sallyport_spool_damages_total{G}": "0x200",
+        'sallyport_received_records_total{instance="a0",job="s",result="quarantined"}': "0x200",
+        f"sallyport_ledger_rows_outside{A}": "0x200",
+        f"sallyport_ledger_records{A}": "0+600x200",
+        f"sallyport_ledger_signed_records{A}": "0+600x200",
+        f"sallyport_ledger_head_timestamp_seconds{A}": NOW,
+        'sallyport_ledger_anchored_timestamp_seconds{instance="a0",job="s",anchor="file"}': NOW,
+        'sallyport_ledger_anchor_failures_total{instance="a0",job="s",anchor="file"}': "0x200",
+        f"sallyport_pod_gaps_total{C}": "0x200",
+        'sallyport_risk_age_seconds{instance="g0",job="s",of="users"}': "8x200",
+        'sallyport_risk_problem{instance="c0",job="s",of="users"}': "0x200",
+        f"sallyport_risk_table_broken{C}": "0x200",
+        'sallyport_weight_findings_total{detection="copy-out",severity="high"}': "3x200",
+        'sallyport_weight_lag_seconds{instance="a0",job="s",source="logs"}': "900x200",
+        'sallyport_weight_failures_total{instance="a0",job="s",detection="copy-out"}': "0x200",
+    }
+)
+"""Nothing may be raised on these: three hours of them."""
+
+Changes = dict[str, str | None]
+
+FIRES: Final = MappingProxyType[str, Changes](
+    {
+        "SallyportNoGateReady": {
+            f"sallyport_ready{G}": "1x120 0x79",
+            'sallyport_ready{instance="g1",job="s"}': None,
+        },
+        "SallyportOneGateLeft": {f"sallyport_ready{G}": "1x120 0x79"},
+        "SallyportGateNotReached": {
+            'apiserver_admission_webhook_rejection_count{name="validate.sallyport.dev",'
+            'error_type="calling_webhook_error"}': "0x120 0+1x79",
+        },
+        "SallyportNobodyAsks": {
+            f"sallyport_admissions_total{G}": "0+600x80 48000x119",
+            DENIED: "0+20x80 1600x119",
+        },
+        "SallyportReviewsNotJudged": {
+            'sallyport_errors_total{instance="g0",job="s",kind="internal"}': "0x120 0+60x79",
+        },
+        "SallyportPoliciesRefused": {f"sallyport_bundle_refused{G}": "1x200"},
+        "SallyportPoliciesWait": {f"sallyport_bundle_pending_since_seconds{C}": "60x200"},
+        "SallyportPoliciesNotTaken": {f"sallyport_bundle_source_problem{C}": "0x150 1x49"},
+        "SallyportPoliciesNotFollowed": {
+            f"sallyport_bundle_following_restarts_total{G}": "0x170 0+1x29",
+        },
+        "SallyportRefusesMany": {
+            DENIED: "0+20x150 3000+500x49",
+        },
+        "SallyportReviewsSlow": {
+            'sallyport_admission_duration_seconds_bucket{webhook="validate",le="0.01"}': "0x200",
+        },
+        "SallyportTurnsAway": {
+            'sallyport_rejected_bodies_total{instance="g0",job="s",status="503"}': "0+60x200",
+        },
+        "SallyportHostileRequests": {
+            'sallyport_rejected_bodies_total{instance="g0",job="s",status="400"}': "0+60x200",
+        },
+        "SallyportCertificateLate": {LEFT: "1900000x200"},
+        "SallyportCertificateEnds": {
+            f"sallyport_certificate_not_after_seconds{G}": "3600+60x200",
+            LEFT: None,
+            LIFE: None,
+        },
+        "SallyportCertificateTrouble": {
+            'sallyport_certificate_troubles{instance="c0",job="s",mends="person"}': "1x200",
+        },
+        "SallyportClockOff": {f"sallyport_certificate_clock_offset_seconds{C}": "-121x200"},
+        "SallyportCertificateNotLoaded": {
+            'sallyport_certificate_reloads_total{instance="g0",job="s",result="error"}': "0+1x200",
+        },
+        "SallyportBreakGlassOpen": {f"sallyport_break_glass_open{C}": "0x170 1x29"},
+        "SallyportNoLeader": {f"sallyport_leader{C}": "1x120 0x79"},
+        "SallyportTwoLeaders": {'sallyport_leader{instance="c1",job="s"}': "1x200"},
+        "SallyportLoopFails": {
+            'sallyport_loop_errors_total{instance="c0",job="s",loop="egress"}': "0x120 0+1x79",
+            'sallyport_loop_last_success_timestamp_seconds{instance="c0",job="s",loop="egress"}': (
+                "0+60x120 7200x79"
+            ),
+        },
+        "SallyportSweepStuck": {
+            f"sallyport_sweep_last_finished_timestamp_seconds{C}": "0x200",
+            f"sallyport_sweep_interval_seconds{C}": "600x200",
+        },
+        "SallyportKindBroken": {
+            'sallyport_crd_healthy{instance="c0",job="s",crd="approvals.sallyport.dev"}': "0x200",
+        },
+        "SallyportSandboxMissing": {f"sallyport_sandbox_missing{C}": "2x200"},
+        "SallyportSandboxCapacityOld": {
+            'sallyport_sandbox_capacity_timestamp_seconds{runtime_class="gvisor"}': "0x200",
+        },
+        "SallyportBackstopNotEvaluated": {IGNORED: "_x175 1x24"},
+        "SallyportBackstopOld": {LOOKED: "0+60x150 9000x49"},
+        "SallyportBackstopChanged": {f"sallyport_backstop_restored_total{C}": "0x150 1x49"},
+        "SallyportEgressNotWritten": {f"sallyport_egress_namespaces_failing{C}": "3x200"},
+        "SallyportEgressOpenedByOthers": {f"sallyport_egress_foreign_policies{C}": "1x200"},
+        "SallyportServiceTagsBroken": {f"sallyport_egress_service_tags_healthy{C}": "0x200"},
+        "SallyportSpoolFull": {f"sallyport_spool_full{G}": "1x200"},
+        "SallyportNothingShipped": {f"sallyport_spool_oldest_seconds{G}": "301x200"},
+        "SallyportUnrecorded": {
+            'sallyport_unrecorded_decisions_total{instance="g0",job="s",outcome="refused"}': (
+                "0x177 1x22"
+            ),
+        },
+        "SallyportSpoolDamaged": {f"sallyport_spool_damages_total{G}": "0x170 1x29"},
+        "SallyportRecordsQuarantined": {
+            'sallyport_received_records_total{instance="a0",job="s",result="quarantined"}': (
+                "0x170 1x29"
+            ),
+        },
+        "SallyportLedgerWrittenPast": {f"sallyport_ledger_rows_outside{A}": "1x200"},
+        "SallyportLedgerNotSigned": {
+            f"sallyport_ledger_signed_records{A}": "0+600x120 72000x79",
+            f"sallyport_ledger_head_timestamp_seconds{A}": "0+60x120 7200x79",
+        },
+        "SallyportLedgerNotAnchored": {
+            'sallyport_ledger_anchored_timestamp_seconds{instance="a0",job="s",anchor="file"}': (
+                "0+60x120 7200x79"
+            ),
+            'sallyport_ledger_anchor_failures_total{instance="a0",job="s",anchor="file"}': (
+                "0x120 0+1x79"
+            ),
+        },
+        "SallyportPodsNotRecorded": {f"sallyport_pod_gaps_total{C}": "0x170 1x29"},
+        "SallyportRiskOld": {
+            'sallyport_risk_age_seconds{instance="g0",job="s",of="users"}': "0+60x200"
+        },
+        "SallyportRiskProblem": {
+            'sallyport_risk_problem{instance="c0",job="s",of="users"}': "1x200"
+        },
+        "SallyportRiskTableBroken": {f"sallyport_risk_table_broken{C}": "1x200"},
+        "SallyportWeightsFinding": {
+            # The first of its kind: nobody has seen a zero.
+            'sallyport_weight_findings_total{detection="mass-read",severity="high"}': "_x175 1x24",
+        },
+        "SallyportWeightsBlind": {
+            'sallyport_weight_lag_seconds{instance="a0",job="s",source="logs"}': "0+60x200"
+        },
+        "SallyportDetectionFails": {
+            'sallyport_weight_failures_total{instance="a0",job="s",detection="copy-out"}': (
+                "0x170 1x29"
+            ),
+        },
+    }
+)
+"""By alert: the series that are not as in `HEALTHY`; None is one that is not there."""
+
+AT: Final = "3h"
+"""When they are looked at: minute 180."""
+
+NOT_AFTER: Final = f"sallyport_certificate_not_after_seconds{G}"
+DAY: Final[Changes] = {LIFE: "86400x200", LEFT: "43200x200", NOT_AFTER: "43200+60x200"}
+"""Certificates of a day, half through it."""
+
+ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
+    ("SallyportCertificateEnds", DAY, False),
+    ("SallyportCertificateLate", DAY, False),
+    ("SallyportCertificateLate", {**DAY, LEFT: "21000x200"}, True),
+    ("SallyportCertificateEnds", {**DAY, LEFT: "21000x200"}, False),
+    ("SallyportCertificateEnds", {**DAY, LEFT: "17000x200"}, True),
+    ("SallyportCertificateEnds", {LEFT: "86000x200"}, True),
+    ("SallyportCertificateEnds", {LEFT: "87000x200"}, False),
+    # One gate alone has not got what control made long ago.
+    ("SallyportCertificateLate", {NOT_AFTER: "1900000+60x200"}, True),
+    ("SallyportCertificateEnds", {NOT_AFTER: "1900000+60x200"}, False),
+    ("SallyportBackstopNotEvaluated", {REFUSED: "0+60x200"}, False),
+    ("SallyportBackstopNotEvaluated", {IGNORED: "0x150 0+1x49"}, True),
+    # Ten minutes of a registry that is away, and one defect.
+    ("SallyportPoliciesNotTaken", {f"sallyport_bundle_source_problem{C}": "0x170 1x29"}, False),
+    (
+        "SallyportPoliciesNotFollowed",
+        {f"sallyport_bundle_following_restarts_total{G}": "0x170 1x29"},
+        False,
+    ),
+    # One in five is refused today, as it was yesterday.
+    ("SallyportRefusesMany", {DENIED: "0+500x200"}, False),
+)
+"""What an alert is, or is not, raised on besides."""
+
 
 FILE = CHART / "monitoring" / "alerts.yaml"
 RULES = [rule for group in yaml.safe_load(FILE.read_text())["groups"] for rule in group["rules"]]

@@ -1,6 +1,7 @@
 """A site's own rules deny and warn: of Pods, of templates, of kinds that carry no privileges."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,17 +9,105 @@ import pytest
 
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
+from policies import BUILT_IN_REGO
+from policies.build.builder import build
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
+from policies.site.choices import read_choices
+from tests.tools.provide import provide
 from tests.unit.admission.approvals.test_break_glass import consent, sealed
 from tests.unit.admission.approvals.test_exceptions import ANN, BEN, approved, written
 from tests.unit.admission.approvals.test_exceptions import decide as decide_at
 from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.sandbox.sandbox_cluster import namespace, runtime_class
-from tests.unit.admission.site_rules.site_rules import make_bundle_of_rules
 from tests.unit.admission.world import ALICE, BOB, Folder, decide, judge_of, pod, request, update
+
+_HEAD = """# METADATA
+# scope: package
+# title: A rule
+# description: Of a site.
+# schemas:
+# - input: schema.judge
+# - input.projection: schema.projection
+# - input.fields: schema.fields
+# custom:
+#   severity: low
+#   message: has no label {value}
+#   remedy: Add the label.
+"""
+
+_LABELS = (
+    _HEAD
+    + """#   kinds: [Pod, Service, networking.k8s.io/Ingress]
+#   fields: [metadata.labels, spec.type]
+#   parameters:
+#     labels: {type: array, items: {type: string}}
+package sallyport.rules.acme.labels
+
+import data.sallyport.parameters.acme.labels as wanted
+
+deny contains {"path": "metadata.labels", "value": label} if {
+	some label in wanted.labels
+	not input.fields.metadata.labels[label]
+}
+
+warn contains {"path": "spec.type", "value": "x", "message": "is open to the outside"} if {
+	input.fields.spec.type == "LoadBalancer"
+}
+"""
+)
+
+_SHOWN = (
+    _HEAD
+    + """#   fields: ["spec.containers[]", metadata.annotations]
+package sallyport.rules.acme.shown
+
+deny contains {"path": "metadata", "value": "x", "message": substring(shown, n * 400, 400)} if {
+	input.fields.metadata.annotations["example.com/show"]
+	shown := json.marshal(input.fields)
+	some n in numbers.range(0, floor(count(shown) / 400))
+}
+"""
+)
+
+_ENDLESS = (
+    _HEAD
+    + """#   fields: [metadata.annotations]
+package sallyport.rules.acme.endless
+
+deny contains {"path": "", "value": "x"} if {
+	input.fields.metadata.annotations["example.com/endless"]
+	some x in numbers.range(1, 20000)
+	some y in numbers.range(1, 20000)
+	x * y == -1
+}
+"""
+)
+
+_CHOICES = """
+rules:
+  acme/labels:
+    namespaces: [train, team-*]
+    excludedNamespaces: [team-free]
+    parameters: {labels: [team]}
+  acme/shown: {action: warn}
+"""
+
+
+def make_bundle_of_rules(folder: Path) -> Path:
+    """Build the bundle of the rules above in a folder."""
+    rego = folder / "acme"
+    rego.mkdir()
+    for name, text in {"labels": _LABELS, "shown": _SHOWN, "endless": _ENDLESS}.items():
+        (rego / f"{name}.rego").write_text(text)
+    (folder / "rules.yaml").write_text(_CHOICES)
+    bundle = folder / "b.tar.gz"
+    choices = read_choices(folder / "rules.yaml")
+    build(provide("opa"), BUILT_IN_REGO, bundle, [rego], choices)
+    return bundle
+
 
 SERVICE = Kind("Service", "v1")
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 
@@ -14,8 +14,41 @@ from control.egress.dns_store import DnsStore
 from core.base.errors import ClusterError
 from egress.dns import store as names_stored
 from egress.dns.learnt_names import DnsReply, LearntName, NamesSettings, SeenAddress
+from kube.client.connection import Connection
+from kube.client.objects import FIELD_MANAGER, Objects
 from kube.leader.lease import Leadership
-from tests.unit.control.egress.stored import Stored
+
+
+class Stored(Objects):
+    """Keeps what is applied; `broken` has it refuse writes, `writes` counts them."""
+
+    def __init__(self) -> None:
+        super().__init__(Connection(None))
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.writes: list[str] = []
+        self.broken = False
+
+    async def get(self, path: str) -> dict[str, Any] | None:
+        """Return one."""
+        return self.objects.get(path)
+
+    async def apply(
+        self, path: str, body: Mapping[str, Any], manager: str = FIELD_MANAGER
+    ) -> dict[str, Any]:
+        """Keep one."""
+        del manager
+        if self.broken:
+            raise ClusterError("PATCH: 500 broken", 500)
+        self.writes.append(path.rpartition("-")[2])
+        self.objects[path] = dict(body)
+        return self.objects[path]
+
+    async def delete(self, path: str, uid: str = "") -> None:
+        """Drop one."""
+        del uid
+        self.writes.append(f"-{path.rpartition('-')[2]}")
+        self.objects.pop(path, None)
+
 
 LEADER = Leadership(1, math.inf, time.monotonic)
 SETTINGS = NamesSettings(window_s=3600, min_refresh_s=30, max_refresh_s=300)

@@ -10,7 +10,7 @@ import pytest
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace
 from audit.ledger.log.leaves import mark_of
 from core.base.errors import LedgerError, SettingsError
-from tests.harness.fakes.fake_append_blobs import TOKEN, FakeAppendBlobs
+from tests.harness.fakes.storage_blobs import TOKEN, FakeAppendBlobs
 from tests.harness.programs.pki import Authority
 from tests.unit.audit.ledger.log_verify.honest_log import ANCHORED, Scene, anchor, verify
 

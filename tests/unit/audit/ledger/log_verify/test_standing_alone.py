@@ -25,8 +25,8 @@ from tests.unit.audit.ledger.log_verify.honest_log import (
     verify,
 )
 from tests.unit.audit.ledger.log_verify.tampered_by_store import BY_STORE
+from tests.unit.audit.ledger.log_verify.tampered_exports import ALL as EXPORTS
 from tests.unit.audit.ledger.log_verify.tampered_rows import ALL as ROWS
-from tests.unit.audit.ledger.log_verify.tamperings import ALL as EXPORTS
 
 PROGRAM = """
 import sys

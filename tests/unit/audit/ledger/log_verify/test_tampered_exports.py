@@ -14,8 +14,7 @@ from tests.unit.audit.ledger.log_verify.honest_log import (
     anchor,
     verify,
 )
-from tests.unit.audit.ledger.log_verify.tampered_exports import Tampering
-from tests.unit.audit.ledger.log_verify.tamperings import ALL
+from tests.unit.audit.ledger.log_verify.tampered_exports import ALL, Tampering
 
 
 @pytest.fixture(scope="module")
