@@ -19,7 +19,7 @@ _ENCODED: Final = "xn--"
 
 
 def check_dns_name(text: str, *, field: str, what: str) -> None:
-    """Check a name such as `pypi.org`, `*.blob.core.windows.net` or `*`.
+    """Check a name such as `packages.example.org`, `*.blob.core.windows.net` or `*`.
 
     Raises:
         InvalidObjectError: with what is wrong, and what to write instead.
@@ -64,7 +64,7 @@ def _problems(text: str) -> Iterator[str]:
     if "*" in name:
         yield "has a wildcard that is not its first label: only `*.` in front, or `*`, can be"
     if len(name) > _MAX or not all(map(_LABEL.fullmatch, labels)):
-        yield "must be a DNS name: labels of a-z, 0-9 and -, such as pypi.org"
+        yield "must be a DNS name: labels of a-z, 0-9 and -, such as packages.example.org"
     if labels[-1].isdigit():
         yield "is an address, or like one: use `cidr` for addresses"
     if len(labels) == 1 and text == name:

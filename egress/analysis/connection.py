@@ -59,7 +59,8 @@ def parse_target(text: str, world: ClusterEgress) -> ConnectionTarget:
     found = _TARGET.fullmatch(text)
     if found is None:
         message = (
-            "must be HOST:PORT or HOST:PORT/PROTOCOL, such as pypi.org:443 or [2001:db8::7]:53/udp"
+            "must be HOST:PORT or HOST:PORT/PROTOCOL, "
+            "such as packages.example.org:443 or [2001:db8::7]:53/udp"
         )
         raise SettingsError(f"{text}: {message}")
     protocol = _PROTOCOLS.get((found["protocol"] or "tcp").lower())

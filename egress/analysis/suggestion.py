@@ -25,7 +25,7 @@ SCAN_ADDRESSES: Final = 64
 """So many single addresses on one port, where most were dropped, are one as well."""
 
 Key = tuple[str, ...]
-"""What kind of destination, and which: `("dnsName", "pypi.org")`."""
+"""What kind of destination, and which: `("dnsName", "packages.example.org")`."""
 
 
 class FlowEvidence(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -1,6 +1,6 @@
 """What was learnt of DNS names as stored documents, so that it outlives a restart. Pure.
 
-A shard is `{"format": 1, "names": {"pypi.org": {"seen": {"192.0.2.7": 1795000200}}}}`.
+A shard is `{"format": 1, "names": {"packages.example.org": {"seen": {"192.0.2.7": 1795000200}}}}`.
 Names lie in shards by a hash of their own. Every name comes back from whatever shards there are:
 while shards are written, one name may lie in two, and the later times count.
 """

@@ -29,7 +29,7 @@ class Name(msgspec.Struct, frozen=True, tag=True, gc=False):
     """A DNS name, for engines that know names; the others go by the addresses learnt of it."""
 
     pattern: str
-    """`pypi.org`; `*.pypi.org` for one or more labels before it; `*` for every name."""
+    """`packages.example.org`; `*.example.org` for one or more labels before it; `*` for all."""
     addresses: tuple[Network, ...]
     """What it resolves to, as single addresses, collapsed; empty where nothing is known, and for
     patterns, which nobody can resolve."""

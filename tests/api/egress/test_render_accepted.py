@@ -47,7 +47,7 @@ def _target(engine: Engine) -> RenderTarget:
 def _by_hand() -> CompiledAllowlists:
     """What chance does not make: names, wildcards, pinned and not, with all ports."""
     peers: list[Peer] = [
-        Name("pypi.org", (ip_network("192.0.2.1/32"), ip_network("2001:db8::1/128"))),
+        Name("packages.example.org", (ip_network("192.0.2.1/32"), ip_network("2001:db8::1/128"))),
         Name("*.example.com", ()),
         Name("*", ()),
         Name("private.example.com", (ip_network("169.254.7.7/32"),), pinned=True),

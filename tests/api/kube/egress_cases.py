@@ -8,13 +8,13 @@ Spec = dict[str, Any]
 HTTPS: Final = [{"protocol": "TCP", "port": 443}]
 ALLOWLIST: Final[Spec] = {
     "serviceAccounts": ["trainer"],
-    "to": [{"dnsName": "pypi.org", "ports": HTTPS}],
+    "to": [{"dnsName": "packages.example.org", "ports": HTTPS}],
     "owner": "research-platform",
     "reason": "packages",
     "expiresAt": "2031-12-31T18:00:00Z",
 }
 SET: Final[Spec] = {
-    "to": [{"dnsName": "pypi.org", "ports": HTTPS}],
+    "to": [{"dnsName": "packages.example.org", "ports": HTTPS}],
     "owner": "research-platform",
     "reason": "for all",
 }
@@ -49,7 +49,7 @@ def with_ports(entry: Spec) -> Spec:
 
 def ports(*found: Spec, **entry: Any) -> Spec:
     """Return an allowlist's `spec` whose entry has these ports."""
-    return to({**(entry or {"dnsName": "pypi.org"}), "ports": list(found)})
+    return to({**(entry or {"dnsName": "packages.example.org"}), "ports": list(found)})
 
 
 def port(number: Any, end: Any = None, protocol: Any = "TCP") -> Spec:
@@ -73,7 +73,7 @@ def expression(key: str, operator: str, *values: str) -> Spec:
 LABEL_63: Final = "a" * 63
 
 DESTINATIONS: Final[Cases] = {
-    "a name": (TAKEN, to({"dnsName": "pypi.org"})),
+    "a name": (TAKEN, to({"dnsName": "packages.example.org"})),
     "a wildcard": (TAKEN, to({"dnsName": "*.example.com"})),
     "a top-level wildcard": (TAKEN, to({"dnsName": "*.com"})),
     "every name": (TAKEN, to({"dnsName": "*"})),
@@ -103,10 +103,13 @@ DESTINATIONS: Final[Cases] = {
     "a set": (TAKEN, to({"destinations": {"name": "pypi"}})),
     "null in optional fields": (
         TAKEN,
-        to({"dnsName": "pypi.org", "within": None, "cidr": None, "pods": None}, workloads=None),
+        to(
+            {"dnsName": "packages.example.org", "within": None, "cidr": None, "pods": None},
+            workloads=None,
+        ),
     ),
     "nothing": (REFUSED, to({})),
-    "two": (REFUSED, to({"dnsName": "pypi.org", "cidr": "10.0.0.0/8"})),
+    "two": (REFUSED, to({"dnsName": "packages.example.org", "cidr": "10.0.0.0/8"})),
     "all at once": (
         REFUSED,
         to({"dnsName": "a.b", "serviceTag": "Storage", "service": {"name": "a"}, "pods": {}}),
@@ -116,8 +119,8 @@ DESTINATIONS: Final[Cases] = {
     "empty within": (REFUSED, to({"dnsName": "a.b", "within": []})),
     "empty except": (REFUSED, to({"cidr": "10.0.0.0/8", "except": []})),
     "no name": (REFUSED, to({"dnsName": ""})),
-    "last dot": (REFUSED, to({"dnsName": "pypi.org."})),
-    "capital letters": (REFUSED, to({"dnsName": "PyPI.org"})),
+    "last dot": (REFUSED, to({"dnsName": "packages.example.org."})),
+    "capital letters": (REFUSED, to({"dnsName": "Packages.Example.org"})),
     "umlauts": (REFUSED, to({"dnsName": "bücher.example"})),
     "no dot": (REFUSED, to({"dnsName": "localhost"})),
     "an address as a name": (REFUSED, to({"dnsName": "10.0.0.1"})),
@@ -129,14 +132,14 @@ DESTINATIONS: Final[Cases] = {
     "an underscore": (REFUSED, to({"dnsName": "_dmarc.example.com"})),
     "a long label": (REFUSED, to({"dnsName": f"{LABEL_63}a.example"})),
     "a long name": (REFUSED, to({"dnsName": ".".join([LABEL_63] * 4)})),
-    "a URL": (REFUSED, to({"dnsName": "https://pypi.org"})),
-    "a newline": (REFUSED, to({"dnsName": "pypi.org\n"})),
+    "a URL": (REFUSED, to({"dnsName": "https://packages.example.org"})),
+    "a newline": (REFUSED, to({"dnsName": "packages.example.org\n"})),
     "a network without a prefix": (REFUSED, to({"cidr": "10.0.0.1"})),
     "a netmask": (REFUSED, to({"cidr": "10.0.0.0/255.0.0.0"})),
     "too long a prefix": (REFUSED, to({"cidr": "10.0.0.0/33"})),
     "a leading zero": (WEBHOOK, to({"cidr": "010.0.0.0/8"})),
     "a zone": (REFUSED, to({"cidr": "fe80::1%eth0/128"})),
-    "a name as a network": (REFUSED, to({"cidr": "pypi.org"})),
+    "a name as a network": (REFUSED, to({"cidr": "packages.example.org"})),
     "no network within": (REFUSED, to({"dnsName": "a.b", "within": ["a"]})),
     "a tag with a star": (REFUSED, to({"serviceTag": "Storage.*"})),
     "no tag": (REFUSED, to({"serviceTag": ""})),
@@ -178,8 +181,8 @@ PORTS: Final[Cases] = {
     "three protocols": (TAKEN, ports(port(53), port(53, None, "UDP"), port(53, None, "SCTP"))),
     "of a Service": (TAKEN, ports(port(443), service={"name": "db"})),
     "none": (REFUSED, ports()),
-    "missing": (REFUSED, {**ALLOWLIST, "to": [{"dnsName": "pypi.org"}]}),
-    "null": (REFUSED, {**ALLOWLIST, "to": [{"dnsName": "pypi.org", "ports": None}]}),
+    "missing": (REFUSED, {**ALLOWLIST, "to": [{"dnsName": "packages.example.org"}]}),
+    "null": (REFUSED, {**ALLOWLIST, "to": [{"dnsName": "packages.example.org", "ports": None}]}),
     "0": (REFUSED, ports(port(0))),
     "70000": (REFUSED, ports(port(70000))),
     "negative": (REFUSED, ports(port(-1))),
@@ -273,7 +276,7 @@ SETS: Final[Cases] = {
     "a Service of nowhere": (REFUSED, shared({"service": {"name": "db"}})),
     "Pods of nowhere": (REFUSED, shared({"pods": {}})),
     "another set": (REFUSED, shared({"destinations": {"name": "pypi"}})),
-    "no ports": (REFUSED, {**SET, "to": [{"dnsName": "pypi.org"}]}),
+    "no ports": (REFUSED, {**SET, "to": [{"dnsName": "packages.example.org"}]}),
     "no owner": (REFUSED, without(SET, "owner")),
     "nothing": (REFUSED, shared({})),
     "one twice": (WEBHOOK, shared({"dnsName": "a.b"}, {"dnsName": "a.b"})),

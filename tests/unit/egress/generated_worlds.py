@@ -38,7 +38,12 @@ NETWORKS: Final = (
         "2000::/3",
     ),
 )
-NAMES: Final = ("pypi.org", "models.example.com", "private.example.com", "gone.example.com")
+NAMES: Final = (
+    "packages.example.org",
+    "models.example.com",
+    "private.example.com",
+    "gone.example.com",
+)
 TAGS: Final = ("Storage", "AzureKeyVault")
 FAR: Final = "2026-12-31T00:00:00Z"
 OVER: Final = "2026-01-01T00:00:00Z"

@@ -17,7 +17,7 @@ from tests.api.egress.intents.people import (
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.worlds.rbac import grant, rule, user
 
-NARROW = {"dnsName": "pypi.org"}
+NARROW = {"dnsName": "packages.example.org"}
 FINALIZER = "egress.sallyport.dev/close"
 SETTLES_WITHIN_S = 60.0
 

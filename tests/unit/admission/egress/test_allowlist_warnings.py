@@ -145,7 +145,7 @@ async def test_what_may_not_be_meant_is_told(
     [
         {"dnsName": "weights.blob.core.windows.net", "within": ["10.8.0.0/24"]},
         {"dnsName": "notcloudfront.net"},
-        {"dnsName": "pypi.org"},
+        {"dnsName": "packages.example.org"},
         {"cidr": "20.0.0.0/16"},
         {"serviceTag": "Unknown"},
         {"service": {"name": "db", "namespace": "eval"}},
@@ -209,7 +209,7 @@ async def test_a_set_that_is_not_there_is_told(engine: EmbeddedEngine, world: Wo
     item = intent({"pods": {}}, {"destinations": {"name": "registry"}})
     (finding,) = found(await written(world(), engine, item), "no-set")
     assert finding.path == "spec.to[1].destinations"
-    there = stored(shared({"dnsName": "pypi.org"}))
+    there = stored(shared({"dnsName": "packages.example.org"}))
     assert (await written(world(there), engine, item)).warnings == []
 
 

@@ -53,7 +53,7 @@ def world(folder: Folder) -> World:
     return make
 
 
-NARROW = {"dnsName": "pypi.org"}
+NARROW = {"dnsName": "packages.example.org"}
 
 
 async def test_author_and_editors_are_recorded(engine: EmbeddedEngine, world: World) -> None:

@@ -12,7 +12,7 @@ from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.egress.allowlist_requests import found, intent, named, written
 from tests.unit.admission.world import Folder
 
-NARROW = {"dnsName": "pypi.org"}
+NARROW = {"dnsName": "packages.example.org"}
 NAMES = ("a", "b")
 HALVES = ({"cidr": "0.0.0.0/1"}, {"cidr": "128.0.0.0/1"})
 

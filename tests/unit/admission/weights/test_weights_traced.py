@@ -200,7 +200,7 @@ def test_openings_are_told_by_what_they_lead_to() -> None:
         ),
         (opening(Name(host, (away,))), [(host, False), (host, True)]),
         (opening(Name("*.core.windows.net", ())), [("*.core.windows.net", False)]),
-        (opening(Name("pypi.org", (away,))), []),
+        (opening(Name("packages.example.org", (away,))), []),
     ):
         meaning = CompiledAllowlists("train", (found,))
         told = openings_to_weights(meaning, allowlists, {}, stores)

@@ -61,7 +61,7 @@ def test_plan_of_a_deletion(run: Run) -> None:
     changes = json.loads(done.out)["changes"]
     assert done.code == 1
     assert {each["sign"] for each in changes} == {"-"}
-    assert {"pypi.org", "192.0.2.0/24"} <= {each["to"] for each in changes}
+    assert {"packages.example.org", "192.0.2.0/24"} <= {each["to"] for each in changes}
 
 
 def test_plan_reads_standard_input(run: Run, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_plan_reads_standard_input(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("to", "code", "said"),
     [
-        ("pypi.org:443", 0, "OPEN: research/train-0"),
+        ("packages.example.org:443", 0, "OPEN: research/train-0"),
         ("catalogue.data:80", 0, "OPEN"),
         ("198.51.100.7:443", 1, "it has expired"),
         ("203.0.113.80:80", 1, "opens TCP 443 there, not TCP 80"),
@@ -94,7 +94,9 @@ def test_explain(run: Run, to: str, code: int, said: str) -> None:
 
 def test_namespace_of_the_pod_counts_before_the_flag(run: Run) -> None:
     """`kubectl sallyport` gives the context's with every command."""
-    done = run("egress", "explain", "-n", "evals", "research/train-0", "pypi.org:443", *CLUSTER)
+    done = run(
+        "egress", "explain", "-n", "evals", "research/train-0", "packages.example.org:443", *CLUSTER
+    )
     assert (done.code, done.out.split(" ")[:2]) == (0, ["OPEN:", "research/train-0"])
 
 
@@ -141,7 +143,7 @@ def test_suggest_never_gives_metadata(run: Run) -> None:
 def test_suggest_survives_times_that_are_no_dates(run: Run, tmp_path: Path) -> None:
     """Files of flows are others' text: a year 10,000 in one ends nothing."""
     file = tmp_path / "flows.csv"
-    row = f"research,trainer,pypi.org,443,tcp,{'9' * 400}\n"
+    row = f"research,trainer,packages.example.org,443,tcp,{'9' * 400}\n"
     file.write_text(f"namespace,service_account,destination,port,protocol,time\n{row}", "utf-8")
     done = run("egress", "suggest", file)
     assert done.code == 0
@@ -152,11 +154,13 @@ def test_suggest_counts_bad_lines(run: Run, tmp_path: Path) -> None:
     """Some are told and left out; nothing but them is an error."""
     file = tmp_path / "flows.csv"
     head = "namespace,service_account,destination,port,protocol\n"
-    file.write_text(f"{head}research,trainer,pypi.org,443,tcp\nresearch,trainer,pypi.org,0,tcp\n")
+    file.write_text(
+        f"{head}research,trainer,packages.example.org,443,tcp\nresearch,trainer,packages.example.org,0,tcp\n"
+    )
     done = run("egress", "suggest", file)
     assert done.code == 0
     assert "record 3: port: 0 must be between" in done.err
-    file.write_text(f"{head}research,trainer,pypi.org,0,tcp\n")
+    file.write_text(f"{head}research,trainer,packages.example.org,0,tcp\n")
     assert run("egress", "suggest", file).code == 2
 
 
@@ -180,9 +184,12 @@ def test_graph_writes_a_picture(run: Run, tmp_path: Path) -> None:
         (("plan", CHANGE, "--tags", "no-such-file"), "no-such-file"),
         (("plan", "--delete", EXAMPLES / "cluster" / "namespaces.yaml", *CLUSTER), "Namespace"),
         (("render",), "name FILES, or a cluster"),
-        (("explain", "research/train-0", "pypi.org:443"), "say in which cluster"),
-        (("explain", "research/train-0", "pypi.org", *CLUSTER), "must be HOST:PORT"),
-        (("explain", "research/nobody", "pypi.org:443", *CLUSTER), "no such Pod runs; there: "),
+        (("explain", "research/train-0", "packages.example.org:443"), "say in which cluster"),
+        (("explain", "research/train-0", "packages.example.org", *CLUSTER), "must be HOST:PORT"),
+        (
+            ("explain", "research/nobody", "packages.example.org:443", *CLUSTER),
+            "no such Pod runs; there: ",
+        ),
         (("verify",), "give --kubeconfig FILE"),
         (("graph", *CLUSTER), "--out"),
         (("graph", "--out", "x.svg"), "say which cluster"),
@@ -237,7 +244,7 @@ def test_documentation_shows_what_is_printed(run: Run, tmp_path: Path) -> None:
     "words",
     [
         ("plan", CHANGE, *CLUSTER),
-        ("explain", "research/train-0", "pypi.org:443", *CLUSTER),
+        ("explain", "research/train-0", "packages.example.org:443", *CLUSTER),
         ("suggest", FLOWS / "flows.csv"),
         ("graph", *CLUSTER),
     ],

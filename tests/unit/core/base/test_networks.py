@@ -66,7 +66,7 @@ def test_canonical_networks_are_read(text: str) -> None:
         ("10.0.0.0/-1", "must be a network in CIDR notation"),
         ("fe80::1%eth0/128", "must be a network in CIDR notation"),
         ("fe80::1%/128", "must be a network in CIDR notation"),
-        ("pypi.org", "must be a network in CIDR notation"),
+        ("packages.example.org", "must be a network in CIDR notation"),
         ("", "must be a network in CIDR notation"),
         (" 10.0.0.0/8", "must be a network in CIDR notation"),
         ("١٠.0.0.0/8", "must be a network in CIDR notation"),

@@ -16,7 +16,7 @@ Entry = dict[str, Any]
 
 def ports(*found: Entry, **entry: Any) -> Entry:
     """Return an entry with these ports."""
-    return {**(entry or {"dnsName": "pypi.org"}), "ports": list(found)}
+    return {**(entry or {"dnsName": "packages.example.org"}), "ports": list(found)}
 
 
 def tcp(port: Any, end: Any = None) -> Entry:
@@ -43,7 +43,11 @@ CIDR = {"cidr": "10.0.0.0/8"}
             "spec.to[0].except",
             "goes with cidr: remove it",
         ),
-        ([{"dnsName": "pypi.org."}], "spec.to[0].dnsName", "ends in a dot: write 'pypi.org'"),
+        (
+            [{"dnsName": "packages.example.org."}],
+            "spec.to[0].dnsName",
+            "ends in a dot: write 'packages.example.org'",
+        ),
         ([{"dnsName": "xn--a.org"}], "spec.to[0].dnsName", "no valid punycode"),
         ([{"cidr": "10.0.0.1/8"}], "spec.to[0].cidr", "write 10.0.0.0/8"),
         ([{"cidr": "fe80::1%eth0/128"}], "spec.to[0].cidr", "must be a network in CIDR notation"),

@@ -14,7 +14,7 @@ NAMES = st.lists(LABELS, min_size=2, max_size=4).map(".".join)
 @pytest.mark.parametrize(
     "name",
     [
-        "pypi.org",
+        "packages.example.org",
         "*.blob.core.windows.net",
         "*.org",
         "*",
@@ -34,9 +34,9 @@ def test_sound_names_are_taken(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("pypi.org.", "ends in a dot: write 'pypi.org'"),
-        ("*.pypi.org.", "ends in a dot: write '*.pypi.org'"),
-        ("PyPI.org", "has capital letters: write 'pypi.org'"),
+        ("packages.example.org.", "ends in a dot: write 'packages.example.org'"),
+        ("*.packages.example.org.", "ends in a dot: write '*.packages.example.org'"),
+        ("Packages.Example.org", "has capital letters: write 'packages.example.org'"),
         ("bücher.example", "is not ASCII: write 'xn--bcher-kva.example'"),
         ("STRAẞE.example", "is not ASCII: write 'xn--strae-oqa.example'"),
         ("*.bücher.example", "is not ASCII: write '*.xn--bcher-kva.example'"),
@@ -51,9 +51,9 @@ def test_sound_names_are_taken(name: str) -> None:
         ("-a.example", "must be a DNS name"),
         ("a_b.example", "must be a DNS name"),
         ("a b.example", "must be a DNS name"),
-        ("pypi.org\n", "must be a DNS name"),
-        ("https://pypi.org", "must be a DNS name"),
-        ("pypi.org:443", "must be a DNS name"),
+        ("packages.example.org\n", "must be a DNS name"),
+        ("https://packages.example.org", "must be a DNS name"),
+        ("packages.example.org:443", "must be a DNS name"),
         ("*.", "must be a DNS name"),
         (".", "ends in a dot"),
         (f"{'a' * 64}.example", "must be a DNS name"),
@@ -116,5 +116,5 @@ def test_punycode_is_shown_as_people_read_it() -> None:
     """Also where a label looks like another; what is no punycode stays."""
     assert readable_name("xn--80ak6aa92e.com") == "аррӏе.com"
     assert readable_name("*.xn--bcher-kva.example") == "*.bücher.example"
-    assert readable_name("pypi.org") == "pypi.org"
+    assert readable_name("packages.example.org") == "packages.example.org"
     assert readable_name("xn--a.example") == "xn--a.example"

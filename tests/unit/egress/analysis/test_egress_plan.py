@@ -113,12 +113,12 @@ def test_changed_set_is_told_where_it_is_used() -> None:
 
 def test_name_that_is_not_resolved_waits_where_addresses_count() -> None:
     """With an engine that knows names it is open at once."""
-    wanted = allowlist({"dnsName": "pypi.org"})
+    wanted = allowlist({"dnsName": "packages.example.org"})
     (change,) = _plan(world(), wanted).changes
-    assert (change.to, "not been resolved" in change.waits) == ("pypi.org", True)
+    assert (change.to, "not been resolved" in change.waits) == ("packages.example.org", True)
     (change,) = _plan(world(engine="cilium"), wanted).changes
     assert change.waits == ""
-    (change,) = _plan(world(learnt={"pypi.org": ["203.0.113.7"]}), wanted).changes
+    (change,) = _plan(world(learnt={"packages.example.org": ["203.0.113.7"]}), wanted).changes
     assert change.waits == ""
 
 

@@ -131,12 +131,12 @@ def test_set_that_has_it_is_near() -> None:
 
 def test_name_is_open_by_its_addresses() -> None:
     """With some of them alone it is partly open; a reserved one stays closed."""
-    intents = allowlist({"dnsName": "pypi.org"})
-    both = world(intents, learnt={"pypi.org": ["203.0.113.7", "203.0.113.8"]})
-    assert _ask("pypi.org:443", both).verdict == "open"
+    intents = allowlist({"dnsName": "packages.example.org"})
+    both = world(intents, learnt={"packages.example.org": ["203.0.113.7", "203.0.113.8"]})
+    assert _ask("packages.example.org:443", both).verdict == "open"
     assert _ask("203.0.113.8:443", both).verdict == "open"
-    some = world(intents, learnt={"pypi.org": ["127.0.0.1", "203.0.113.8"]})
-    found = _ask("pypi.org:443", some)
+    some = world(intents, learnt={"packages.example.org": ["127.0.0.1", "203.0.113.8"]})
+    found = _ask("packages.example.org:443", some)
     assert (found.verdict, found.closed_addresses) == ("partly", ["127.0.0.1"])
     assert "is in the reserved range 127.0.0.0/8" in _near(found)
 
@@ -195,10 +195,10 @@ def test_clusters_dns_is_open() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("pypi.org", "must be HOST:PORT"),
-        ("pypi.org:0", "between 1 and 65535"),
-        ("pypi.org:70000", "between 1 and 65535"),
-        ("pypi.org:443/icmp", "tcp, udp or sctp"),
+        ("packages.example.org", "must be HOST:PORT"),
+        ("packages.example.org:0", "between 1 and 65535"),
+        ("packages.example.org:70000", "between 1 and 65535"),
+        ("packages.example.org:443/icmp", "tcp, udp or sctp"),
         ("2001:db8::7:443", "must be HOST:PORT"),
         ("pod/x/y:80", "no such Pod"),
         ("service/x/y:80", "no such Service"),

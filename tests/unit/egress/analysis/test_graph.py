@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def _picture(**more: object) -> EgressGraph:
     found = world(
-        allowlist(NET, {"pods": {"namespace": "data"}}, {"dnsName": "pypi.org"}),
+        allowlist(NET, {"pods": {"namespace": "data"}}, {"dnsName": "packages.example.org"}),
         pods=[
             pod("train-0"),
             pod("idle-0", "idle"),
@@ -38,7 +38,7 @@ def test_intents_and_what_comes_with_them_are_told_apart() -> None:
     assert said == {
         ("subject research/trainer", "192.0.2.0/24 TCP 443"),
         ("subject research/trainer", "every Pod of data TCP 443"),
-        ("subject research/trainer", "pypi.org TCP 443"),
+        ("subject research/trainer", "packages.example.org TCP 443"),
     }
     around = {(each.source, each.target) for each in picture.edges if not each.said}
     assert around == {

@@ -50,11 +50,13 @@ HTTPS = [{"protocol": "TCP", "port": 443}]
 
 def test_names_come_before_addresses() -> None:
     """By the flow itself, or by what the DNS answered to the Pod before."""
-    named = _one(flow(names=("pypi.org",)))
-    assert _to(named) == [{"dnsName": "pypi.org", "ports": HTTPS}]
-    learnt = DnsAnswer("research", "train-0", "pypi.org", (ip_address("203.0.113.7"),))
-    assert _to(_one(flow(), learnt)) == [{"dnsName": "pypi.org", "ports": HTTPS}]
-    stranger = DnsAnswer("research", "other-0", "pypi.org", (ip_address("203.0.113.7"),))
+    named = _one(flow(names=("packages.example.org",)))
+    assert _to(named) == [{"dnsName": "packages.example.org", "ports": HTTPS}]
+    learnt = DnsAnswer("research", "train-0", "packages.example.org", (ip_address("203.0.113.7"),))
+    assert _to(_one(flow(), learnt)) == [{"dnsName": "packages.example.org", "ports": HTTPS}]
+    stranger = DnsAnswer(
+        "research", "other-0", "packages.example.org", (ip_address("203.0.113.7"),)
+    )
     assert _to(_one(flow(), stranger)) == [{"cidr": "203.0.113.7/32", "ports": HTTPS}]
 
 
@@ -173,7 +175,9 @@ def test_service_tags_are_offered_and_not_chosen() -> None:
             flow,
             st.ip_addresses(v=4).map(str) | st.ip_addresses(v=6).map(str),
             st.integers(1, 65535),
-            names=st.sampled_from([(), ("pypi.org",), ("a b",), ("localhost",), ("*.x.org",)]),
+            names=st.sampled_from(
+                [(), ("packages.example.org",), ("a b",), ("localhost",), ("*.x.org",)]
+            ),
             protocol=st.sampled_from(["TCP", "UDP", "SCTP"]),
             to_reserved=st.sampled_from(["", "", "host"]),
         ),

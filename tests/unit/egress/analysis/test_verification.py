@@ -44,12 +44,12 @@ def test_intents_and_controls_are_tried() -> None:
     )
     services = {("data", "web"): service("10.244.1.31", 443, 8443)}
     intents = allowlist(
-        {"dnsName": "pypi.org"},
+        {"dnsName": "packages.example.org"},
         {"cidr": "192.0.2.7/32"},
         {"cidr": "198.51.100.0/24"},
         {"service": {"namespace": "data", "name": "web"}},
     )
-    learnt = {"pypi.org": ["203.0.113.7"]}
+    learnt = {"packages.example.org": ["203.0.113.7"]}
     found = world(intents, pods=[TRAINER, listening, dns], services=services, learnt=learnt)
     found.snapshot.endpoints.update(  # type: ignore[attr-defined]  # A dict, made just now.
         {
@@ -61,7 +61,7 @@ def test_intents_and_controls_are_tried() -> None:
     tried = {(each.host, each.port): each for each in probes_of(TRAINER, found)}
     assert {key for key, each in tried.items() if each.expected == "open"} == {
         ("10.244.1.2", 53),
-        ("pypi.org", 443),
+        ("packages.example.org", 443),
         ("192.0.2.7", 443),
         ("10.244.1.31", 8443),
     }

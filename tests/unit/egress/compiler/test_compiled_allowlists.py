@@ -21,11 +21,11 @@ TRAINER = Requirement(names.EGRESS_ACCOUNT_LABEL, "In", ("trainer",))
 
 
 class Names:
-    """`pypi.org` is known; `bad.example` answers with metadata's address; others are not known."""
+    """`packages.example.org` is known; `bad.example` has metadata's address; no other is known."""
 
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         """Return what is known of a name."""
-        if name == "pypi.org":
+        if name == "packages.example.org":
             address = ip_network("151.101.0.223/32")
             inside = not within or any(address.subnet_of(each) for each in within)  # type: ignore[arg-type]
             return ResolvedName((address,) if inside else ())
@@ -47,9 +47,9 @@ def _reasons(meaning: CompiledAllowlists) -> list[tuple[str, str, bool]]:
 
 def test_a_name_goes_with_the_addresses_that_it_has() -> None:
     """An engine that knows names takes the name, another the addresses."""
-    found = _meaning({"dnsName": "pypi.org"})
+    found = _meaning({"dnsName": "packages.example.org"})
     (opening,) = found.openings
-    assert opening.peer == Name("pypi.org", (ip_network("151.101.0.223/32"),))
+    assert opening.peer == Name("packages.example.org", (ip_network("151.101.0.223/32"),))
     assert (opening.selects, opening.ports) == ((TRAINER,), (TCP_443,))
     assert found.problems == ()
 
@@ -70,7 +70,9 @@ def test_an_answer_that_is_dropped_is_told() -> None:
 
 def test_a_pinned_name_is_pinned() -> None:
     """With `within`, only its addresses count, also for an engine that knows names."""
-    (opening,) = _meaning({"dnsName": "pypi.org", "within": ["151.101.0.0/16"]}).openings
+    (opening,) = _meaning(
+        {"dnsName": "packages.example.org", "within": ["151.101.0.0/16"]}
+    ).openings
     assert isinstance(opening.peer, Name)
     assert opening.peer.pinned
 

@@ -33,10 +33,10 @@ def _hubble(**fields: Any) -> str:
 
 def test_hubble_flow_is_read() -> None:
     """Who, where to by which name, and what became of it."""
-    (flow,) = read_hubble(_hubble(destination_names=["PyPI.org."]))
+    (flow,) = read_hubble(_hubble(destination_names=["Packages.Example.org."]))
     assert isinstance(flow, Flow)
     assert (flow.namespace, flow.account, flow.pod) == ("research", "trainer", "train-0")
-    assert (flow.names, flow.address) == (("pypi.org",), ip_address("203.0.113.7"))
+    assert (flow.names, flow.address) == (("packages.example.org",), ip_address("203.0.113.7"))
     assert (flow.protocol, flow.port, flow.verdict) == ("TCP", 443, "forwarded")
     assert flow.first == flow.last == 1795161600.0
 
@@ -54,10 +54,10 @@ def test_hubble_answers_of_the_dns_are_read() -> None:
         is_reply=True,
         source={"namespace": "kube-system"},
         destination={"namespace": "research", "pod_name": "train-0"},
-        l7={"dns": {"query": "pypi.org.", "ips": ["203.0.113.7"]}},
+        l7={"dns": {"query": "packages.example.org.", "ips": ["203.0.113.7"]}},
     )
     assert list(read_hubble(text)) == [
-        DnsAnswer("research", "train-0", "pypi.org", (ip_address("203.0.113.7"),))
+        DnsAnswer("research", "train-0", "packages.example.org", (ip_address("203.0.113.7"),))
     ]
 
 
@@ -146,7 +146,7 @@ HEAD = "namespace,service_account,destination,port,protocol,verdict,count,time\n
 def test_csv_is_read() -> None:
     """Names, addresses, Pods and Services; counts and times."""
     text = HEAD + (
-        "research,trainer,PyPI.org.,443,tcp,allowed,12,2026-11-20T08:00:00Z\n"
+        "research,trainer,Packages.Example.org.,443,tcp,allowed,12,2026-11-20T08:00:00Z\n"
         "research,trainer,2001:db8::7,53,UDP,denied,,1795161600\n"
         "research,trainer,service/data/catalogue,80,,,,\n"
     )
@@ -154,7 +154,7 @@ def test_csv_is_read() -> None:
     assert isinstance(name, Flow)
     assert isinstance(six, Flow)
     assert isinstance(inside, Flow)
-    assert (name.names, name.count, name.verdict) == (("pypi.org",), 12, "forwarded")
+    assert (name.names, name.count, name.verdict) == (("packages.example.org",), 12, "forwarded")
     assert (six.address, six.protocol, six.verdict) == (
         ip_address("2001:db8::7"),
         "UDP",
@@ -171,13 +171,13 @@ def test_csv_is_read() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        "research,trainer,pypi.org,0,tcp,,,",
-        "research,trainer,pypi.org,70000,tcp,,,",
-        "research,trainer,pypi.org,x,tcp,,,",
-        "research,trainer,pypi.org,443,icmp,,,",
+        "research,trainer,packages.example.org,0,tcp,,,",
+        "research,trainer,packages.example.org,70000,tcp,,,",
+        "research,trainer,packages.example.org,x,tcp,,,",
+        "research,trainer,packages.example.org,443,icmp,,,",
         "research,trainer,not a name,443,tcp,,,",
-        "research,trainer,pypi.org,443,tcp,,,yesterday",
-        "research,trainer,pypi.org,443,tcp,,-1,",
+        "research,trainer,packages.example.org,443,tcp,,,yesterday",
+        "research,trainer,packages.example.org,443,tcp,,-1,",
     ],
 )
 def test_csv_counts_broken_lines(row: str) -> None:

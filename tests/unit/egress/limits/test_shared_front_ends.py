@@ -27,5 +27,5 @@ def test_a_wildcard_of_a_service_is_a_way_out() -> None:
     """Every customer's account is behind it, and not only its address."""
     assert "data can leave" in name_sharing_warning("*.blob.core.windows.net")
     assert "private endpoint" in name_sharing_warning("weights.blob.core.windows.net")
-    assert not name_sharing_warning("pypi.org")
+    assert not name_sharing_warning("packages.example.org")
     assert not name_sharing_warning("*")

@@ -72,7 +72,7 @@ PEERS: Final = st.one_of(
     st.lists(blocks(), min_size=1, max_size=4).map(lambda found: Addresses(tuple(found))),
     st.builds(
         Name,
-        st.sampled_from(["pypi.org", "*.example.com", "*", "files.example.com"]),
+        st.sampled_from(["packages.example.org", "*.example.com", "*", "files.example.com"]),
         SINGLE,
         st.booleans(),
     ),

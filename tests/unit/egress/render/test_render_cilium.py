@@ -41,7 +41,13 @@ TARGET = RenderTarget(ENGINE, reserved=ALWAYS_RESERVED)
 SELECTS = (Requirement(names.EGRESS_ACCOUNT_LABEL, "In", ("s1",)),)
 HTTPS = (PortRange("TCP", 443, 443),)
 METADATA = ip_network("169.254.169.254/32")
-ASKED = ("pypi.org", "example.com", "www.example.com", "a.b.example.com", "evil-example.com")
+ASKED = (
+    "packages.example.org",
+    "example.com",
+    "www.example.com",
+    "a.b.example.com",
+    "evil-example.com",
+)
 
 
 def _pod(account: str) -> Pod:
@@ -128,7 +134,7 @@ def test_only_names_of_openings_are_open(
 def test_no_answer_opens_a_reserved_address(found: list[Opening]) -> None:
     """Whatever a name's owner answers, metadata is open to accounts alone that name it."""
     policies = _policies([*found, _opening(Name("*", ()), "b", *PORTS)])
-    to = To("169.254.169.254", names=("pypi.org", "www.example.com"))
+    to = To("169.254.169.254", names=("packages.example.org", "www.example.com"))
     for account in sorted({*ACCOUNT.values()}):
         names_it = any(
             opens_address(each, METADATA, PortRange(each.ports[0].protocol, *[port] * 2))
@@ -192,11 +198,11 @@ def test_what_every_namespace_gets() -> None:
 def test_names_are_asked_for_with_the_search_list() -> None:
     """A node's domains, too: musl's resolver gives up where such a question is refused."""
     target = msgspec.structs.replace(TARGET, dns=Dns(search=("west.internal.example",)))
-    policies = _policies([_opening(Name("pypi.org", ()))], target)
-    assert policies.answers(_pod("s1"), "pypi.org.west.internal.example")
-    assert policies.answers(_pod("s1"), "pypi.org.alpha.svc.cluster.local")
+    policies = _policies([_opening(Name("packages.example.org", ()))], target)
+    assert policies.answers(_pod("s1"), "packages.example.org.west.internal.example")
+    assert policies.answers(_pod("s1"), "packages.example.org.alpha.svc.cluster.local")
     assert not policies.answers(_pod("s1"), "secret.west.internal.example")
-    assert not policies.answers(_pod("s2"), "pypi.org")
+    assert not policies.answers(_pod("s2"), "packages.example.org")
 
 
 def test_who_names_metadata_reaches_it() -> None:

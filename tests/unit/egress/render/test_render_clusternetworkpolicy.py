@@ -82,7 +82,7 @@ def test_who_names_metadata_passes() -> None:
 
 def test_what_is_not_named_does_not_pass() -> None:
     """Neither a broader network nor an answer for a name names a reserved address."""
-    name = Opening("a", "spec.to[0]", SELECTS, Name("pypi.org", (METADATA,)), HTTP)
+    name = Opening("a", "spec.to[0]", SELECTS, Name("packages.example.org", (METADATA,)), HTTP)
     carved = Block(ip_network("0.0.0.0/0"), (ip_network("169.254.0.0/16"),))
     broad = Opening("b", "spec.to[0]", SELECTS, Addresses((carved,)), HTTP)
     assert render_passes(meaning([name, broad])) == ()

@@ -13,7 +13,7 @@ from kube.egress.allowlists import IntentLookup
 from tests.unit.kube.scripted_server import ScriptedServer, reply
 
 SPEC: dict[str, Any] = {
-    "to": [{"dnsName": "pypi.org", "ports": [{"protocol": "TCP", "port": 443}]}],
+    "to": [{"dnsName": "packages.example.org", "ports": [{"protocol": "TCP", "port": 443}]}],
     "owner": "platform",
     "reason": "packages",
 }
