@@ -42,7 +42,7 @@ class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     namespace: str = ""
     """The object's; empty for what lies in none."""
     requester: str = ""
-    """What kind of identity asks: a value of `identity.subject_kind.SubjectKind`."""
+    """What kind of identity asks: a value of `identity.subjects.SubjectKind`."""
     groups: tuple[str, ...] = ()
     """The requester's, sorted."""
     namespace_labels: Mapping[str, str] = {}
