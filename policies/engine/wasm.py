@@ -24,6 +24,17 @@ from policies.engine.strict_builtins import ASKED, make_strict
 
 _NOTHING_TO_FREE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)()
 
+_EMPTY_MODULE: Final = b"\0asm\1\0\0\0"
+
+
+def start_compiler() -> None:
+    """Start wasmtime's threads that compile, which a process has from its first module on.
+
+    To be called before memory is limited: where there is none for a thread's stack, wasmtime waits
+    for that thread for ever.
+    """
+    wasmtime.Module(wasmtime.Engine(), _EMPTY_MODULE)
+
 
 class Function:
     """A function of 32-bit integers, called with arrays that are made once.

@@ -16,6 +16,7 @@ from core.base.errors import BundleRefusedError
 from policies.bundle.format import Bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.wasm import start_compiler
 from policies.trial.evaluation import MOST_SAMPLES, try_out
 from policies.trial.wire import CASES, ENCODER, TASKS, TrialOutcome, TrialTask, encode_samples
 
@@ -30,6 +31,7 @@ def main() -> None:
     """Try out what comes; answer on standard output."""
     os.nice(NICE)
     _end_first()
+    start_compiler()
     task = TASKS.decode(sys.stdin.buffer.read())
     resource.setrlimit(resource.RLIMIT_CPU, (task.cpu_s, task.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (task.memory_bytes, task.memory_bytes))
