@@ -68,6 +68,7 @@ MEASUREMENTS: Final = {
         "what the whole suite adds to a Pod's creation, also while two gates are killed",
         "bench.latency:measure_cluster",
     ),
+    "files": Measurement("the files of the product that one review enters", "bench.files:main"),
     "risk": Measurement(
         "what a snapshot of 100,000 identities takes in a gate; lookups, swaps", "bench.risk:main"
     ),
