@@ -1,6 +1,6 @@
 """Configures clients of Entra ID, and of those who report risk, by the section `identity`.
 
-Beside the modules of control the only part of this room that knows `identity.clients`.
+Of this room, only this, `app.entra_tokens` and the modules of control know `identity.clients`.
 """
 
 import os

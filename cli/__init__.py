@@ -1,1 +1,1 @@
-"""The command line, and the composition root: settings are read and parts joined here only."""
+"""The command line: a folder for each command; `app` reads settings and joins parts."""

@@ -148,7 +148,11 @@ class IntentSource(Protocol):
 
 
 class Cluster(Protocol):
-    """Facts of a cluster. All but `allowed` are answered from memory."""
+    """Facts of a cluster, from memory where nothing else is said here.
+
+    `allowed`, `owner`, `pod`, `role` and `generated` may ask the cluster; `namespace` and `closed`
+    wait briefly for what the watch has not brought yet. Sources' `async` methods may ask it too.
+    """
 
     @property
     def exceptions(self) -> ExceptionSource:
@@ -318,7 +322,7 @@ class Cluster(Protocol):
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
-        """Say what `allowed` would without asking anyone; None where the cluster must be asked."""
+        """Return the remembered answer of `allowed`; None where the cluster must be asked."""
 
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

@@ -1,7 +1,7 @@
 """The admission routes, `POST /validate` and `POST /mutate`, without a framework.
 
-A request that comes whole goes past ASGI too (`webhooks.exchange`). Without one,
-because this is the path that every Pod of the cluster takes. Measured with 19 KB reviews
+Without one, because this is the path that every Pod of the cluster takes. A request that comes
+whole goes past ASGI too (`webhooks.exchange`). Measured with 19 KB reviews
 and a judge that searches the object for one word (one core, TLS, 16 connections; CPU for each
 review, answers a second): 0.14 ms and 7,000 so, 0.22 ms and 4,400 through a FastAPI route that
 reads the same raw body, 0.53 ms and 1,800 through one that declares its body as a dict.

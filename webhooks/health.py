@@ -18,7 +18,7 @@ def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> FastA
 
     @app.get("/readyz")
     async def readyz(verbose: str | None = None) -> Response:
-        """Return whether reviews can be judged, and what is missing if not."""
+        """Answer 200 where reviews can be judged, else 503 with what is missing."""
         missing = readiness.missing()
         status = 503 if missing else 200
         if verbose is not None:

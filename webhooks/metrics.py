@@ -258,7 +258,7 @@ class _Build(Collector):
 
 
 class _Scraped(Collector):
-    """Turns `Sources` into metrics."""
+    """Turns `MetricSources` into metrics."""
 
     def __init__(self, sources: MetricSources) -> None:
         self._sources = sources

@@ -35,7 +35,9 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
     *,
     endures: bool = False,
 ) -> Approved | NotApproved:
-    """Return whether an object is approved. Nobody is asked where the answer is no anyway.
+    """Return the approval of an object, or why there is none.
+
+    Nobody is asked where the answer is no anyway.
 
     `endures` is as in `core.people.two_person.judge_approval`.
 

@@ -88,7 +88,7 @@ class ExceptionLookup:
         return any(outcome.denies for outcome in self.run_checks(request, facts))
 
     def of_namespace(self, request: Request) -> tuple[PolicyException, ...]:
-        """Return the same, where it would be refused without them.
+        """Return the exceptions of the request's namespace; none where one asks about a profile.
 
         Raises:
             NotSyncedError: the exceptions are not known.
@@ -127,7 +127,9 @@ class ExceptionLookup:
         return ExceptionResult(tuple(left), tuple(denials_left), tuple(used), tuple(idle))
 
     async def standing_of(self, exception: PolicyException) -> Approved | NotApproved:
-        """Return whether an exception is in force now. Nobody is asked where it cannot be.
+        """Return the approval by which an exception is in force now, or why it is not.
+
+        Nobody is asked where it cannot be.
 
         Raises:
             AccessReviewError, NotSyncedError: as `excuse`.

@@ -189,7 +189,7 @@ class RiskFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     recorded: tuple[AssessedRisk, ...] = ()
     """The same as it is recorded: made once, of all Pods that share it."""
     seen_at: Mapping[str, str] = {}
-    """By `Assessed.who` of what a Pod can sign in as: the field that shows it."""
+    """By `AssessedIdentity.who` of what a Pod can sign in as: the field that shows it."""
     said: Mapping[str, str] = {}
     """What the site tells people, by the row that has words of its own."""
     meanwhile: tuple[OperationClass, ...] = ()

@@ -124,7 +124,9 @@ def read_inputs(  # noqa: PLR0913  All that was recorded.
     *,
     asked: bool,
 ) -> RecordedInputs:
-    """Read what was recorded; what is empty was not. `names` are those of groups (`names_in`).
+    """Read what was recorded; what is empty was not.
+
+    `names` are those of groups (`find_group_names`).
 
     Raises:
         ValueError: it is not what this or an earlier release writes.

@@ -61,7 +61,7 @@ def check_sandbox(request: Request, facts: Facts) -> Outcome:
 
 
 def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
-    """Return whether a Pod that must run in a sandbox is entered, and is in none.
+    """Refuse entering a Pod that must run in a sandbox and runs in none.
 
     What its sandbox cannot run is no reason: it is in it.
     """
@@ -81,9 +81,9 @@ def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
 
 
 def _named(finding: Finding, each: SandboxOutcome, facts: Facts) -> Finding:
-    """Return a finding the rule of risk where that alone demands the sandbox.
+    """Put the finding under the rule of risk where risk alone demands the sandbox.
 
-    So no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
+    Then no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
     """
     if not each.isolation.identity:
         return finding

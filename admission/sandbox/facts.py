@@ -144,7 +144,7 @@ class SandboxGatherer:
         What a sandbox cannot run is not on record: where one is demanded, it is taken to run it.
 
         Raises:
-            LedgerError: as `recorded_weight`.
+            LedgerError: as `weight_from_record`.
             NotSyncedError: RuntimeClasses are not known.
         """
         pod, was = facts.pod, document.isolation

@@ -148,7 +148,7 @@ WITHIN_S: Final = 3 * 86_400.0
 """Findings further apart are another story, unless others lie between: a weekend is bridged."""
 
 MOST_FINDINGS: Final = 100_000
-"""That are looked at together: the latest ones; `Cases.left_out` counts the others."""
+"""That are looked at together: the latest ones; `FindingCases.left_out` counts the others."""
 
 MOST_STEPS: Final = 500
 """Of one case's timeline; the gravest and first are kept."""

@@ -312,7 +312,7 @@ class TimelineRow(_Part, frozen=True, kw_only=True):
     """A service account of its Pods; empty where no Pod is known."""
     bytes: list[int]
     odd_bytes: list[int]
-    """Of these, the bytes of odd accesses: of those in `Pictured.odd_hours`."""
+    """Of these, the bytes of odd accesses: of those in `PictureData.odd_hours`."""
 
 
 class AttentionItem(_Part, frozen=True, kw_only=True):

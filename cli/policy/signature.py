@@ -23,7 +23,7 @@ SigningKeyIdFlag = Annotated[
 
 
 def read_signing(key: Path | None, key_id: str) -> "SigningKey | None":
-    """Return by what a bundle is signed; None without a key.
+    """Return the signing key of bundles; None where none is given.
 
     Raises:
         SettingsError: the key cannot be read, or an id is given without one.

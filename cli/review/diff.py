@@ -32,7 +32,7 @@ async def review_difference(
     `old` is a file or a folder, or `git:REV` for the same files at a revision.
 
     Raises:
-        SettingsError: as `review`; or the old state cannot be read.
+        SettingsError: as `judge_files`; or the old state cannot be read.
         CannotJudgeError: the cluster does not answer.
     """
     async with open_judge(settings) as judge:

@@ -126,7 +126,7 @@ async def _standing(look: _Look, namespace: Namespace) -> Standing:
 
 
 async def _unrecorded(look: _Look, namespace: str) -> list[str]:
-    """Return whether some Pods of a namespace have come without a decision on record."""
+    """Return a note on Pods that came without a recorded decision; empty if none did."""
     since = _moment(look.period.since_ms)
     until = _moment(look.period.now_ms) - dt.timedelta(seconds=_SHIPPED_S)
     pods = await some_pods(look.objects, namespace, since, until)

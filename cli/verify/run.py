@@ -147,7 +147,7 @@ async def _namespace(connection: Connection, namespace: str) -> Namespace:
 
 
 async def _registered(connection: Connection) -> Step:
-    """Return whether kube-apiserver asks the gate at all, and trusts it."""
+    """Check that kube-apiserver asks the gate, and trusts it."""
     name = "registered"
     for kind in _KINDS:
         try:

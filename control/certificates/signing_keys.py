@@ -68,7 +68,7 @@ class LedgerSigningKeys:
 
 
 def read_keys(secret: Secret) -> LedgerKeys:
-    """Read the keys; what is missing or broken is empty, and `plan_signing` mends it.
+    """Read the keys; what is missing or broken is empty, and `plan_ledger_keys` mends it.
 
     Raises:
         ClusterError: a later release wrote them in a format that this one must not overwrite.

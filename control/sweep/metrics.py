@@ -107,5 +107,5 @@ class SweepMetrics:
         self._reports.labels(result).inc()
 
     def reports_unavailable(self, *, unavailable: bool) -> None:
-        """Return whether reports have nowhere to go."""
+        """Set whether the cluster lacks OpenReports, so that reports have nowhere to go."""
         self._unavailable.set(float(unavailable))

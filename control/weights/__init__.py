@@ -1,1 +1,1 @@
-"""What `control` records of the cluster, so that an access to weights is attributed later."""
+"""Records lives of Pods and changes of objects; reads who can open a store; ends grants."""

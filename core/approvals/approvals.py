@@ -132,12 +132,12 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
 
 
 def profile_uid(uid: str | None) -> str:
-    """Return by what an approval of a profile is found; empty for one that does not exist yet."""
+    """Return the key under which approvals of a profile are found; `uid` is None for a new one."""
     return proposal_uid(PROFILE, uid)
 
 
 def proposal_uid(kind: str, uid: str | None) -> str:
-    """Return by what an approval of a change is found; empty for what does not exist yet.
+    """Return the key under which approvals of a change are found; `uid` is None for a new object.
 
     No UID has a colon, so it is never taken for an approval of something else.
     """

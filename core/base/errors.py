@@ -1,8 +1,8 @@
-"""Every exception of Sallyport, in one tree. This module imports nothing.
+"""The exceptions that the rooms of Sallyport share, in one tree. This module imports nothing.
 
 A refusal is not an exception: it is a `core.decision.decision.Decision`. What is raised here
 means that something could not be done, and each message says what happened, to what,
-and what to do about it.
+and what to do about it. An exception that only one folder and its callers know is in that folder.
 
     SallyportError
     ├── SettingsError        a setting is wrong or missing

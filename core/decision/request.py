@@ -61,7 +61,7 @@ class DecodedPod(msgspec.Struct, frozen=True, gc=False):
 
 
 class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What is asked. Objects stay JSON until a check wants them, typed; but see `ReadPod`."""
+    """What is asked. Objects stay JSON until a check wants them, typed; but see `DecodedPod`."""
 
     uid: str
     kind: Kind

@@ -55,7 +55,7 @@ def _is_within(path: str, inner: str) -> bool:
 
 
 def template_at(path: str, value: Json, *, partial: bool = False) -> PodTemplate:
-    """Return what lies at a path, a Pod template or a Pod, as a Template."""
+    """Return what lies at a path, a Pod template or a Pod, as a PodTemplate."""
     return PodTemplate(path, build_pod(value.get("metadata"), value.get("spec")), partial=partial)
 
 

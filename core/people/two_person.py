@@ -195,7 +195,7 @@ def judge_approval(  # noqa: PLR0913  All that the rule looks at.
     *,
     endures: bool = False,
 ) -> Approved | NotApproved:
-    """Return whether two people have approved an object as it is, and may do so still.
+    """Return the approval of an object as it is by two people who may still give it, or why none.
 
     What somebody approved does not count while they are at risk: a stolen session may have given
     it, and what nobody stole counts again once the risk is gone. With `endures`, it counts where it

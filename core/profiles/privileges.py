@@ -213,7 +213,7 @@ def find_uncovered(patterns: Iterable[str], by: PatternSet) -> list[str]:
 def reduce_patterns(patterns: Iterable[str]) -> list[str]:
     """Return the patterns, sorted, without those that the others cover.
 
-    >>> reduced(["host/port/80", "host/*/80", "host/**"])
+    >>> reduce_patterns(["host/port/80", "host/*/80", "host/**"])
     ['host/**']
     """
     kept = sorted(set(patterns))

@@ -96,7 +96,7 @@ class RiskSnapshot:
     """What the records' numbers of event types mean."""
 
     def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
-        """Return what a family says of an identity; None where it says nothing. See `key_of`."""
+        """Return what a family says of an identity; None for nothing. See `identity_key`."""
         record = self.record(_FAMILIES[family] + key)
         return unpack_entry(record, self.event_types) if record is not None else None
 

@@ -141,7 +141,7 @@ def pack_shard(shard: Shard) -> bytes:
 
 
 def unpack_shard(content: bytes, field: str) -> Shard:
-    """Read what `pack` wrote; `field` is where it stands.
+    """Read what `pack_shard` wrote; `field` is where it stands.
 
     Raises:
         InvalidObjectError: it is cut off, or something else.

@@ -63,7 +63,7 @@ def volume_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
     """Return what its volumes show, and those that its claims are bound to or kept for.
 
     Raises:
-        InvalidObjectError: as `mounts`.
+        InvalidObjectError: as `find_mounts`.
     """
     found: list[BlobMount] = []
     for index, volume in enumerate(pod.spec.volumes or ()):

@@ -62,7 +62,7 @@ class Breadth(NamedTuple):
     spans: list[Span]
     """See `addresses_of`."""
     reasons: tuple[str, ...]
-    """See `breadth`."""
+    """See `breadth_reasons`."""
 
 
 def breadth_reasons(

@@ -54,7 +54,7 @@ def find_differences(
 
 
 def ids_of(holder: Holder) -> Who:
-    """Return by what a holder can be listed."""
+    """Return the ids under which a holder can be listed."""
     return frozenset(filter(None, (holder.principal, holder.client_id)))
 
 

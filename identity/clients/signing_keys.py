@@ -147,7 +147,7 @@ class SigningKeys:
             await session.close()
 
     async def verify(self, token: bytes) -> VerifiedToken | UnverifiedToken | KeysUnavailable:
-        """Return whether the issuer signed a token, and give its claims."""
+        """Verify a token: give its claims, why it is not the issuer's, or why keys are missing."""
         header = _read_header(token)
         if isinstance(header, UnverifiedToken):
             return header

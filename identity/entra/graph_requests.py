@@ -14,7 +14,10 @@ from core.base.errors import SettingsError
 
 @dataclass(frozen=True, slots=True)
 class PollIntervals:
-    """Seconds. Whatever they say, Graph is asked once a second at most (see `pacing`)."""
+    """Seconds. Whatever they say, Graph is asked once a second at most.
+
+    See `identity.clients.microsoft_http.Pace`.
+    """
 
     every_s: float = 8.0
     """From one look at what changed to the next, for users and service principals."""

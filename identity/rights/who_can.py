@@ -3,9 +3,10 @@
 From roles and bindings alone, by Kubernetes' RBAC. Errs towards naming someone: constrained
 impersonation counts without its second right (`impersonate-on:…`).
 
-One who becomes others can bind roles to them, so rights of several add up (`Becoming.lent`). Not
-followed: a user and groups impersonated in one request that suffice only together, and rights that
-one has, written without `escalate` into a role that another whom one becomes holds.
+One who becomes others can bind roles to them, so rights of several add up (`Escalations.lent` of
+`identity.rights.escalation`). Not followed: a user and groups impersonated in one request that
+suffice only together, and rights that one has, written without `escalate` into a role that another
+whom one becomes holds.
 """
 
 from collections.abc import Iterable

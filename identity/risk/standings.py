@@ -246,7 +246,7 @@ class PeopleAtRisk:
     """None where nothing is decided by risk."""
 
     def __call__(self, marks: Collection[str]) -> AtRisk | None:
-        """Return whether whoever is known by any of these marks is at risk."""
+        """Return the risk of the person with any of these marks; None if there is none."""
         snapshot = self.snapshot()
         if snapshot is None:
             return None

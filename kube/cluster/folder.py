@@ -394,7 +394,7 @@ class FolderCluster:
         return self.known(subject, verb, resource, name, namespace)
 
     def known(self, subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
-        """Say the same: a folder is never asked over a network, and never changes."""
+        """Return the answer of `allowed`: a folder needs no network, and never changes."""
         return self._allows(
             subject.username, tuple(subject.groups), verb, resource, name, namespace
         )

@@ -249,7 +249,7 @@ class LiveCluster:
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
-        """Say what `allowed` would, from memory alone; None where the cluster must be asked."""
+        """Return the remembered answer of `allowed`; None where the cluster must be asked."""
         return self.access.known(AccessQuestion(subject, verb, resource, name, namespace))
 
     async def allowed(

@@ -241,11 +241,11 @@ class OverlayCluster:
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
-        """Say what the cluster says."""
+        """Return the cluster's remembered answer; None where it must be asked."""
         return self._cluster.known(subject, verb, resource, name, namespace)
 
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
-        """Say what the cluster says."""
+        """Return the cluster's answer."""
         return await self._cluster.allowed(subject, verb, resource, name, namespace)

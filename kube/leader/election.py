@@ -204,7 +204,7 @@ class LeaseElection:
         return record if record and record.holder == self.identity else None
 
     async def _release(self) -> None:
-        """Return the record up if it is ours; where that fails, it runs out by itself."""
+        """Release the record if it is ours; where that fails, it expires by itself."""
         try:
             async with asyncio.timeout(self._settings.call_timeout_s):
                 if record := await self._ours():

@@ -55,7 +55,7 @@ def make_strict(wasm: bytes) -> bytes:
 
 
 def _change(found: Functions, at: int, number: int, name: str) -> None:
-    """Return a function of the module, the `at`th of its own, another body."""
+    """Replace the body of the module's `at`th own function."""
     if at < 0:
         raise IndexError(at)
     kind = found.kinds[at]

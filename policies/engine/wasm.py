@@ -274,7 +274,7 @@ class Instance:
             raise self._explain(error, seconds) from error
 
     def close(self) -> None:
-        """Return its memory back."""
+        """Free its memory."""
         self._store.close()
 
     def _make_room(self, end: int) -> None:

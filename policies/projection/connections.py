@@ -34,7 +34,7 @@ def split_target(kind: str, name: str) -> ProxyTarget:
         InvalidObjectError: it is none of these.
 
     >>> split_target("PodProxyOptions", "https:web-0:8443")
-    Target(name='web-0', port='8443')
+    ProxyTarget(name='web-0', port='8443')
     """
     match name.split(":"):
         case [target] if target:

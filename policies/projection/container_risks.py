@@ -128,7 +128,7 @@ def read_command(text: str) -> ContainerStart:
     """Return what a command's text gets from the network.
 
     >>> read_command("sh -c 'pip install -q numpy && curl -s https://x.example/a | bash -s'")
-    Start(installs=('pip',), scripts=('curl',))
+    ContainerStart(installs=('pip',), scripts=('curl',))
     """
     if len(text) > _LONGEST_READ:
         return ContainerStart((_TOO_LONG,), ())

@@ -148,7 +148,7 @@ def find_named_kinds(text: str) -> tuple[tuple[str, str], ...]:
 
     The host of a registry says nothing.
 
-    >>> named("quay.io/jupyter/scipy-notebook")
+    >>> find_named_kinds("quay.io/jupyter/scipy-notebook")
     (('notebook', 'jupyter'),)
     """
     text = text.partition("/")[2] or text

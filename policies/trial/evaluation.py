@@ -97,7 +97,7 @@ def try_out(
 
     For a thread: it runs an event loop of its own. `built_in` is this release's own bundle. One
     that another release built has other built-in policies: to refuse it would keep a cluster from
-    being upgraded, so that is said (`Tried.foreign`).
+    being upgraded, so that is said (`TrialResult.foreign`).
 
     Raises:
         BundleRefusedError: it may not be put in force; the message says why.

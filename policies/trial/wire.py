@@ -21,7 +21,7 @@ class WireSample(msgspec.Struct, frozen=True, array_like=True):
     shown: ShownFields = A_POD
 
     def sample(self) -> CachedSample:
-        """Return it back."""
+        """Return the sample that was sent."""
         said = self.answer if self.answer is not None else self.judgement
         return CachedSample(said or Judgement(), self.projection, self.context, self.shown)
 

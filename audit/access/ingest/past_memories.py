@@ -106,7 +106,7 @@ class KeptDays(msgspec.Struct, array_like=True):
 
 
 def read_days(content: bytes) -> KeptDays:
-    """Read what `Days.saved` gave; of another format none are known, and they are kept anew."""
+    """Read what `KeptDays.saved` gave; of another format none are known, and they are kept anew."""
     try:
         days = msgspec.msgpack.decode(content, type=KeptDays)
     except msgspec.MsgspecError:

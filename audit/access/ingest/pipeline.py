@@ -155,7 +155,7 @@ class Ingest:
         return {name: one.times for name, one in self._state.watch.engine.broken.items()}
 
     async def places(self) -> Mapping[str, str]:
-        """Return where sources go on, by `Stretch.name`."""
+        """Return where sources go on, by `RecordBatch.name`."""
         found = await self._ledger.places(self._cluster)
         return {name: place.decode() for name, place in found.items() if name != INGESTER}
 

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple, Protocol
 from core.weights.events import LogGap
 
 MOST_BATCH: Final = 4 * 1024 * 1024
-"""Bytes of records in one stretch, but for a single record that is larger."""
+"""Bytes of records in one batch, but for a single record that is larger."""
 
 MOST_RECORD: Final = 1024 * 1024
 """Bytes of one record: a line that is longer is none (Azure's own limit is 1 MB a message)."""
 
 SourcePlaces = Mapping[str, str]
-"""By `Stretch.name`, where each part of a source was read to, as the ledger keeps it."""
+"""By `RecordBatch.name`, where each part of a source was read to, as the ledger keeps it."""
 
 
 class SourceRecord(NamedTuple):
@@ -59,7 +59,7 @@ class LogSource(Protocol):
         """The name that the operator gave it."""
 
     def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
-        """Return what came after these places, part by part in its order.
+        """Yield what came after these places, part by part in its order.
 
         A source that is followed never ends; one that is not ends where there is no more.
         Who stops using it closes the iterator (`aclose`).

@@ -73,7 +73,7 @@ class EventContext(msgspec.Struct, frozen=True, gc=False):
     late: bool
     """Whether later ones were shown before it: the ordering had not waited for it."""
     tuned: Mapping[str, float]
-    """Each `Tuned` of all detections by its name, with the operator's value where there is one."""
+    """Each `Tunable` of all detections by its name, with the operator's value if there is one."""
     who: str
     """`who` of the event; empty where it has none. Made once, for most detections ask for it."""
     pair: str

@@ -1,8 +1,8 @@
 """The fields of a storage resource log's record, in all the shapes that exports give them. Pure.
 
-Most records have exactly the fields of `Fields`, as Azure Monitor writes them to blobs: they are
-read in one step. Any other is put into that shape first (flat exports, numbers as texts, unknown
-fields, JSON in texts).
+Most records have exactly the fields of `StorageFields`, as Azure Monitor writes them to blobs: they
+are read in one step. Any other is put into that shape first (flat exports, numbers as texts,
+unknown fields, JSON in texts).
 """
 
 from typing import Any, Final
@@ -42,7 +42,7 @@ class Authorization(_Fields, frozen=True, kw_only=True):
 
 
 class Requester(_Fields, frozen=True, kw_only=True):
-    """`identity.requester_note`; names of people are left where they are."""
+    """The `requester` of the field `identity`; names of people are left where they are."""
 
     app_id: str = ""
     audience: str = ""

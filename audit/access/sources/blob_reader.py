@@ -25,7 +25,7 @@ class BlobStore(Protocol):
     """Where blobs lie: a folder, or a container."""
 
     def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-        """Return the names below a prefix, and their sizes.
+        """Yield the names below a prefix, and their sizes.
 
         Raises:
             SourceError: they cannot be listed.

@@ -255,7 +255,7 @@ class AnchorComparison:
 
 
 def _shift(ours: list[tuple[bytes, RecordPlace]], theirs: list[bytes], name: str) -> Problem | None:
-    """Return whether records were removed or put in before the first, or all is different."""
+    """Return the problem if records were removed or put in before the first, or all differ."""
     mine = [mark for mark, _ in ours]
     where = ours[0][1]
     agree = sum(one == other for one, other in zip(mine, theirs, strict=False))

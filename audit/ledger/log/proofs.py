@@ -56,7 +56,7 @@ _DECODER: Final[msgspec.json.Decoder[Proof]] = msgspec.json.Decoder(Proof)
 
 
 def decode_proof(content: bytes) -> Proof:
-    """Read a proof; whether it proves anything is asked of `wrong_with`.
+    """Read a proof; whether it proves anything is asked of `find_fault`.
 
     Raises:
         ValueError: it is none; the message names the field.

@@ -344,7 +344,7 @@ def _opening(line: Line | None) -> ExportLine:
 
 
 def _feed(verifier: Verifier, lines: Iterator[Line], progress: Progress) -> None:
-    """Return the verifier all lines after the first."""
+    """Feed the verifier all lines after the first."""
     end: EndLine | None = None
     try:
         for number, line in enumerate(lines, 2):

@@ -87,7 +87,7 @@ class LedgerQueries(Database):
 
         Times are milliseconds since the epoch, by the documents' ids. The next page is `after`
         the `key` of the last document; the last page has fewer than `limit`, which is at most
-        `reading_documents.MOST_DOCUMENTS`.
+        `documents.MOST_DOCUMENTS`.
         """
         page = DocumentPage(kind, begin_ms, end_ms, cluster, after, limit)
         return await self._read_log(read_documents, page, not self._is_adopting)
@@ -98,7 +98,7 @@ class LedgerQueries(Database):
         """Return entries of the log after a position, in its order; None: of all kinds.
 
         What is in quarantine comes only where all kinds are asked for. At most
-        `reading_log.MOST_ENTRIES`; there are no more when none is given.
+        `log_entries.MOST_ENTRIES`; there are no more when none is given.
         """
         return await self._read_log(read_entries, after, kinds, limit)
 

@@ -131,7 +131,7 @@ class VerifiableLedger(LedgerQueries):
         return await self._read(_wrong_tiles, made)
 
     async def wrong_end(self, size: int, frontier: bytes) -> list[Problem]:
-        """Return whether the log's own row is of other leaves.
+        """Return a problem if the log's own row is of other leaves.
 
         Only where nothing came meanwhile.
         """

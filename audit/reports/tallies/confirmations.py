@@ -229,7 +229,7 @@ class PodConfirmer:
             self.seen[decision] = (activity.time, namespace, stored)
 
     def expire(self, before: str) -> None:
-        """Return up on what has waited since before a time."""
+        """Give up on what has waited since before a time."""
         for uid in _older(self.decided, before, lambda each: each.time):
             decided = self.decided.pop(uid)
             self._settle(decided)

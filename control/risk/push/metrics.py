@@ -19,7 +19,7 @@ class PushSource(Enum):
 
 
 class PushOutcome(Enum):
-    """What becomes of a token, beside `identity.push.security_events.Reason` and `Merged`."""
+    """What becomes of a token, beside the `Reason` and the `MergeResult` that `identity` gives."""
 
     ACKNOWLEDGED = "acknowledged"
     """It is sound, and tells nothing of a person's risk."""

@@ -71,9 +71,10 @@ class ObjectComparison:
         by: Approved,
         consents: tuple[Consent, ...],
     ) -> tuple[ObjectRecord, ObjectChange]:
-        """Return that an object counts: from when the second of those who approved it did.
+        """Return the record and the change of an object whose approval begins to count.
 
-        Where it counted before and then did not, only since now.
+        It counts from when the second of those who approved it did; where it counted before and
+        then did not, only from now.
         """
         given: dict[str, float] = {}
         for each in consents:
@@ -90,7 +91,10 @@ class ObjectComparison:
     def ended(
         self, found: RecordedObject, known: ObjectRecord, why: NotApproved | None
     ) -> tuple[ObjectRecord, ObjectChange]:
-        """Return that an object counts no more; `why` is None where its own time is over."""
+        """Return the record and the change of an object that counts no more.
+
+        `why` is None where its own time is over.
+        """
         if why is None:
             change = self._change(found, "ended", found.expires, found.by, "it expired")
         else:
@@ -137,7 +141,7 @@ class ObjectComparison:
 
 
 def mark_of(found: RecordedObject) -> bytes:
-    """Return by what one content of an object is told from another."""
+    """Return the digest that tells one content of an object from another."""
     spec: Any = found.spec
     whole = found.digest.encode() + msgspec.json.encode(spec, order="deterministic")
     return hashlib.sha256(whole).digest()[:_BYTES]

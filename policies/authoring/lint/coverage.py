@@ -51,7 +51,7 @@ class CaseCoverage:
                     self._cases.append((case, find_unrelated_rules(case.folder, sites, files)))
 
     def lacking(self, rule: str, owner: RegoSource) -> Iterator[Problem]:
-        """Return whether a rule lacks a case where it finds something, or one where not."""
+        """Yield a problem for each case that a rule lacks: one that fails, one that passes."""
         about = [case for case, not_about in self._cases if rule not in not_about]
         finding = [case for case in about if _shows(case, rule)]
         if not finding:

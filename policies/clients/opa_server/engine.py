@@ -150,7 +150,7 @@ class OpaServerEngine:
         return read_judgement(await self._run(JUDGE, document))
 
     def missing(self) -> list[str]:
-        """See Remote.missing."""
+        """See `RemoteEngine.missing`."""
         return [self._missing] if self._missing else []
 
     def close(self) -> None:
@@ -251,7 +251,7 @@ class OpaServerEngine:
         """Return the result set of an entry point, as the embedded engine has it.
 
         Raises:
-            Lost: it is of other policies, or there are none.
+            PoliciesLostError: it is of other policies, or there are none.
             EngineAwayError: the server cannot be asked.
             EvaluationError: the policies failed.
         """

@@ -57,7 +57,7 @@ class ServerPolicies(Protocol):
         """Return the value of an answer; None where it is undefined.
 
         Raises:
-            Lost: it is no answer of this revision.
+            PoliciesLostError: it is no answer of this revision.
             EngineAwayError: it is no answer of OPA's.
         """
 
@@ -107,7 +107,7 @@ class PushedPolicies:
         self.path = {entrypoint: f"{root}/{asked}" for entrypoint, asked in ASKED.items()}
 
     async def place(self, connection: OpaConnection) -> None:
-        """See Policies.place."""
+        """See ServerPolicies.place."""
         merged = build_single_module(self._bundle, int(time.time()))
         if problems := await connection.put(merged.root, merged.text):
             told = "; ".join(self._told(each) for each in problems[:_MOST_TOLD])
@@ -124,7 +124,7 @@ class PushedPolicies:
         return f"{self.shown(problem.get('location') or {})}: {problem.get('message')}"
 
     def read(self, body: bytes) -> msgspec.Raw | None:
-        """See Policies.read."""
+        """See ServerPolicies.read."""
         try:
             asked = _PUSHED.decode(body).result
         except DECODE_ERRORS as error:
@@ -138,7 +138,7 @@ class PushedPolicies:
         return asked.answers[0] if asked.answers else None
 
     def shown(self, location: Mapping[str, Any]) -> str:
-        """See Policies.shown."""
+        """See ServerPolicies.shown."""
         row = location.get("row")
         return (self._merged.place(row) if isinstance(row, int) else "") or "place unknown"
 
@@ -162,7 +162,7 @@ class ServedPolicies:
             ) from lost
 
     def read(self, body: bytes) -> msgspec.Raw | None:
-        """See Policies.read."""
+        """See ServerPolicies.read."""
         try:
             answer = _SERVED.decode(body)
         except DECODE_ERRORS as error:
@@ -174,7 +174,7 @@ class ServedPolicies:
         return answer.result if bytes(answer.result) else None
 
     def shown(self, location: Mapping[str, Any]) -> str:
-        """See Policies.shown."""
+        """See ServerPolicies.shown."""
         return f"{location.get('file', '')}:{location.get('row', '')}"
 
 

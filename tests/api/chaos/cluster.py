@@ -232,7 +232,7 @@ class Cluster:
         }
 
     def _mount_small_disk(self, stack: ExitStack) -> None:
-        """Return the first gate's spool a small disk of its own, where that is allowed."""
+        """Give the first gate's spool a small disk of its own, where that is allowed."""
         disk = self._gates_folder / "gate-0-disk"
         disk.mkdir()
         size = f"size={SMALL_DISK_BYTES}"

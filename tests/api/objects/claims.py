@@ -72,7 +72,7 @@ class Storage:
         }
 
     async def let_default_account_use(self, profile: str) -> None:
-        """Return the namespace's default service account a profile."""
+        """Let the namespace's default service account use a profile."""
         reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": f"use-{profile}"}
         binding = {
             "apiVersion": f"{GROUP}/v1",

@@ -62,6 +62,6 @@ def with_claim(name: str, namespace: str, *, read_only: bool = False) -> Json:
 
 
 def add_volume(to: Json, source: Json) -> str:
-    """Return a Pod a volume that nothing mounts; give its name."""
+    """Give a Pod a volume that nothing mounts; return its name."""
     to["spec"]["volumes"] = [{"name": _VOLUME, **source}]
     return _VOLUME

@@ -50,7 +50,7 @@ async def scene(apiserver: ApiServer, client: Client) -> AsyncIterator[Scene]:
 async def approve(
     what: Approvable, consents: Sequence[Consent], tier: str, now: float
 ) -> Approved | NotApproved:
-    """Return whether two approved it; everybody has the right."""
+    """Return the approval by two, or why there is none; everybody has the right."""
     assert tier == "grants"
     return judge_approval(what, consents, {each.approval for each in consents}, now, ORDINARY_TERMS)
 

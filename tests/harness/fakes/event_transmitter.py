@@ -132,7 +132,7 @@ class _Site(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Return the keys, or what is wanted instead."""
+        """Answer with the keys, or with what is wanted instead."""
         transmitter = self.server.transmitter
         transmitter.asked += 1
         keys = json.dumps({"keys": transmitter.keys}).encode()

@@ -20,7 +20,7 @@ TIER: Final = {"group": "sallyport.dev", "resource": "approvaltiers", "name": "e
 
 
 async def set_up(admin: Client) -> None:
-    """Return everyone their rights; return once they have them."""
+    """Give everyone their rights; return once they have them."""
     writers = [*map(user, (AUTHOR, CLOSER))]
     await admin.apply([binding("sallyport-write-egress", *writers, name="egress-writers")])
     sets = rule(["sallyport.dev"], "egressdestinations", "get create update patch delete")

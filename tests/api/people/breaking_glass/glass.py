@@ -44,7 +44,7 @@ APPROVE_ROLE: Final[Json] = {
 
 
 async def set_up(admin: Client) -> None:
-    """Return everyone their rights; return once they have them."""
+    """Give everyone their rights; return once they have them."""
     await set_up_exceptions(admin)
     people = [*map(user, (AUTHOR, ANN, BEN)), group(APPROVERS)]
     kinds = rule(

@@ -28,7 +28,7 @@ TIER: Final = {"group": "sallyport.dev", "resource": "approvaltiers", "name": "e
 
 
 async def set_up(admin: Client) -> None:
-    """Return everyone their rights, in all namespaces; return once they have them."""
+    """Give everyone their rights, in all namespaces; return once they have them."""
     people = [*map(user, (AUTHOR, ANN, BEN, RUNNER)), group(APPROVERS)]
     kinds = rule(
         ["sallyport.dev"],
@@ -94,7 +94,7 @@ async def runs(admin: Client, namespace: str, pod: Json | None = None) -> bool:
 
 
 def named(pod: Json, name: str) -> Json:
-    """Return a Pod a name."""
+    """Give a Pod a name."""
     pod["metadata"] = {**pod.get("metadata", {}), "name": name}
     return pod
 

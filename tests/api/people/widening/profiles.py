@@ -31,7 +31,7 @@ _SETTLES_S: Final = 60.0
 
 
 async def set_up(admin: Client) -> None:
-    """Return everyone their rights; return once they have them."""
+    """Give everyone their rights; return once they have them."""
     kinds = rule(
         ["sallyport.dev"],
         "containerprofiles clusterapprovals breakglasses",

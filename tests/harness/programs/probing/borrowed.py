@@ -17,7 +17,7 @@ _NOBODY: Final = 65534
 
 
 def main() -> None:
-    """Return up all rights, then send."""
+    """Give up all rights, then send."""
     source, address, port = sys.argv[1:]
     os.setgroups([])
     os.setgid(_NOBODY)

@@ -2,7 +2,7 @@
 
     python -m tests.harness.programs.probing.watching
 
-reads one line of JSON as `probing_client` does, and prints a line of JSON for each round: the time
+reads one line of JSON as `client` does, and prints a line of JSON for each round: the time
 at which it began (Unix s) and what became of each. It ends with its stdin.
 """
 

@@ -1,7 +1,7 @@
 """What is planted into the year: attacks of each kind, from loud to stealthy, that read or copy.
 
 Each gives what happens, and which detections should find it, of whom, in which store, from when to
-when. What changes settings of accounts is in `weights_year_changes`.
+when. What changes settings of accounts is in `changes`.
 """
 
 from collections.abc import Callable

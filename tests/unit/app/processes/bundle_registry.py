@@ -43,7 +43,7 @@ class Scene:
     now: float = NOW
 
     def __post_init__(self) -> None:
-        """Return it the time of the scene."""
+        """Give it the time of the scene."""
         self.taking.wall = lambda: self.now
 
     @property

@@ -28,7 +28,7 @@ def uid_of(number: int) -> str:
 
 
 def decided(number: int, at_s: float = 0.0, **changes: Any) -> DecisionDocument:
-    """Return that Pod `number` was admitted."""
+    """Return the decision that admitted Pod `number`."""
     ms = START_MS + round((at_s or number) * 1000)
     chosen = {"id": stable_id(ms, "decision", str(number)), "object_uid": uid_of(number), **changes}
     made: DecisionDocument = document(ms, **chosen)
@@ -36,7 +36,7 @@ def decided(number: int, at_s: float = 0.0, **changes: Any) -> DecisionDocument:
 
 
 def lived(number: int, at_s: float = 0.0, **changes: Any) -> PodLife:
-    """Return that Pod `number` was seen for the first time."""
+    """Return the record of Pod `number` seen for the first time."""
     time = milli_text(START_MS + round((at_s or number) * 1000))
     fields: dict[str, Any] = {
         "format": 1,
