@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Final
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
@@ -60,6 +61,14 @@ def _own_garbage(_frozen: None) -> Iterator[None]:
     """
     yield
     gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _own_log_settings() -> Iterator[None]:
+    """Let a command that a test runs in this process not decide what the next test's code logs."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ EGRESS = """**Examples**
 
     sallyport egress plan intents/ --kubeconfig ~/.kube/config
 
-    sallyport egress explain research/train-0 packages.example.org:443 --cluster dir/
+    sallyport egress explain research/train-0 pkg.example.org:443 --cluster dir/
 
 **Exit codes**: 0 open, or nothing changes; 1 closed, or something changes;
 2 the cluster does not answer; 64 wrong usage."""
@@ -62,7 +62,7 @@ does not answer; 64 wrong usage, or no intents."""
 
 EXPLAIN = """**Examples**
 
-    sallyport egress explain research/train-0 packages.example.org:443 --cluster dir/
+    sallyport egress explain research/train-0 pkg.example.org:443 --cluster dir/
 
     sallyport egress explain -n research train-0 192.0.2.7:53/udp
 

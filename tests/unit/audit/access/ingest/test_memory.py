@@ -22,7 +22,7 @@ INGESTS = """
 import asyncio, json, sys
 from pathlib import Path
 from audit.ledger.store.store import Store
-from tests.unit.audit.weights.ingest.world import given, ingest_of, stretches
+from tests.unit.audit.access.ingest.training_cluster import given, ingest_of, stretches
 
 def of(process):
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096 / 2**20

@@ -36,7 +36,7 @@ CHECKPOINT = 1000
 INGESTS = """
 import asyncio, sys
 from audit.ledger.store.store import Store
-from tests.unit.audit.weights.ingest.world import SOURCE, ingest_of, stretches, take_all
+from tests.unit.audit.access.ingest.training_cluster import SOURCE, ingest_of, stretches, take_all
 
 async def main():
     async with Store(sys.argv[1]) as store:

@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[5]
 WRITES = """
 import asyncio, sys
 from audit.ledger.store.store import Store
-from tests.unit.audit.store.conftest import clock
-from tests.unit.audit.store.documents import CLUSTER, document, frame
+from tests.unit.audit.ledger.store.conftest import clock
+from tests.unit.audit.ledger.store.documents import CLUSTER, document, frame
 
 async def main():
     async with Store(sys.argv[1], clock) as store:
