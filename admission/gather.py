@@ -242,7 +242,7 @@ class Gatherer:
                 break
         return judged.facts
 
-    async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> "Judged":
+    async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> Judged:
         began = time.perf_counter()
         evaluated = await evaluate(self.engine, reading)
         answer = evaluated.answer
@@ -279,13 +279,13 @@ class Gatherer:
             return facts
         return self._risking.of_reading(request, reading, facts)
 
-    async def gather_site_rules(self, judged: "Judged") -> Facts:
+    async def gather_site_rules(self, judged: Judged) -> Facts:
         """Add what a site's rules say, and what policies were shown."""
         return await self._ruling.of_pods(
             judged.request, judged.reading, judged.parts, judged.facts
         )
 
-    async def gather_profiles(self, judged: "Judged") -> Facts:
+    async def gather_profiles(self, judged: Judged) -> Facts:
         """Ask which profiles the subjects may use: not where nothing is needed."""
         request, reading, facts, answer = (
             judged.request,
@@ -328,18 +328,18 @@ class Gatherer:
         origin = await self._noting.covered(request, reading, facts, privileges, tried)
         return msgspec.structs.replace(facts, object_uid=reading.uid, pod=pod, origin=origin)
 
-    async def gather_exceptions(self, judged: "Judged") -> Facts:
+    async def gather_exceptions(self, judged: Judged) -> Facts:
         """Take away what exceptions in force excuse."""
         return await self._excepting.facts_of(judged.request, judged.facts, judged.answer)
 
-    async def gather_sandbox(self, judged: "Judged") -> Facts:
+    async def gather_sandbox(self, judged: Judged) -> Facts:
         """Add what decides about a sandbox, where somebody can ask for one."""
         reading, facts = judged.reading, judged.facts
         if not reading.pods or not facts.weighs(*reading.pods):
             return facts
         return await self._isolating.facts_of(judged.request, reading, judged.parts, facts)
 
-    async def gather_break_glass(self, judged: "Judged") -> Facts:
+    async def gather_break_glass(self, judged: Judged) -> Facts:
         """Add the BreakGlasses that relax a request which is refused without them."""
         return await self._breaker.facts_of(judged.request, judged.facts)
 

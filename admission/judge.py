@@ -207,7 +207,14 @@ class Judge:
             later += capacity_warnings(request, facts, decision_id)
         admitted = None if denied else profile
         isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)
-        mutation = _mutation(request, facts, admitted, denied=denied, enforced=enforced)
+        mutation = _mutation(
+            request,
+            facts,
+            admitted,
+            denied=denied,
+            enforced=enforced,
+            isolated=isolation is not None,
+        )
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
@@ -311,16 +318,25 @@ class _Mutation(NamedTuple):
     patches: list[Patch]
 
 
-def _mutation(
-    request: Request, facts: Facts, profile: str | None, *, denied: bool, enforced: bool
+def _mutation(  # noqa: PLR0913  What was decided, and of what.
+    request: Request,
+    facts: Facts,
+    profile: str | None,
+    *,
+    denied: bool,
+    enforced: bool,
+    isolated: bool,
 ) -> _Mutation:
-    """Return what the mutating webhook sets; `profile` is the one that it is admitted under."""
+    """Return what the mutating webhook sets; `profile` is the one that it is admitted under.
+
+    `isolated` says whether a check decided about the sandbox.
+    """
     guarded = dict(facts.guard.recorded) if facts.guard else {}
     if request.phase is not Phase.MUTATING:
         return _Mutation(guarded, [])
     filled = fill_defaults(request, facts, profile)
     notes = notes_to_record(request, facts, profile, refused=denied and enforced)
-    sandboxed = sandbox_patches(request, facts, refused=denied)
+    sandboxed = sandbox_patches(request, facts, refused=denied) if isolated else []
     return _Mutation(
         guarded | notes | defaults_note(facts, profile, filled),
         [*filled, *sandboxed, *label_patches(request, facts)],
