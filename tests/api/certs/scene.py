@@ -16,7 +16,7 @@ from control.certificates.store import read_leaf
 from kube.client.objects import Objects
 from kube.leader.lease import wall_time
 from kube.resources.secrets import Secret
-from tests.api.control.secrets import FOREVER, SECRETS, read
+from tests.api.control.certificates.secrets import FOREVER, SECRETS, read
 from tests.harness.programs.client import Client, Json
 
 

@@ -11,7 +11,7 @@ from certs.lifetimes import RotationSettings
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.certs.scene import Scene, later
-from tests.api.control.secrets import FOREVER, SECRETS, read, versions
+from tests.api.control.certificates.secrets import FOREVER, SECRETS, read, versions
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.programs.client import Client
 

@@ -17,7 +17,7 @@ from control.certificates.loop import Certificates
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace
-from tests.api.control.secrets import FOREVER, read
+from tests.api.control.certificates.secrets import FOREVER, read
 from tests.api.kube.objects import wait_for
 from tests.harness.evidence import record
 from tests.harness.load.pods import SteadyLoad, failed_calls

@@ -16,7 +16,7 @@ from control.certificates.status import CertificateStatus
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from tests.api.certs.scene import Scene
-from tests.api.control.secrets import FOREVER
+from tests.api.control.certificates.secrets import FOREVER
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 from tests.harness.worlds import rbac

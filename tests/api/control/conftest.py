@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kube.client.objects import Objects, open_objects
-from tests.api.control.field import Field
+from tests.api.control.leader.field import Field
 from tests.api.kube.objects import new_name
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client

@@ -17,7 +17,7 @@ from control.certificates.store import wanted_leaves
 from kube.client.objects import open_objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods
 from tests.api.certs.scene import Scene
-from tests.api.control.secrets import FOREVER, read
+from tests.api.control.certificates.secrets import FOREVER, read
 from tests.api.install.asking import MERGE, ROOT
 from tests.api.install.conftest import TEAM
 from tests.harness.evidence import record

@@ -14,7 +14,7 @@ import pytest
 from cli import exits
 from control.certificates.loop import Certificates
 from kube.client.objects import open_objects
-from tests.api.control.secrets import FOREVER
+from tests.api.control.certificates.secrets import FOREVER
 from tests.api.install.asking import be_ready, created, registrations
 from tests.api.install.conftest import TEAM
 from tests.harness.evidence import ROOT

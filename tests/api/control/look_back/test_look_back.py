@@ -11,7 +11,7 @@ from core.risk.look_back import Item, LookBackDocument, Sort, State
 from core.risk.model import RiskLevel, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.client.objects import Objects
-from tests.api.control.looked_back import Died, Mortal, Scene, new_scene, only
+from tests.api.control.look_back.scene import Died, Mortal, Scene, new_scene, only
 from tests.api.kube.objects import new_name
 from tests.harness.programs.client import Client
 from tests.harness.worlds import rbac

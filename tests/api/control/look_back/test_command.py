@@ -14,7 +14,7 @@ from core.base.names import REQUESTER_ANNOTATION
 from core.risk.model import RiskSource, identity_key
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
-from tests.api.control.looked_back import CLUSTER, Scene
+from tests.api.control.look_back.scene import CLUSTER, Scene
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 

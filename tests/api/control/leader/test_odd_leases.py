@@ -9,7 +9,7 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.election import LeaseElection
 from kube.leader.lease import Clocks, Leadership, LeaseSettings, boot_time
-from tests.api.control.field import Field
+from tests.api.control.leader.field import Field
 from tests.api.kube.objects import wait_for
 from tests.harness.programs.apiserver import ApiServer
 

@@ -14,7 +14,14 @@ import pytest
 from core.base.errors import ClusterError, NotLeaderError
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from tests.api.control.secrets import FOREVER, SECRETS, certificates, read, require_sound, versions
+from tests.api.control.certificates.secrets import (
+    FOREVER,
+    SECRETS,
+    certificates,
+    read,
+    require_sound,
+    versions,
+)
 from tests.api.kube.objects import new_name
 from tests.harness.programs.client import Client
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kube.leader.lease import boot_time
-from tests.api.control.field import NOISE_S, SETTINGS, TAKEOVER_S, Field
+from tests.api.control.leader.field import NOISE_S, SETTINGS, TAKEOVER_S, Field
 from tests.harness.evidence import record
 from tests.harness.fakes.switchboard import Link, Switchboard
 from tests.harness.programs.apiserver import ApiServer

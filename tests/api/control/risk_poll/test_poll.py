@@ -22,7 +22,7 @@ from core.risk.snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
 from identity.entra.graph_requests import PollIntervals, Resource
 from kube.client.objects import Objects
-from tests.api.control.risk_polls import QUICK, polled, quick, until
+from tests.api.control.risk_poll.polls import QUICK, polled, quick, until
 from tests.harness.fakes.entra.entra import FakeEntra
 from tests.harness.programs.client import Client
 

@@ -14,7 +14,7 @@ from control.risk.push import event_hub
 from core.base.errors import NotLeaderError
 from core.risk.model import RiskLevel, RiskSource, RiskState
 from identity.clients.event_hub import EventHub
-from tests.api.control.pushing import (
+from tests.api.control.risk_push.senders import (
     POINTS,
     Doomed,
     Issued,
@@ -152,7 +152,10 @@ async def test_a_leader_that_is_killed_loses_nothing(
         point=point,
     )
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.api.control.pushing", msgspec.json.encode(doomed).decode()
+        sys.executable,
+        "-m",
+        "tests.api.control.risk_push.senders",
+        msgspec.json.encode(doomed).decode(),
     )
     async with asyncio.timeout(180):
         assert await program.wait() == -9

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
-from tests.api.control.secrets import FOREVER, certificates, read, require_sound
+from tests.api.control.certificates.secrets import FOREVER, certificates, read, require_sound
 from tests.harness.programs.client import Client
 
 KINDS = "ValidatingWebhookConfiguration MutatingWebhookConfiguration".split()

@@ -13,7 +13,7 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.election import LeaseElection
 from kube.leader.lease import Leadership, LeaseSettings
-from tests.api.control.field import Field, through
+from tests.api.control.leader.field import Field, through
 from tests.api.kube.objects import wait_for
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.ports import free_ports

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from kube.leader.lease import boot_time
-from tests.api.control.contender import Task
+from tests.api.control.leader.contender import Task
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 from tests.harness.programs.process import ServerProcess
@@ -92,7 +92,7 @@ class Field:
             settings=SETTINGS,
             pause=pause,
         )
-        command = [sys.executable, "-m", "tests.api.control.contender"]
+        command = [sys.executable, "-m", "tests.api.control.leader.contender"]
         argument = msgspec.json.encode(task).decode()
         log = self._folder / f"{identity}.log"
         self._processes[identity] = ServerProcess(identity, [*command, argument], log)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from core.risk.model import RiskLevel, RiskSource, identity_key
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
-from tests.api.control.pushing import head_version, person
+from tests.api.control.risk_push.senders import head_version, person
 from tests.api.kube.risk import connected, risky, store
 from tests.harness.fakes.event_transmitter import CAEP, Transmitter, claims
 from tests.harness.programs.apiserver import ApiServer

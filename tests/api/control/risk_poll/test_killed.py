@@ -20,9 +20,9 @@ from identity.entra.graph_requests import Resource
 from identity.entra.values import level_of, seconds_of, state_of
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
-from tests.api.control.field import SETTINGS, TAKEOVER_S, through
-from tests.api.control.risk_poller import Task
-from tests.api.control.risk_polls import polled, until
+from tests.api.control.leader.field import SETTINGS, TAKEOVER_S, through
+from tests.api.control.risk_poll.poller import Task
+from tests.api.control.risk_poll.polls import polled, until
 from tests.api.kube.objects import new_name
 from tests.harness.fakes.entra.entra import FakeEntra
 from tests.harness.fakes.switchboard import Link, Switchboard
@@ -61,7 +61,7 @@ class Pollers:
             trust=str(self.entra.trust),
             times={"every_s": 3.0, "events_s": 6.0, "heartbeat_s": 2.0},
         )
-        command = [sys.executable, "-m", "tests.api.control.risk_poller"]
+        command = [sys.executable, "-m", "tests.api.control.risk_poll.poller"]
         log = self.folder / f"{identity}.log"
         argument = msgspec.json.encode(task).decode()
         self.processes[identity] = ServerProcess(identity, [*command, argument], log)

@@ -13,7 +13,7 @@ from core.risk.model import RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_requests import Resource
 from kube.client.objects import Objects
-from tests.api.control.risk_polls import Polled, polled, quick, until
+from tests.api.control.risk_poll.polls import Polled, polled, quick, until
 from tests.api.kube.objects import new_name
 from tests.harness.fakes.entra.entra import FakeEntra, Fault
 from tests.harness.programs.client import Client

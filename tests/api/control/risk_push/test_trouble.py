@@ -10,7 +10,7 @@ import pytest
 from control.risk.push import event_hub
 from core.base.errors import ClusterError, EntraError
 from kube.client.objects import Objects
-from tests.api.control.pushing import (
+from tests.api.control.risk_push.senders import (
     Issued,
     connection_string_file,
     hub_settings,

@@ -19,7 +19,7 @@ from core.risk.snapshot import SnapshotDraft
 from identity.look_back.subjects import identity_at_risk
 from kube.client.connection import Connection
 from kube.client.objects import Objects
-from tests.api.control.looked_back import CLUSTER, LEADER, Scene, new_scene, only
+from tests.api.control.look_back.scene import CLUSTER, LEADER, Scene, new_scene, only
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 
