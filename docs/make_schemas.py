@@ -10,20 +10,20 @@ from typing import Any
 
 import msgspec
 
+from cli.policy.activation.status import FORMAT as POLICY_STATUS
+from cli.policy.activation.status import Standing
 from cli.policy.bench.run import FORMAT as POLICY_BENCH
 from cli.policy.bench.run import Benched
 from cli.policy.lint.render import FORMAT as POLICY_LINT
 from cli.policy.lint.render import Linted
-from cli.policy.published.status import FORMAT as POLICY_STATUS
-from cli.policy.published.status import Standing
 from cli.policy.replay.counts import FORMAT as REPLAY
 from cli.policy.replay.counts import Replayed
 from cli.policy.shadow.status import FORMAT as SHADOW
 from cli.policy.shadow.status import ShadowStatus
+from cli.policy.shared.documents import FORMAT as POLICY_MADE
+from cli.policy.shared.documents import Activation, Begun, MadeBundle
 from cli.policy.test.run import FORMAT as POLICY_TEST
 from cli.policy.test.run import Tested
-from cli.policy.types import FORMAT as POLICY_MADE
-from cli.policy.types import Activation, Begun, MadeBundle
 from cli.review.render import FORMAT as DIFFERENCE
 from cli.review.render import Difference
 from cli.risk.show import FORMAT as RISK_SHOW

@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.certs.run import Status
+from cli.certs.run import CertificatesStatus
 from core.base.safe_text import safe_line
 
 _SHOWN = 12
 
 
-def print_status(status: Status, console: Console) -> None:
+def print_status(status: CertificatesStatus, console: Console) -> None:
     """Print it: what is wrong last, where the eye is."""
     wrong = len(status.troubles)
     word, style = ("well", "green") if not wrong else (f"{wrong} WRONG", "red")
@@ -45,7 +45,7 @@ def _row(table: Table, *cells: str) -> None:
     table.add_row(*(Text(safe_line(cell)) for cell in cells))
 
 
-def _authorities(status: Status) -> Table:
+def _authorities(status: CertificatesStatus) -> Table:
     table = _grid("CA", "STAGE", "SINCE", "UNTIL", "CHANGES", "NOT TRUSTED IN")
     for one in status.authorities:
         absent = ", ".join(one.absent_from) or "–"
@@ -53,14 +53,14 @@ def _authorities(status: Status) -> Table:
     return table
 
 
-def _leaves(status: Status) -> Table:
+def _leaves(status: CertificatesStatus) -> Table:
     table = _grid("SECRET", "SIGNED BY", "SINCE", "UNTIL", "REPLACED")
     for one in status.leaves:
         _row(table, one.secret, one.issuer, *map(_time, (one.since, one.until, one.changes)))
     return table
 
 
-def _keys(status: Status) -> Table:
+def _keys(status: CertificatesStatus) -> Table:
     table = _grid("LEDGER KEY", "STAGE", "SINCE", "UNTIL")
     for one in status.keys:
         until = "–" if one.until is None else _time(one.until)
@@ -68,14 +68,14 @@ def _keys(status: Status) -> Table:
     return table
 
 
-def _bundles(status: Status) -> Table:
+def _bundles(status: CertificatesStatus) -> Table:
     table = _grid("WEBHOOK", "TRUSTS")
     for one in status.bundles:
         _row(table, one.webhook, ", ".join(one.authorities) or "nobody")
     return table
 
 
-def _next(status: Status) -> Iterator[str]:
+def _next(status: CertificatesStatus) -> Iterator[str]:
     coming = [
         *((one.changes, f"the pair in {one.secret} is replaced") for one in status.leaves),
         *(

@@ -3,7 +3,6 @@
 import asyncio
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -12,59 +11,13 @@ from app.settings.root import Settings
 from certs.ledger_keys import LedgerKeys, LedgerKeySettings, PublicKey
 from certs.status import CertificateProblem, CertificateReport, SeenCertificates, inspect
 from cli import exits
+from cli.certs.leader import Leader, read_leader, troubles_of_leader
 from control.certificates.loop import LARGEST_OFFSET
 from control.certificates.signing_keys import SECRET, read_keys
 from control.certificates.store import read_certificates, wanted_leaves
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from kube.resources.secrets import Secrets
-
-_LEASE: Final = "sallyport-control"
-_LONGEST: Final = dt.timedelta(minutes=2)
-"""A Lease is renewed every two seconds; clocks may differ a little."""
-
-
-@dataclass(frozen=True)
-class Leader:
-    """Who holds control's Lease, and since when it has not been renewed."""
-
-    holder: str
-    renewed: dt.datetime | None
-
-
-async def read_leader(objects: Objects, namespace: str) -> Leader | None:
-    """Read the Lease; None where there is none.
-
-    Raises:
-        ClusterError: kube-apiserver does not answer, or refuses.
-    """
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{_LEASE}"
-    body = await objects.get(path)
-    if body is None:
-        return None
-    spec = body.get("spec") or {}
-    return Leader(str(spec.get("holderIdentity") or ""), _time(spec.get("renewTime")))
-
-
-def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[CertificateProblem]:
-    """Say where nobody leads."""
-    remedy = "see why control does not run: kubectl get pods, and its log"
-    if leader is None or not leader.holder:
-        yield CertificateProblem(
-            f"Lease {_LEASE}", "is nobody's: nothing is renewed", remedy, person=True
-        )
-    elif leader.renewed is None or now - leader.renewed > _LONGEST:
-        since = f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
-        what = f"has not been renewed since {since}: nothing is renewed"
-        yield CertificateProblem(f"Lease {_LEASE}", what, remedy, person=True)
-
-
-def _time(text: object) -> dt.datetime | None:
-    try:
-        return dt.datetime.fromisoformat(str(text)).astimezone(dt.UTC)
-    except ValueError:
-        return None
-
 
 FORMAT: Final = 1
 """Version of what programs read."""
@@ -91,7 +44,7 @@ class Authority(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Places that do not trust it (yet)."""
 
 
-class Leaf(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class LeafCertificate(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """A certificate."""
 
     secret: str
@@ -103,7 +56,7 @@ class Leaf(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """When it is replaced."""
 
 
-class Key(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class SigningKey(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """A key that signs the ledger's heads."""
 
     id: str
@@ -114,7 +67,7 @@ class Key(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """When it stopped, or will."""
 
 
-class Bundle(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class TrustBundle(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """What one webhook trusts."""
 
     webhook: str
@@ -122,7 +75,7 @@ class Bundle(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Names of the CAs."""
 
 
-class Wrong(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class CertificateTrouble(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Something that is not as it should be."""
 
     where: str
@@ -132,7 +85,7 @@ class Wrong(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Whether Sallyport cannot mend it."""
 
 
-class Status(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class CertificatesStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """What `-o json` prints."""
 
     format: int = FORMAT
@@ -144,13 +97,13 @@ class Status(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     clock_offset_seconds: float
     """By how much this machine's clock is ahead of kube-apiserver's."""
     authorities: list[Authority]
-    leaves: list[Leaf]
-    keys: list[Key]
-    bundles: list[Bundle]
-    troubles: list[Wrong]
+    leaves: list[LeafCertificate]
+    keys: list[SigningKey]
+    bundles: list[TrustBundle]
+    troubles: list[CertificateTrouble]
 
 
-async def read_status(settings: Settings) -> Status:
+async def read_status(settings: Settings) -> CertificatesStatus:
     """Read a cluster's certificates, and say how they stand by kube-apiserver's clock.
 
     Raises:
@@ -163,7 +116,7 @@ async def read_status(settings: Settings) -> Status:
         return await _read(objects, settings)
 
 
-async def _read(objects: Objects, settings: Settings) -> Status:
+async def _read(objects: Objects, settings: Settings) -> CertificatesStatus:
     namespace, section = settings.namespace, settings.certificates
     wanted = wanted_leaves(namespace, settings.cluster_id or await _uid(objects))
     secrets = Secrets(objects, namespace)
@@ -196,7 +149,7 @@ def make_status(  # noqa: PLR0913, PLR0917 (what was read, each by itself)
     leader: Leader | None,
     keys: LedgerKeys | None,
     clocks: tuple[dt.datetime, dt.datetime],
-) -> Status:
+) -> CertificatesStatus:
     """Put together what was read; `clocks` are this machine's and kube-apiserver's."""
     here, now = clocks
     named = {one.fingerprint: one.name for one in standing.authorities}
@@ -207,7 +160,7 @@ def make_status(  # noqa: PLR0913, PLR0917 (what was read, each by itself)
         *_troubles_of_keys(keys),
         *_troubles_of_clocks(here, now),
     ]
-    return Status(
+    return CertificatesStatus(
         namespace=settings.namespace,
         source=settings.certificates.source,
         leader=leader.holder if leader else "",
@@ -225,7 +178,7 @@ def make_status(  # noqa: PLR0913, PLR0917 (what was read, each by itself)
             for one in standing.authorities
         ],
         leaves=[
-            Leaf(
+            LeafCertificate(
                 secret=one.secret,
                 names=list(one.names),
                 issuer=one.issuer,
@@ -237,24 +190,24 @@ def make_status(  # noqa: PLR0913, PLR0917 (what was read, each by itself)
         ],
         keys=list(_keys(keys)),
         bundles=[
-            Bundle(webhook=name, authorities=[named.get(each, "another's") for each in held])
+            TrustBundle(webhook=name, authorities=[named.get(each, "another's") for each in held])
             for name, held in standing.bundles.items()
         ],
         troubles=[
-            Wrong(where=one.where, what=one.what, remedy=one.remedy, person=one.person)
+            CertificateTrouble(where=one.where, what=one.what, remedy=one.remedy, person=one.person)
             for one in troubles
         ],
     )
 
 
-def exit_code(status: Status) -> int:
+def exit_code(status: CertificatesStatus) -> int:
     """Return 0 where all is well, else 1."""
     return exits.REFUSED if status.troubles else exits.ADMITTED
 
 
-def _keys(keys: LedgerKeys | None) -> Iterator[Key]:
+def _keys(keys: LedgerKeys | None) -> Iterator[SigningKey]:
     for one in keys.public if keys else ():
-        yield Key(id=one.id, stage=_stage(one, keys), since=one.since, until=_ends(one))
+        yield SigningKey(id=one.id, stage=_stage(one, keys), since=one.since, until=_ends(one))
 
 
 def _stage(key: PublicKey, keys: LedgerKeys | None) -> str:

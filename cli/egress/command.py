@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from cli.egress.flags import (
-    Drawn,
     EngineFlag,
     EngineName,
     Files,
     FlowFormat,
+    GraphFormat,
     NamespaceFlag,
+    ObjectFormat,
     TagsFlag,
-    Written,
 )
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
@@ -155,14 +155,16 @@ def render(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     cluster: ClusterFlag = None,
     kubeconfig: KubeconfigFlag = None,
     config: ConfigFlag = None,
-    output: Annotated[Written, typer.Option("--output", "-o", help="How to print.")] = Written.YAML,
+    output: Annotated[
+        ObjectFormat, typer.Option("--output", "-o", help="How to print.")
+    ] = ObjectFormat.YAML,
 ) -> None:
     """Print the policies that intents come to, as an engine has them."""
     from cli.egress import render as egress_render  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
     done = run_async(egress_render.render(settings, files or [], namespace))
-    egress_render.write(done, as_json=output is Written.JSON)
+    egress_render.write(done, as_json=output is ObjectFormat.JSON)
     raise typer.Exit(egress_render.exit_code(done))
 
 
@@ -181,14 +183,13 @@ def plan(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Say which connections a change opens and closes, by who makes them."""
     from cli.egress import plan as egress_plan  # noqa: PLC0415 (keeps --help and completion quick)
-    from cli.egress.text import print_plan  # noqa: PLC0415
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
     found = run_async(egress_plan.make_plan(settings, files, delete=delete))
     if output is Format.JSON:
         print_json(found)
     else:
-        print_plan(found, make_console())
+        egress_plan.print_plan(found, make_console())
     raise typer.Exit(egress_plan.exit_code(found))
 
 
@@ -206,14 +207,13 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Say which intent opens one connection, or what is missing."""
     from cli.egress import explain as egress_explain  # noqa: PLC0415 (keeps --help and completion quick)
-    from cli.egress.text import print_explanation  # noqa: PLC0415
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
     answer = run_async(egress_explain.explain_connection(settings, (namespace, pod), to))
     if output is Format.JSON:
         print_json(answer)
     else:
-        print_explanation(answer, make_console())
+        egress_explain.print_explanation(answer, make_console())
     raise typer.Exit(egress_explain.exit_code(answer))
 
 
@@ -262,14 +262,16 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     cluster: ClusterFlag = None,
     kubeconfig: KubeconfigFlag = None,
     config: ConfigFlag = None,
-    output: Annotated[Written, typer.Option("--output", "-o", help="How to print.")] = Written.YAML,
+    output: Annotated[
+        ObjectFormat, typer.Option("--output", "-o", help="How to print.")
+    ] = ObjectFormat.YAML,
 ) -> None:
     """Write the least allowlists for flows that were observed, with the evidence."""
     from cli.egress import suggest as egress_suggest  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
     observed = run_async(egress_suggest.read_flows(settings, flows, form, namespace))
-    egress_suggest.write(observed, as_json=output is Written.JSON)
+    egress_suggest.write(observed, as_json=output is ObjectFormat.JSON)
     raise typer.Exit(egress_suggest.exit_code(observed))
 
 
@@ -285,19 +287,20 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     kubeconfig: KubeconfigFlag = None,
     config: ConfigFlag = None,
     output: Annotated[
-        Drawn, typer.Option("--output", "-o", help="What to make; json goes to standard output.")
-    ] = Drawn.SVG,
+        GraphFormat,
+        typer.Option("--output", "-o", help="What to make; json goes to standard output."),
+    ] = GraphFormat.SVG,
 ) -> None:
     """Draw who may reach what, and what comes with it."""
     from cli.egress import graph as egress_graph  # noqa: PLC0415 (keeps --help and completion quick)
 
-    if output is Drawn.SVG and out is None:
+    if output is GraphFormat.SVG and out is None:
         raise typer.BadParameter("name the SVG to write", param_hint="--out")
     settings = _settings(config, cluster, kubeconfig, engine, tags)
     picture = run_async(egress_graph.make_picture(settings, namespace))
     if out is not None:
         egress_graph.write_svg(picture, out)
-    if output is Drawn.JSON:
+    if output is GraphFormat.JSON:
         print_json(picture)
 
 

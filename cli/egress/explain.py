@@ -1,5 +1,11 @@
 """`sallyport egress explain`: whether one connection is open, and why."""
 
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from rich.console import Console
+
 from app.settings.root import Settings
 from cli import exits
 from cli.egress.inputs import (
@@ -11,10 +17,18 @@ from cli.egress.inputs import (
     site_of,
     split_pod_name,
 )
+from cli.egress.lines import print_line
 from core.base.errors import SettingsError
 from egress.analysis.connection import parse_target
-from egress.analysis.explanation import Explanation, explain
+from egress.analysis.explanation import CitedIntent, Explanation, explain
 from egress.analysis.overlay import FileIntents
+
+_VERDICTS: Final = {
+    "open": ("OPEN", "green"),
+    "partly": ("PARTLY OPEN", "yellow"),
+    "closed": ("CLOSED", "red"),
+    "unlimited": ("OPEN, AND NOT BY AN INTENT", "yellow"),
+}
 
 
 async def explain_connection(
@@ -49,3 +63,33 @@ def _aimed_at(to: str) -> list[str]:
 def exit_code(found: Explanation) -> int:
     """Return the exit code: whether the connection is open."""
     return exits.ADMITTED if found.verdict in {"open", "unlimited"} else exits.REFUSED
+
+
+def print_explanation(answer: Explanation, console: Console) -> None:
+    """Print the verdict, which intents say so, and what is missing."""
+    word, colour = _VERDICTS[answer.verdict]
+    head = f"{word}: {answer.pod} ({answer.service_account}) → {answer.to} {answer.port}"
+    print_line(console, head, colour)
+    print_line(console, f"  {answer.why}")
+    for line in _details(answer):
+        print_line(console, line)
+
+
+def _details(answer: Explanation) -> Iterator[str]:
+    for cited in answer.by:
+        yield from _cited(cited)
+    if answer.open_addresses:
+        yield f"  open:      {', '.join(answer.open_addresses)}"
+    if answer.closed_addresses and answer.verdict != "unlimited":
+        yield f"  closed:    {', '.join(answer.closed_addresses)}"
+    for near in answer.near:
+        yield f"  near:      {near.what}: {near.why}"
+    if answer.add:
+        yield f"  to add:    - {msgspec.json.encode(answer.add).decode()}"
+    for warning in answer.warnings:
+        yield f"  careful:   {warning}"
+
+
+def _cited(cited: CitedIntent) -> Iterator[str]:
+    yield f"  allowlist: {cited.allowlist}, {cited.path}"
+    yield f"             owner {cited.owner}, until {cited.expires_at}: {cited.reason}"

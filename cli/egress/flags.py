@@ -24,14 +24,14 @@ class FlowFormat(StrEnum):
     CSV = "csv"
 
 
-class Written(StrEnum):
+class ObjectFormat(StrEnum):
     """What `-o` takes of commands that write objects."""
 
     YAML = "yaml"
     JSON = "json"
 
 
-class Drawn(StrEnum):
+class GraphFormat(StrEnum):
     """What `-o` takes of `graph`."""
 
     SVG = "svg"

@@ -25,7 +25,7 @@ _REMEDY: Final = (
 )
 
 
-class Kept(msgspec.Struct, frozen=True):
+class HeldAllowlist(msgspec.Struct, frozen=True):
     """An allowlist that is still held."""
 
     allowlist: str
@@ -33,13 +33,13 @@ class Kept(msgspec.Struct, frozen=True):
     why: str
 
 
-class Released(msgspec.Struct, frozen=True):
+class ReleaseResult(msgspec.Struct, frozen=True):
     """What `-o json` prints."""
 
     format: int
     released: list[str]
     """Each as `namespace/name`."""
-    kept: list[Kept]
+    kept: list[HeldAllowlist]
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -54,7 +54,7 @@ class _Item(msgspec.Struct, frozen=True):
     metadata: _Metadata
 
 
-async def release(settings: Settings) -> Released:
+async def release(settings: Settings) -> ReleaseResult:
     """Take control's finalizer off every allowlist of the cluster; their policies stay.
 
     Raises:
@@ -67,9 +67,9 @@ async def release(settings: Settings) -> Released:
         return await _release(objects)
 
 
-async def _release(objects: Objects) -> Released:
+async def _release(objects: Objects) -> ReleaseResult:
     done: list[str] = []
-    kept: list[Kept] = []
+    kept: list[HeldAllowlist] = []
     for held in [found async for found in _held(objects)]:
         said = f"{held.namespace}/{held.name}"
         try:
@@ -77,10 +77,10 @@ async def _release(objects: Objects) -> Released:
         except ClusterError as error:
             if error.status is None:
                 raise
-            kept.append(Kept(said, str(error)))
+            kept.append(HeldAllowlist(said, str(error)))
         else:
             done.append(said)
-    return Released(FORMAT, done, kept)
+    return ReleaseResult(FORMAT, done, kept)
 
 
 async def _held(objects: Objects) -> AsyncIterator[_Metadata]:
@@ -109,12 +109,12 @@ async def _let_go(objects: Objects, found: _Metadata) -> None:
             raise
 
 
-def exit_code(released: Released) -> int:
+def exit_code(released: ReleaseResult) -> int:
     """Return the exit code: whether an allowlist is still held."""
     return exits.REFUSED if released.kept else exits.ADMITTED
 
 
-def print_released(released: Released, console: Console) -> None:
+def print_released(released: ReleaseResult, console: Console) -> None:
     """Print a line for each that is still held, and how many are not."""
     for kept in released.kept:
         console.print(Text(safe_line(f"still held: {kept.allowlist}: {kept.why}"), style="red"))

@@ -9,7 +9,7 @@ import yaml
 from app.settings.root import Settings
 from cli import exits
 from cli.egress.inputs import look, make_world, open_source, read_intents, site_of
-from cli.egress.text import warn_problems
+from cli.egress.lines import warn_problems
 from cli.output import print_json
 from core.base.errors import SettingsError
 from egress.analysis.overlay import overlay_intents

@@ -47,7 +47,7 @@ _APISERVER: Final = "default"
 _COLOURS: Final = {"agrees": "green", "leaks": "red", "cut off": "red", "unknown": "magenta"}
 
 
-class Verified(msgspec.Struct, frozen=True, rename="camel"):
+class EgressVerification(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
     format: int
@@ -64,7 +64,7 @@ async def verify(
     namespace: str | None,
     others: Sequence[str],
     timeout_s: int,
-) -> Verified:
+) -> EgressVerification:
     """Try connections from a Pod, or from one Pod of each service account of a namespace.
 
     Raises:
@@ -87,7 +87,7 @@ async def verify(
         found = await asyncio.gather(
             *(_verify(each, world, exec_, others, timeout_s, turns) for each in chosen)
         )
-    return Verified(
+    return EgressVerification(
         FORMAT,
         [one for tried, _ in found for one in tried],
         [f"{each.key}: {why}" for each in chosen for why in untried_openings(each, world)],
@@ -145,7 +145,7 @@ async def _verify(  # noqa: PLR0913, PLR0917 (what a try is made of)
     return [judge_probe(pod, probe, one) for probe, one in zip(probes, found, strict=True)], ""
 
 
-def exit_code(verified: Verified) -> int:
+def exit_code(verified: EgressVerification) -> int:
     """Return the exit code: whether something differs, or else could not be tried."""
     verdicts = {each.verdict for each in verified.tried}
     if verdicts & {"leaks", "cut off"}:
@@ -153,7 +153,7 @@ def exit_code(verified: Verified) -> int:
     return exits.NOT_JUDGED if verified.failed or "unknown" in verdicts else exits.ADMITTED
 
 
-def print_verified(verified: Verified, console: Console) -> None:
+def print_verified(verified: EgressVerification, console: Console) -> None:
     """Print a table of what was tried, then what was not."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("POD", "TO", "WHAT", "EXPECTED", "FOUND", "VERDICT"):

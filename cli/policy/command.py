@@ -2,13 +2,7 @@
 
 import typer
 
-from cli.policy.bench.command import BENCH, policy_bench
-from cli.policy.build.command import BUILD, policy_build
-from cli.policy.fetch import FETCH, policy_fetch
-from cli.policy.gatekeeper_import.command import app as import_app
-from cli.policy.lint.command import LINT, policy_lint
-from cli.policy.new import NEW, policy_new
-from cli.policy.published.command import (
+from cli.policy.activation.command import (
     ACTIVATE,
     ROLLBACK,
     STATUS,
@@ -16,6 +10,12 @@ from cli.policy.published.command import (
     policy_rollback,
     policy_status,
 )
+from cli.policy.bench.command import BENCH, policy_bench
+from cli.policy.build.command import BUILD, policy_build
+from cli.policy.fetch import FETCH, policy_fetch
+from cli.policy.gatekeeper_import.command import app as import_app
+from cli.policy.lint.command import LINT, policy_lint
+from cli.policy.new import NEW, policy_new
 from cli.policy.replay.command import REPLAY, policy_replay
 from cli.policy.schema import SCHEMA, policy_schema
 from cli.policy.shadow.command import app as shadow_app

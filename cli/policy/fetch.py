@@ -7,7 +7,7 @@ import typer
 
 from cli.flags import ConfigFlag, read_flags
 from cli.output import Format, print_json
-from cli.policy.flags import FormFlag
+from cli.policy.shared.flags import FormFlag
 from cli.session import run_async
 from core.base.whole_files import write_whole
 
@@ -41,7 +41,7 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Fetch a bundle from an OCI registry by its digest, and check its signature."""
     from app.bundle_registry import FLAGS, read_registry  # noqa: PLC0415
-    from cli.policy.types import made_bundle  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.shared.documents import made_bundle  # noqa: PLC0415 (keeps --help quick)
     from policies.bundle.format import parse_bundle  # noqa: PLC0415
     from policies.bundle.signatures import read_keys  # noqa: PLC0415
     from policies.clients.oci_registry import fetch, parse_reference  # noqa: PLC0415

@@ -7,7 +7,7 @@ import typer
 
 from cli.flags import OutputFlag
 from cli.output import Format, print_json
-from cli.policy.flags import tell
+from cli.policy.shared.flags import tell
 from core.base.errors import SettingsError
 
 NEW = """**Examples**
@@ -51,7 +51,7 @@ def policy_new(  # noqa: PLR0913, PLR0917 (each is a flag)
         raise SettingsError(f"--into {into}: is no folder: name one, or one that is not there yet")
     paths = write(into, files_of(ScaffoldRequest(rule, kind, field, signal)))
     if output is Format.JSON:
-        from cli.policy.types import Begun  # noqa: PLC0415 (keeps --help quick)
+        from cli.policy.shared.documents import Begun  # noqa: PLC0415 (keeps --help quick)
 
         area = "sandbox" if signal else "rules"
         print_json(Begun(id=f"{area}/{rule}", files=[str(path) for path in paths]))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Optional
 import msgspec
 import typer
 
-from cli.policy.flags import OpaFlag, RulesFlag, choices_of, find_opa, require_folders
+from cli.policy.shared.flags import OpaFlag, RulesFlag, choices_of, find_opa, require_folders
 
 SCHEMA = """**Examples**
 

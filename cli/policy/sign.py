@@ -7,8 +7,8 @@ import typer
 
 from cli.flags import OutputFlag
 from cli.output import Format, print_json
-from cli.policy.flags import tell
-from cli.policy.signature import SigningKeyIdFlag, sign_file
+from cli.policy.shared.flags import tell
+from cli.policy.shared.signing import SigningKeyIdFlag, sign_file
 from core.base.errors import SettingsError
 
 SIGN = """**Examples**
@@ -33,8 +33,8 @@ def policy_sign(
     form: OutputFlag = Format.TABLE,
 ) -> None:
     """Sign a bundle, as OPA does and checks it."""
-    from cli.policy.built_at import UNTIMED  # noqa: PLC0415 (keeps --help quick)
-    from cli.policy.types import made_bundle  # noqa: PLC0415
+    from cli.policy.shared.build_time import UNTIMED  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.shared.documents import made_bundle  # noqa: PLC0415
     from policies.bundle.format import read_bundle  # noqa: PLC0415
     from policies.bundle.signature_keys import read_signing_key  # noqa: PLC0415
 

@@ -3,10 +3,8 @@
 It is written as YAML, with the evidence beside each privilege.
 """
 
-import json
-import re
 import sys
-from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +14,7 @@ from admission.profiles.check import is_denial
 from app.settings.root import Settings
 from cli import exits
 from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
+from cli.profile.profile_yaml import profile_yaml
 from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge
 from cli.shared.progress import tell_progress
@@ -37,7 +36,6 @@ from core.profiles.container_profiles import (
 )
 from core.profiles.suggestion import (
     ExaminedObject,
-    NeedPlace,
     SuggestedLine,
     fold_lines,
     suggest_privileges,
@@ -45,59 +43,11 @@ from core.profiles.suggestion import (
 
 SUGGESTED_RANK: Final = 500
 
-_PLAIN: Final = re.compile(r"[a-z][A-Za-z0-9._:/-]*[A-Za-z0-9._/-]")
-"""Words that YAML reads as they are: no indicator at the start, no colon at the end."""
-
-_SHOWN_FOLDS: Final = 3
-
-
-def profile_yaml(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> str:
-    """Return the YAML of a profile whose privileges are `lines`."""
-    return "\n".join(_lines(profile, lines)) + "\n"
-
-
-def _lines(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> Iterator[str]:
-    spec = profile["spec"]
-    yield f"apiVersion: {profile['apiVersion']}"
-    yield f"kind: {profile['kind']}"
-    yield "metadata:"
-    yield f"  name: {json.dumps(profile['metadata']['name'])}"
-    yield "spec:"
-    yield f"  description: {json.dumps(spec['description'])}"
-    yield f"  rank: {spec['rank']}  # 0 to 1000: of the profiles that cover, the lowest is taken"
-    yield f"  catalogue: {spec['catalogue']}"
-    if not lines:
-        yield "  privileges: []  # it needs none"
-        return
-    yield "  privileges:"
-    for line in lines:
-        yield f"    - {_scalar(line.privilege)}  # {_evidence(line)}"
-
-
-def _scalar(privilege: str) -> str:
-    return privilege if _PLAIN.fullmatch(privilege) and "/" in privilege else json.dumps(privilege)
-
-
-def _evidence(line: SuggestedLine) -> str:
-    more = len(line.places) - 1 + line.more_places
-    text = _place(line.places[0]) + (f"; and {more} more" if more else "")
-    if line.folds:
-        shown = ", ".join(line.folds[:_SHOWN_FOLDS])
-        left = len(line.folds) - _SHOWN_FOLDS
-        text = f"wider than needed, for {shown}" + f" and {left} more" * (left > 0) + f": {text}"
-    return safe_line(text)
-
-
-def _place(place: NeedPlace) -> str:
-    container = f", container {place.container}" if place.container else ""
-    return f"{place.object}{container}: {place.path or 'the object'}"
-
-
 _SHOWN: Final = 5
 _MOST_FIELDS: Final = 8
 
 
-class Denied(msgspec.Struct, frozen=True):
+class UncoverableObject(msgspec.Struct, frozen=True):
     """Something that no profile can cover."""
 
     object: str
@@ -107,7 +57,7 @@ class Denied(msgspec.Struct, frozen=True):
     remedy: str
 
 
-class Miss(msgspec.Struct, frozen=True):
+class NearProfile(msgspec.Struct, frozen=True):
     """A profile that is there, and what it lacks."""
 
     profile: str
@@ -133,10 +83,10 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Pods, templates and other objects."""
     covered_by: list[str]
     """Profiles that cover all of it already, but for those that cover everything."""
-    nearest: list[Miss]
+    nearest: list[NearProfile]
     defaults: list[FilledUnder]
     """What those that cover it fill in of what was examined; the suggested one fills in nothing."""
-    denied: list[Denied]
+    denied: list[UncoverableObject]
     not_judged: list[str]
     passed_over: list[str]
     """Objects of which nobody knows what Pods they make."""
@@ -208,7 +158,7 @@ class _Examination:
     def __init__(self) -> None:
         self.examined: list[ExaminedObject] = []
         self.found: list[FoundPod] = []
-        self.denied: list[Denied] = []
+        self.denied: list[UncoverableObject] = []
         self.not_judged: list[str] = []
         self.passed_over: list[str] = []
         self.count = 0
@@ -231,7 +181,9 @@ class _Examination:
         self.examined.append(ExaminedObject(found.object, found.prefix, decision.evidence.needs))
         for finding in filter(is_denial, decision.findings):
             path = ".".join(part for part in (found.prefix, finding.path) if part)
-            denied = Denied(found.object, path, finding.rule, finding.message, finding.remedy)
+            denied = UncoverableObject(
+                found.object, path, finding.rule, finding.message, finding.remedy
+            )
             self.denied.append(denied)
 
 
@@ -248,12 +200,12 @@ def _filled(
             yield FilledUnder(name, list(fields.values()))
 
 
-def _too_long(lines: Sequence[SuggestedLine]) -> Iterator[Denied]:
+def _too_long(lines: Sequence[SuggestedLine]) -> Iterator[UncoverableObject]:
     message = f"needs a privilege of more than {MAX_PATTERN} characters: no profile spells it"
     for line in lines:
         if len(line.privilege) > MAX_PATTERN:
             for place in line.places:
-                yield Denied(
+                yield UncoverableObject(
                     place.object, place.path, "profile/length", message, "Shorten the value."
                 )
 
@@ -293,13 +245,15 @@ def _check_name(name: str) -> None:
         raise SettingsError(message)
 
 
-def _compare(profiles: ProfileSet, privileges: Sequence[str]) -> tuple[list[str], list[Miss]]:
+def _compare(
+    profiles: ProfileSet, privileges: Sequence[str]
+) -> tuple[list[str], list[NearProfile]]:
     """Return the profiles that cover all, and up to five others by what they lack.
 
     One that covers everything is no advice.
     """
     misses = [
-        Miss(profile.name, [p for p in privileges if not profile.covers(p)])
+        NearProfile(profile.name, [p for p in privileges if not profile.covers(p)])
         for profile in profiles.ordered
         if "**" not in set(profile.patterns)
     ]

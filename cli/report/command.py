@@ -90,9 +90,9 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
 ) -> None:
     """Say who accessed which weights when, by whom approved, from where; what is missing first."""
     log_to_stderr()
-    from cli.report.run import Asked, as_grave, make_reports, print_summary  # noqa: PLC0415 (keeps --help quick)
+    from cli.report.run import ReportOptions, as_grave, make_reports, print_summary  # noqa: PLC0415 (keeps --help quick)
 
-    asked = Asked(
+    options = ReportOptions(
         period=period,
         since=since,
         until=until,
@@ -108,7 +108,7 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
         keys=tuple(key or ()),
     )
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
-    made = run_async(make_reports(settings, asked))
+    made = run_async(make_reports(settings, options))
     if output is Format.JSON:
         print_json(made)
     else:

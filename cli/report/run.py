@@ -44,7 +44,7 @@ _ORDER: Final = [severity.value for severity in Severity]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """What was typed."""
 
     period: str | None
@@ -77,11 +77,11 @@ class WrittenReport(msgspec.Struct, frozen=True, rename="camel"):
     accesses: int
     severities: dict[str, int]
     sound: bool | None
-    """What `--verify` found; null where it was not asked."""
+    """What `--verify` found; null where it was not asked for."""
     attention: list[AttentionItem]
 
 
-async def make_reports(settings: Settings, asked: Asked) -> WrittenReport:
+async def make_reports(settings: Settings, options: ReportOptions) -> WrittenReport:
     """Make the report and write its files.
 
     Raises:
@@ -90,17 +90,17 @@ async def make_reports(settings: Settings, asked: Asked) -> WrittenReport:
         ReportError: a form cannot be made here.
         ClusterError: the cluster does not take it.
     """
-    forms, people = parse_forms(asked.forms), read_names(asked.names)
-    if asked.publish and settings.kubeconfig is None:
+    forms, people = parse_forms(options.forms), read_names(options.names)
+    if options.publish and settings.kubeconfig is None:
         raise SettingsError("--publish: say into which cluster: give --kubeconfig FILE")
-    if not asked.folder.is_dir():
-        raise SettingsError(f"--to {asked.folder}: there is no such folder")
-    _check_anchors(asked)
+    if not options.folder.is_dir():
+        raise SettingsError(f"--to {options.folder}: there is no such folder")
+    _check_anchors(options)
     async with open_ledger(settings) as store:
-        report = await _read(store, settings, asked, people)
-    files = [_write(report, form, asked.folder) for form in forms]
+        report = await _read(store, settings, options, people)
+    files = [_write(report, form, options.folder) for form in forms]
     published = 0
-    if asked.publish and settings.kubeconfig is not None:
+    if options.publish and settings.kubeconfig is not None:
         from cli.report.openreports import publish  # noqa: PLC0415  A client's import takes a second.
 
         published = await publish(report, settings.kubeconfig)
@@ -139,41 +139,43 @@ def print_summary(made: WrittenReport, console: Console) -> None:
     console.print(Text(made.digest, style="dim"))
 
 
-def _check_anchors(asked: Asked) -> None:
-    if asked.verify and not asked.anchors:
+def _check_anchors(options: ReportOptions) -> None:
+    if options.verify and not options.anchors:
         raise SettingsError(
             "--verify: give --anchor FILE: without one whoever wrote the ledger could have "
             "written it anew"
         )
-    for flag, paths in (("--anchor", asked.anchors), ("--key", asked.keys)):
-        if paths and not asked.verify:
+    for flag, paths in (("--anchor", options.anchors), ("--key", options.keys)):
+        if paths and not options.verify:
             raise SettingsError(f"{flag}: give --verify too")
         for path in paths:
             if not path.exists():
                 raise SettingsError(f"{flag} {path}: there is no such file")
 
 
-async def _verified(state: LedgerState, settings: Settings, asked: Asked) -> LedgerState:
+async def _verified(state: LedgerState, settings: Settings, options: ReportOptions) -> LedgerState:
     """Verify the ledger where that was asked for: all of it, not the period alone."""
-    if not asked.verify:
+    if not options.verify:
         return state
     from cli.shared.ledger_verification import VerifyOptions, verify  # noqa: PLC0415  Few ask for it.
 
-    wish = VerifyOptions(anchors=asked.anchors, keys=asked.keys)
+    wish = VerifyOptions(anchors=options.anchors, keys=options.keys)
     verdict = await asyncio.to_thread(verify, None, settings, wish)
-    return add_verdict(state, verdict, len(asked.anchors))
+    return add_verdict(state, verdict, len(options.anchors))
 
 
-async def _read(store: Store, settings: Settings, asked: Asked, people: dict[str, str]) -> Report:
-    cluster = SAMPLE_CLUSTER if asked.sample else asked.cluster
-    period = await _period(store, asked)
+async def _read(
+    store: Store, settings: Settings, options: ReportOptions, people: dict[str, str]
+) -> Report:
+    cluster = SAMPLE_CLUSTER if options.sample else options.cluster
+    period = await _period(store, options)
     state = await read_ledger(store)
-    wanted = ReportRequest(period, asked.store, cluster, state.size)
+    wanted = ReportRequest(period, options.store, cluster, state.size)
     tallies = await read_tallies(store, wanted, _progress())
     if cluster is None:
         _require_one(tallies.clusters)
-    state = await _verified(state, settings, asked)
-    return make_report(tallies, period, state, tell_cases, store=asked.store, people=people)
+    state = await _verified(state, settings, options)
+    return make_report(tallies, period, state, tell_cases, store=options.store, people=people)
 
 
 def _require_one(clusters: DistinctTexts) -> None:
@@ -193,17 +195,17 @@ def _require_one(clusters: DistinctTexts) -> None:
         )
 
 
-async def _period(store: Store, asked: Asked) -> Period:
+async def _period(store: Store, options: ReportOptions) -> Period:
     now_ms = int(time.time() * 1000)
-    if asked.period is not None:
-        if asked.since is not None or asked.until is not None:
+    if options.period is not None:
+        if options.since is not None or options.until is not None:
             raise SettingsError("--period: give either a month, or --since and --until")
-        return parse_period(asked.period)
-    if asked.since is not None:
-        return parse_span(asked.since, asked.until or time_text(now_ms // 1000))
-    if asked.until is not None:
+        return parse_period(options.period)
+    if options.since is not None:
+        return parse_span(options.since, options.until or time_text(now_ms // 1000))
+    if options.until is not None:
         raise SettingsError("--until: give --since too")
-    return await _sample_month(store) if asked.sample else month_before(now_ms)
+    return await _sample_month(store) if options.sample else month_before(now_ms)
 
 
 async def _sample_month(store: Store) -> Period:

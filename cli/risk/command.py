@@ -210,7 +210,7 @@ def look_back(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """List what an identity started, changed or entered of late that is still there."""
     from cli.risk import look_back as looking  # noqa: PLC0415 (keeps --help and completion quick)
-    from cli.risk.look_back import print_look_backs  # noqa: PLC0415
+    from cli.risk.look_back_render import print_look_backs  # noqa: PLC0415
 
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
     if recorded:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.verify.answers import StepOutcome
-from cli.verify.run import Verified
+from cli.verify.run import ClusterVerification
 from core.base.safe_text import safe_line
 
 _COLOURS: Final = {
@@ -16,7 +16,7 @@ _COLOURS: Final = {
 }
 
 
-def print_verified(verified: Verified, console: Console) -> None:
+def print_verified(verified: ClusterVerification, console: Console) -> None:
     """Print a line a step, and what to do below it."""
     console.print(Text(safe_line(f"namespace {verified.namespace}, mode {verified.mode}")))
     for step in verified.steps:

@@ -21,6 +21,14 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.resources.namespaces import parse_namespace
 
+FORMAT: Final = 1
+
+_TIMEOUT_S: Final = 35.0
+"""The longest that webhooks may take (30 s), and a little."""
+_REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
+_KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+_DRY: Final = {"dryRun": "All"}
+
 _IMAGE: Final = "sallyport.invalid/verify"
 """A name that no registry has (RFC 6761)."""
 _LABELS: Final = {"app": "sallyport-verify"}
@@ -86,16 +94,7 @@ def pod(namespace: str) -> dict[str, Any]:
     }
 
 
-FORMAT: Final = 1
-
-_TIMEOUT_S: Final = 35.0
-"""The longest that webhooks may take (30 s), and a little."""
-_REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
-_KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
-_DRY: Final = {"dryRun": "All"}
-
-
-class Verified(msgspec.Struct, frozen=True, rename="camel"):
+class ClusterVerification(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
     format: int
@@ -107,7 +106,9 @@ class Verified(msgspec.Struct, frozen=True, rename="camel"):
     """What could not be read, and what was taken instead."""
 
 
-async def verify(settings: Settings, namespace: str, *, by_settings: bool = False) -> Verified:
+async def verify(
+    settings: Settings, namespace: str, *, by_settings: bool = False
+) -> ClusterVerification:
     """Ask the cluster. Nothing is written: every request that could is a dry run.
 
     `by_settings`: which mode holds is said by `settings`, and the cluster is not asked for it.
@@ -133,7 +134,7 @@ async def verify(settings: Settings, namespace: str, *, by_settings: bool = Fals
         ]
     finally:
         await connection.close()
-    return Verified(FORMAT, namespace, mode.value, steps, notes)
+    return ClusterVerification(FORMAT, namespace, mode.value, steps, notes)
 
 
 async def _namespace(connection: Connection, namespace: str) -> Namespace:
@@ -239,7 +240,7 @@ async def _may_exempt(connection: Connection, namespace: str) -> bool:
     return bool(answer["status"]["allowed"])
 
 
-def exit_code(verified: Verified) -> int:
+def exit_code(verified: ClusterVerification) -> int:
     """Return the exit code: whether something is broken, or else not known."""
     found = {step.standing for step in verified.steps}
     if StepOutcome.BROKEN in found:

@@ -14,18 +14,18 @@ from audit.ledger.log.verdict import Verdict
 from audit.ledger.server.acts_protocol import ActsPage
 from audit.reports.model import Report
 from cli.approve.run import ApprovalResult as Approved
-from cli.certs.run import Status as CertificatesStatus
-from cli.egress.release import Released
+from cli.certs.run import CertificatesStatus
+from cli.egress.release import ReleaseResult
 from cli.egress.suggest import SuggestedAllowlists as SuggestedEgress
-from cli.egress.verify import Verified as VerifiedEgress
-from cli.policy.cases import JudgedCase
+from cli.egress.verify import EgressVerification as VerifiedEgress
+from cli.policy.shared.cases import JudgedCase
 from cli.profile.check import CheckedWorkload
 from cli.profile.diff import Difference as ProfileDifference
 from cli.profile.suggest import Suggestion
 from cli.report.run import WrittenReport
 from cli.shared.ledger_keys import PublicKey
 from cli.shared.ledger_verification import CheckedProof
-from cli.verify.run import Verified
+from cli.verify.run import ClusterVerification
 from cli.weights.access import Accesses
 from cli.weights.ingest import IngestSummary
 from cli.who_can.run import UsersOfProfile as WhoCanUse
@@ -66,7 +66,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     PublicKey,
     ProfileUser,
     ReadsPage,
-    Released,
+    ReleaseResult,
     Report,
     Standings,
     SuggestedEntry,
@@ -74,7 +74,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     Suggestion,
     IngestSummary,
     Verdict,
-    Verified,
+    ClusterVerification,
     VerifiedEgress,
     WhoCanUse,
     _Line,

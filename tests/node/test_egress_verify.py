@@ -10,7 +10,7 @@ import pytest
 from app.settings.root import Settings, read_settings
 from cli import exits
 from cli.egress.render import render
-from cli.egress.verify import Verified, exit_code, verify
+from cli.egress.verify import EgressVerification, exit_code, verify
 from core.base import names
 from tests.api.egress.control.field import allowlist
 from tests.harness.evidence import ROOT
@@ -62,7 +62,9 @@ async def _prepare(policed: PolicedNode, settings: Settings) -> None:
         await client.apply((await render(settings, [], TEAM)).objects)
 
 
-async def _until(settings: Settings, wanted: int, pod: str = f"{TEAM}/{TRAINER}") -> Verified:
+async def _until(
+    settings: Settings, wanted: int, pod: str = f"{TEAM}/{TRAINER}"
+) -> EgressVerification:
     """Verify until the engine has taken the policies in."""
     deadline = time.monotonic() + PATIENCE_S
     while True:

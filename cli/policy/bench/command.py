@@ -6,7 +6,7 @@ import typer
 
 from cli.flags import OutputFlag
 from cli.output import Format, make_console, print_json
-from cli.policy.flags import (
+from cli.policy.shared.flags import (
     FoldersArgument,
     OpaFlag,
     RulesFlag,

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import exits
-from cli.policy.cases import open_group
-from cli.policy.flags import tell
+from cli.policy.shared.cases import open_group
+from cli.policy.shared.flags import tell
 from core.base.safe_text import safe_line
 from policies.authoring.benchmark import Cost, measure, ordinary_cases, samples_of, sized_cases
 from policies.authoring.examples import read_all, with_examples

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from cli.policy.cases import judge_case, key_of
-from cli.policy.types import LeftOut
+from cli.policy.shared.cases import judge_case, key_of
+from cli.policy.shared.documents import LeftOut
 from core.base.errors import BundleRefusedError
 from policies.authoring.cases import PolicyCase as Written
 from policies.authoring.cases import files_of_rules, find_folder_rules, find_unrelated_rules

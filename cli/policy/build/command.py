@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cli.output import Format, print_json
-from cli.policy.flags import (
+from cli.policy.shared.flags import (
     FormFlag,
     OpaFlag,
     RulesFlag,
@@ -15,12 +15,12 @@ from cli.policy.flags import (
     require_folders,
     tell,
 )
-from cli.policy.signature import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
+from cli.policy.shared.signing import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
 from core.base.errors import BundleRefusedError, SettingsError
 from policies import BUILT_IN_BUNDLE, BUILT_IN_REGO
 
 if TYPE_CHECKING:
-    from cli.policy.types import LeftOut
+    from cli.policy.shared.documents import LeftOut
 
 BUILD = """**Examples**
 
@@ -80,8 +80,8 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Compile the built-in policies into a bundle, with rules and signals of your own."""
     from cli.policy.build.bundle_cases import BundleCases  # noqa: PLC0415
-    from cli.policy.built_at import UNTIMED, built_at  # noqa: PLC0415 (keeps --help quick)
-    from cli.policy.types import made_bundle  # noqa: PLC0415
+    from cli.policy.shared.build_time import UNTIMED, built_at  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.shared.documents import made_bundle  # noqa: PLC0415
     from policies.authoring.workspace import WorkspacePaths  # noqa: PLC0415
     from policies.build.builder import build  # noqa: PLC0415
     from policies.bundle.format import read_bundle  # noqa: PLC0415

@@ -8,7 +8,7 @@ import typer
 from cli import exits
 from cli.flags import OutputFlag
 from cli.output import Format, make_console, print_json
-from cli.policy.flags import OpaFlag, find_opa, tell
+from cli.policy.shared.flags import OpaFlag, find_opa, tell
 from core.base.errors import SettingsError
 
 IMPORT = """**Examples**
@@ -44,7 +44,7 @@ app = typer.Typer(help="Carry rules over from another gate.", no_args_is_help=Tr
 
 
 @app.callback()
-def importing() -> None:
+def import_rules() -> None:
     """Carry rules over from another gate."""
 
 

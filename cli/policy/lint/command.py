@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.output import make_console, print_json
-from cli.policy.flags import (
+from cli.policy.shared.flags import (
     FoldersArgument,
     OpaFlag,
     RulesFlag,

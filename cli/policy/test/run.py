@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from cli import exits
-from cli.policy.cases import Group, JudgedCase, judge_cases
-from cli.policy.flags import tell
+from cli.policy.shared.cases import Group, JudgedCase, judge_cases
+from cli.policy.shared.flags import tell
 from core.decision.decision import Verdict
 from policies.authoring.examples import read_all, with_examples
 from policies.authoring.parity import Difference, find_differences

@@ -11,7 +11,7 @@ from rich.console import Console
 from app.settings.root import Settings
 from certs.lifetimes import RotationSettings
 from cli.certs.render import print_status
-from cli.certs.run import Status, exit_code, read_status
+from cli.certs.run import CertificatesStatus, exit_code, read_status
 from control.certificates.status import CertificateStatus
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
@@ -173,7 +173,7 @@ def test_lifetimes_that_cannot_work_are_refused_with_what_to_do() -> None:
     assert Settings().certificates.rotation() == RotationSettings()
 
 
-def shown(status: Status) -> str:
+def shown(status: CertificatesStatus) -> str:
     """Return what people read."""
     text = io.StringIO()
     print_status(status, Console(file=text, width=300))

@@ -5,7 +5,7 @@ import pytest
 from cli import exits
 from cli.flags import read_flags
 from cli.verify.answers import StepOutcome
-from cli.verify.run import Verified, exit_code, verify
+from cli.verify.run import ClusterVerification, exit_code, verify
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from tests.api.admission.objects import until_known
@@ -15,7 +15,7 @@ from tests.harness.programs.client import Client
 
 async def verified(
     installation: Installation, namespace: str, mode: Mode | None = None, own: str | None = None
-) -> Verified:
+) -> ClusterVerification:
     """Ask the installation; `own` is the namespace in which it is thought to be."""
     kubeconfig = installation.apiserver.kubeconfig()
     settings = read_flags(None, kubeconfig=kubeconfig, default_mode=mode, namespace=own)

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from app.processes.control.bundle_source import announce_with_source, make_bundle_source
-from cli.policy.published.status import standing_of
+from cli.policy.activation.status import standing_of
 from core.base.errors import ClusterError, SettingsError
 from core.policy_bundles import (
     BASE,

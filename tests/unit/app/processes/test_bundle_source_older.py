@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from app.processes.control.bundle_source import announce_with_source
-from cli.policy.published.activation import request_activation, request_rollback
-from cli.policy.published.render import print_standing
-from cli.policy.published.status import standing_of
+from cli.policy.activation.render import print_standing
+from cli.policy.activation.run import request_activation, request_rollback
+from cli.policy.activation.status import standing_of
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import with_active
 from policies.bundle.format import add_signature

@@ -15,7 +15,8 @@ from admission.judge import Judge
 from app.settings.root import read_settings
 from app.wiring import make_engine, make_judge
 from cli.profile.pods import FoundPod, find_pods_of
-from cli.profile.suggest import Suggestion, profile_yaml, suggest_for
+from cli.profile.profile_yaml import profile_yaml
+from cli.profile.suggest import Suggestion, suggest_for
 from core.profiles.container_profiles import Profile, build_profile_set, parse_profile
 from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES

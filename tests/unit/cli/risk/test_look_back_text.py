@@ -5,7 +5,7 @@ import io
 import msgspec
 from rich.console import Console
 
-from cli.risk.look_back import print_look_backs
+from cli.risk.look_back_render import print_look_backs
 from core.risk.look_back import LookBackDocument, StoreReads
 
 

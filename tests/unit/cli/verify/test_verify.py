@@ -4,7 +4,7 @@ import pytest
 
 from cli import exits
 from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refused_pod
-from cli.verify.run import FORMAT, Verified, exit_code
+from cli.verify.run import FORMAT, ClusterVerification, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
 from tests.unit.cli.conftest import Run
@@ -89,7 +89,7 @@ def test_exit_codes_say_the_worst() -> None:
     unknown = refused_marks(403, {"message": NO_RIGHT}, may_exempt=False)
 
     def code(*steps: object) -> int:
-        return exit_code(Verified(FORMAT, "default", "enforce", list(steps), []))  # type: ignore[arg-type]
+        return exit_code(ClusterVerification(FORMAT, "default", "enforce", list(steps), []))  # type: ignore[arg-type]
 
     assert code(holds) == exits.ADMITTED
     assert code(holds, unknown) == exits.NOT_JUDGED

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cli.policy.built_at import built_at
+from cli.policy.shared.build_time import built_at
 from core.base.errors import BundleRefusedError, SettingsError
 from policies.bundle.archive import pack, unpack
 from policies.bundle.format import parse_bundle, read_bundle

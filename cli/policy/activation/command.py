@@ -14,8 +14,8 @@ from core.base.safe_text import safe_line
 
 if TYPE_CHECKING:
     from app.settings.root import Settings
-    from cli.policy.published.status import Standing
-    from cli.policy.types import Activation
+    from cli.policy.activation.status import Standing
+    from cli.policy.shared.documents import Activation
 
 STATUS = """**Examples**
 
@@ -76,8 +76,8 @@ def policy_status(
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Say which bundle is wanted, which is in force in each gate, and who refuses it."""
-    from cli.policy.published import status as published  # noqa: PLC0415 (keeps --help quick)
-    from cli.policy.published.render import print_standing  # noqa: PLC0415
+    from cli.policy.activation import status as published  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.activation.render import print_standing  # noqa: PLC0415
 
     settings = read_flags(config, kubeconfig=kubeconfig)
 
@@ -104,7 +104,9 @@ def policy_activate(  # noqa: PLR0913, PLR0917 (each is a flag)
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Publish a bundle, and put it in force in all gates at once when each has loaded it."""
-    _change(read_flags(config, kubeconfig=kubeconfig), bundle, _Wish(wait, now, output))
+    _change(
+        read_flags(config, kubeconfig=kubeconfig), bundle, _ActivationOptions(wait, now, output)
+    )
 
 
 def policy_rollback(
@@ -115,37 +117,37 @@ def policy_rollback(
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Put the bundle in force again that was before; or want one no more that still waits."""
-    _change(read_flags(config, kubeconfig=kubeconfig), None, _Wish(wait, now, output))
+    _change(read_flags(config, kubeconfig=kubeconfig), None, _ActivationOptions(wait, now, output))
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _ActivationOptions:
     wait: float
     now: bool
     output: Format
 
 
-def _change(settings: "Settings", target: str | None, wish: _Wish) -> None:
-    from cli.policy.published import activation  # noqa: PLC0415 (keeps --help quick)
-    from cli.policy.published.status import open_store  # noqa: PLC0415
+def _change(settings: "Settings", target: str | None, options: _ActivationOptions) -> None:
+    from cli.policy.activation import run  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.activation.status import open_store  # noqa: PLC0415
 
     async def change() -> "Activation":
         async with open_store(settings) as store:
-            return await activation.change(store, settings, target, wish.wait, at_once=wish.now)
+            return await run.change(store, settings, target, options.wait, at_once=options.now)
 
     made = run_async(change())
     if made.refused:
         typer.echo(safe_line(f"refused: {made.refused}"), err=True)
-    if wish.output is Format.JSON:
+    if options.output is Format.JSON:
         print_json(made)
     elif not (made.refused or made.problem):
-        typer.echo(safe_line(_worded(made, now=wish.now)))
+        typer.echo(safe_line(_activation_text(made, now=options.now)))
     if made.problem:
         raise ClusterError(made.problem)
     raise typer.Exit(exits.REFUSED if made.refused else exits.ADMITTED)
 
 
-def _worded(made: "Activation", *, now: bool) -> str:
+def _activation_text(made: "Activation", *, now: bool) -> str:
     if now:
         return f"{made.wanted} is active"
     if not made.active:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.policy.published.status import GateStanding, Standing
+from cli.policy.activation.status import GateStanding, Standing
 from core.base.safe_text import safe_line
 
 

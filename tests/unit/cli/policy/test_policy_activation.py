@@ -14,9 +14,9 @@ import pytest
 from rich.console import Console
 
 from app.settings.root import Settings
-from cli.policy.published.activation import change, request_rollback, wait_until_active
-from cli.policy.published.render import print_standing
-from cli.policy.published.status import standing_of
+from cli.policy.activation.render import print_standing
+from cli.policy.activation.run import change, request_rollback, wait_until_active
+from cli.policy.activation.status import standing_of
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement, PublishedBundle
 from kube.bundles.store import BundleStore, with_active
@@ -194,7 +194,7 @@ def in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def opened(_: Settings) -> AsyncIterator[BundleStore]:
         yield await published(BundleHead(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
 
-    monkeypatch.setattr("cli.policy.published.status.open_store", opened)
+    monkeypatch.setattr("cli.policy.activation.status.open_store", opened)
     monkeypatch.chdir(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""What commands of `sallyport policy` print of a bundle that they made, or had put in force."""
+"""What commands of `sallyport policy` print with `-o json` of a bundle, or of a new rule."""
 
 from collections.abc import Sequence
 from pathlib import Path

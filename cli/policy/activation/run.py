@@ -8,8 +8,8 @@ from typing import Final
 
 from app.bundle_check import CheckedBundle, check_bundle
 from app.settings.root import Settings
-from cli.policy.published.status import read_announcements
-from cli.policy.types import Activation
+from cli.policy.activation.status import read_announcements
+from cli.policy.shared.documents import Activation
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
 from kube.bundles.store import BundleStore, with_active, with_not_before, with_wanted

@@ -1,0 +1,56 @@
+"""Who holds control's Lease, for `sallyport certs status`."""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from certs.status import CertificateProblem
+from kube.client.objects import Objects
+
+_LEASE: Final = "sallyport-control"
+
+_LONGEST: Final = dt.timedelta(minutes=2)
+"""A Lease is renewed every two seconds; clocks may differ a little."""
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Who holds control's Lease, and since when it has not been renewed."""
+
+    holder: str
+    renewed: dt.datetime | None
+
+
+async def read_leader(objects: Objects, namespace: str) -> Leader | None:
+    """Read the Lease; None where there is none.
+
+    Raises:
+        ClusterError: kube-apiserver does not answer, or refuses.
+    """
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{_LEASE}"
+    body = await objects.get(path)
+    if body is None:
+        return None
+    spec = body.get("spec") or {}
+    return Leader(str(spec.get("holderIdentity") or ""), _time(spec.get("renewTime")))
+
+
+def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[CertificateProblem]:
+    """Say where nobody leads."""
+    remedy = "see why control does not run: kubectl get pods, and its log"
+    if leader is None or not leader.holder:
+        yield CertificateProblem(
+            f"Lease {_LEASE}", "is nobody's: nothing is renewed", remedy, person=True
+        )
+    elif leader.renewed is None or now - leader.renewed > _LONGEST:
+        since = f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
+        what = f"has not been renewed since {since}: nothing is renewed"
+        yield CertificateProblem(f"Lease {_LEASE}", what, remedy, person=True)
+
+
+def _time(text: object) -> dt.datetime | None:
+    try:
+        return dt.datetime.fromisoformat(str(text)).astimezone(dt.UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""`sallyport policy status`, `activate` and `rollback`: which published bundle is in force."""

@@ -1,1 +1,0 @@
-"""The commands `sallyport policy status`, `activate` and `rollback`: bundles in a cluster."""
