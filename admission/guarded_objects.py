@@ -27,12 +27,12 @@ from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException, parse_exception
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.base.sallyport_objects import UntypedObject, read_object
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.egress import allowlists
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.people.approvable import UntypedObject, read_object
 from core.people.two_person import (
     ApprovalTerms,
     Person,

@@ -1,1 +1,1 @@
-"""What happened: the record of decisions, and how it is kept."""
+"""The audit record: the ledger, accesses to weights, behaviour, and reports."""

@@ -30,7 +30,7 @@ from audit.access.ingest.pipeline import slow_garbage_collection
 from audit.access.sources.merger import SourceMerger
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
-from core.weights.access import Access
+from core.weights.documents.access import Access
 from tests.harness.evidence import ROOT, put_between_marks
 from tests.harness.programs.postgres import Postgres, require_postgres
 from tests.harness.worlds.storage_logs import lines

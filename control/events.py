@@ -13,8 +13,8 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError
+from core.base.sallyport_objects import Metadata
 from core.base.times import time_text
-from core.people.approvable import Metadata
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 

@@ -1,1 +1,1 @@
-"""The words that all rooms share. Pure: no I/O, no clock, no environment."""
+"""The types that all rooms share: no I/O, no clock."""

@@ -11,11 +11,11 @@ import msgspec
 from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.decision.namespaces import Namespace
+from core.decision.requester_notes import OwnerObject
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
-from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject
 from core.people.two_person import Consent

@@ -13,9 +13,9 @@ from typing import Final
 
 from core.base import names
 from core.base.errors import SettingsError
+from core.decision.requester_notes import kind_of_owner
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.pod import Pod
-from core.kubernetes.requester_notes import kind_of_owner
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, OWNERS, WORKLOADS, GroupKind
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 

@@ -1,4 +1,4 @@
-"""What a container may be: the Rego, the engines that run it, and the shipped profiles."""
+"""Policies: the Rego, the engines that run it, and the shipped profiles."""
 
 from pathlib import Path
 

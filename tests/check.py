@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -14,8 +15,9 @@ from tests.tools.provide import CannotProvideError, provide
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-ROOMS = "admission app audit certs cli control core egress identity kube policies sandbox webhooks"
-CODE = [*ROOMS.split(), "bench", "deploy", "docs", "tests"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ROOMS: list[str] = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+CODE = [*ROOMS, "bench", "deploy", "docs", "tests"]
 
 LICENCES = {
     "Apache-2.0",

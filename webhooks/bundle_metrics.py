@@ -7,8 +7,8 @@ from prometheus_client.registry import Collector
 
 from admission.bundles.active import BundleCounts
 from admission.bundles.shadow import Shadow
-from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.policy_bundles import BASE, GateAnnouncement
+from network.metric_families import counter_of, gauge_of
 
 
 class ShadowCollector(Collector):

@@ -23,12 +23,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.registry import Collector
 
 from admission.objects.reader import JUDGED_KINDS
-from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.decision.decision import Decision, TraceOutcome
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Request
 from core.risk.snapshot import RiskSnapshot
 from core.sandbox.decision import SandboxDecision
+from network.metric_families import counter_of, gauge_of
 from policies.site.fields import kind_name
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from core.base import names
+from core.base.sallyport_objects import Metadata
 from core.base.times import time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
-from core.people.approvable import Metadata
 from core.people.two_person import (
     Approvable,
     ApprovalTerms,

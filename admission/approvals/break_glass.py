@@ -18,12 +18,12 @@ from admission.objects.reader import changes_rights, is_entry
 from core.approvals.break_glass import ROOT, BreakGlass, parse_break_glass
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
+from core.base.sallyport_objects import parse_time
 from core.base.times import time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
-from core.people.approvable import parse_time
 from core.people.two_person import (
     ApprovalTerms,
     Approved,

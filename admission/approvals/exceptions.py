@@ -20,7 +20,7 @@ from core.cluster import Cluster
 from core.decision.decision import Denial, Need
 from core.decision.document import DecisionDocument
 from core.decision.request import Request
-from core.kubernetes.requester_notes import RootWorkload
+from core.decision.requester_notes import RootWorkload
 from core.people.two_person import ApprovalTerms, Approved, NotApproved, why_suspended
 from policies.engine.interface import PolicyAnswer
 

@@ -16,9 +16,9 @@ from core.approvals.profile_widening import find_widenings, profile_proposal
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
+from core.base.sallyport_objects import Metadata
 from core.cluster import Cluster
 from core.decision.request import Operation, Request
-from core.people.approvable import Metadata
 from core.people.two_person import ApprovalTerms, NotApproved, person_of
 from core.profiles.container_profiles import ContainerProfile, parse_profile
 

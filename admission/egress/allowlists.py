@@ -18,6 +18,7 @@ from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.networks import Span, any_holds, merge_spans, network_of, subtract_spans
 from core.base.safe_text import printable
+from core.base.sallyport_objects import UntypedObject
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Phase, Request
@@ -32,7 +33,6 @@ from core.egress.allowlists import (
 )
 from core.egress.destinations import MAX_PORT, Destination
 from core.egress.dns_names import is_wildcard, readable_name
-from core.people.approvable import UntypedObject
 from core.people.subject import service_account_subject
 from core.people.two_person import person_of
 from egress.compiler.allowlists import may_not_use_message

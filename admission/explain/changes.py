@@ -18,7 +18,7 @@ from core.decision.decision import Finding, Verdict
 from core.decision.document import DecisionDocument, TriedProfile
 from core.decision.namespaces import Mode
 from core.people.subject import SERVICE_ACCOUNT_PREFIX
-from identity.requester_note import PROFILE_PATH
+from identity.requester_note_rules import PROFILE_PATH
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename="camel"):

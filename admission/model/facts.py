@@ -12,9 +12,9 @@ from core.base import names
 from core.decision.decision import AccessReview, AssessedRisk, Finding, Need
 from core.decision.namespaces import Mode, Namespace
 from core.decision.request import Request
+from core.decision.requester_notes import RootWorkload
 from core.kubernetes.pod import Pod
 from core.kubernetes.pod_templates import PodTemplate
-from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet
 from core.risk.model import AssessedIdentity, Effect, OperationClass
@@ -22,7 +22,7 @@ from core.sandbox.capacity import NodePool
 from core.sandbox.decision import Feature, SandboxDecision, Signal
 from core.weights.access_paths import AccessPath, UngrantedPath
 from core.weights.grant_coverage import NOBODY, GrantAsker
-from identity.requester_note import NoteChange
+from identity.requester_note_rules import NoteChange
 from policies.bundle.format import Rule
 from policies.projection.context import NO_STANDINGS, Standings
 from sandbox.runtime_choice import Refusal

@@ -18,12 +18,12 @@ from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
 from core.decision.request import DecodedPod, Operation, Request
+from core.decision.requester_notes import profile_annotation
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
-from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WORKLOADS, may_carry
 from core.people.subject import Subject, service_account_subject
-from identity.requester_note import PROFILE_PATH
+from identity.requester_note_rules import PROFILE_PATH
 from identity.subjects import (
     CLAIM_MAKERS,
     VOLUME_BINDERS,

@@ -17,14 +17,14 @@ from admission.model.judged_object import LeftAlone, Part, Reading
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error, decode_json_as
 from core.decision.request import Operation, Request
+from core.decision.requester_notes import profile_annotation
 from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.pod_templates import PodTemplate, values_at
-from core.kubernetes.requester_notes import profile_annotation
 from core.kubernetes.workload_kinds import WorkloadKind
 from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject
-from identity.requester_note import PROFILE_PATH
+from identity.requester_note_rules import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projection.pods import project
 from policies.projection.volumes import ClaimLookup

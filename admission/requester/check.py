@@ -10,8 +10,8 @@ from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Namespace, WhenUnnoted
 from core.decision.request import Phase, Request
-from core.kubernetes.requester_notes import RootWorkload
-from identity.requester_note import required_notes, wrong_notes
+from core.decision.requester_notes import RootWorkload
+from identity.requester_note_rules import required_notes, wrong_notes
 
 OWNER_GONE_RULE = "notes/owner-gone"
 UNNOTED_RULE = "notes/unnoted"

@@ -21,9 +21,7 @@ from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.namespaces import Namespace
 from core.decision.request import Operation, Phase, Request
-from core.kubernetes.object_meta import ObjectMeta, OwnerReference
-from core.kubernetes.pod import decode_metadata
-from core.kubernetes.requester_notes import (
+from core.decision.requester_notes import (
     NO_NOTES,
     OwnerObject,
     RequesterNotes,
@@ -31,9 +29,11 @@ from core.kubernetes.requester_notes import (
     kind_of_owner,
     read_notes,
 )
+from core.kubernetes.object_meta import ObjectMeta, OwnerReference
+from core.kubernetes.pod import decode_metadata
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind, may_carry
 from core.sandbox.decision import SandboxMode
-from identity.requester_note import PROFILE_PATH, NoteChange, NotedChange
+from identity.requester_note_rules import PROFILE_PATH, NoteChange, NotedChange
 from identity.subjects import Controllers
 
 _POD: Final = ("", "Pod")

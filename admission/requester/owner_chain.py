@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from core.cluster import Cluster
+from core.decision.requester_notes import NO_NOTES, OwnerObject, RequesterNotes, RootWorkload
 from core.kubernetes.object_meta import OwnerReference
-from core.kubernetes.requester_notes import NO_NOTES, OwnerObject, RequesterNotes, RootWorkload
 
 MOST_HOPS: Final = 8
 """From a Pod to its root. Kubernetes' own are 2 at most (CronJob, Job), AI operators' rarely 4."""

@@ -19,7 +19,7 @@ from admission.risk.messages import (
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
 from core.risk.model import AssessedIdentity, Effect, Role, Standing
-from identity.requester_note import REQUESTER_PATH
+from identity.requester_note_rules import REQUESTER_PATH
 
 RISK: Final = "identity/risk"
 STALE: Final = "identity/stale"

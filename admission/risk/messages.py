@@ -8,7 +8,7 @@ from typing import Final
 
 from core.base.safe_text import printable
 from core.base.times import second_text
-from core.kubernetes.requester_notes import RootWorkload
+from core.decision.requester_notes import RootWorkload
 from core.risk.model import AT_RISK, AssessedIdentity, OperationClass, Role, Standing
 
 SIGN_INS: Final = "https://mysignins.microsoft.com"

@@ -17,7 +17,7 @@ from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod_templates import json_pointer
 from core.kubernetes.workload_pods import templates_of
 from core.sandbox.decision import RuntimeClass, SandboxMode
-from identity.requester_note import NotedChange
+from identity.requester_note_rules import NotedChange
 from policies.bundle.format import Rule
 from sandbox.risk_score import RiskScore, score_risk
 from sandbox.runtime_choice import (

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.settings.azure_roles import AzureRoles, GrantsSection
 from app.settings.messages import name_setting
-from audit.access.defaults import DELAY_S, MOST_PODS, PATIENCE_S, POLL_S, TOKEN_LIFETIME_S
+from audit.access.model.defaults import DELAY_S, MOST_PODS, PATIENCE_S, POLL_S, TOKEN_LIFETIME_S
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, parse_network
 

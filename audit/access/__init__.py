@@ -1,1 +1,1 @@
-"""Every access to the weights: read from logs, attributed, held against grants, detected."""
+"""Accesses to weights: read from logs, attributed, held against grants, and watched."""

@@ -18,7 +18,7 @@ from audit.access.model.findings import LONGEST_TITLE, size_text
 from core.base.ids import stable_id
 from core.base.safe_text import shorten
 from core.base.times import seconds_of
-from core.weights.events import Finding, Severity
+from core.weights.documents.events import Finding, Severity
 
 MOST_SHARED: Final = 5
 """A Pod, human or address that findings about more principals share is no rare thread: a fleet, a

@@ -1,1 +1,1 @@
-"""What identities do that they did not do before, learnt from the decisions that are recorded."""
+"""The habits of identities, learnt from recorded decisions, and acts that break with them."""

@@ -6,7 +6,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from audit.behaviour.cluster_habits import ClusterHabits
-from audit.ledger.records.metric_families import counter_of, gauge_of
+from network.metric_families import counter_of, gauge_of
 
 
 class BehaviourCollector(Collector):

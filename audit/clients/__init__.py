@@ -1,1 +1,1 @@
-"""What the record is sent to over the network."""
+"""Network clients of the auditor, and of what it reads and anchors at."""

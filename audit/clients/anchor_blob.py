@@ -17,7 +17,7 @@ from audit.ledger.log.anchors import MOST_LINE, lines_of
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import MARK_BYTES
 from core.base.errors import LedgerError, SettingsError, SourceError
-from kube.client.errors import describe
+from network.error_texts import describe
 
 MOST_BLOCKS: Final = 50_000
 """Of an append blob (Append Block, "Remarks"); the next line begins another blob."""

@@ -28,8 +28,8 @@ from audit.ledger.server.frames_protocol import (
 )
 from core.base.errors import LedgerError, SettingsError
 from core.base.json_errors import DECODE_ERRORS
-from kube.client.connector import Connector
-from kube.client.errors import describe
+from network.connector import Connector
+from network.error_texts import describe
 
 _LOOK_EVERY_S: Final = 3.0
 """How often the pair's content is looked at. Secret volumes swap a symlink: no mtime."""

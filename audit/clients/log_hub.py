@@ -23,9 +23,9 @@ from audit.access.sources.envelopes import parts_of
 from core.base.errors import SallyportError, SettingsError, SourceError
 from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.weights.events import FORMAT, LogGap
-from kube.client.errors import describe
-from kube.client.event_hubs import (
+from core.weights.documents.events import FORMAT, LogGap
+from network.error_texts import describe
+from network.event_hubs import (
     connection_string_settings,
     consumer_settings,
     scope_of,

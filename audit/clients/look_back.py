@@ -5,8 +5,8 @@ Each comes a page at a time.
 
 from collections.abc import Sequence
 
-from audit.access import reads_protocol
-from audit.access.reads_protocol import ReadsPage, ReadsSubject
+from audit.access.server import reads_protocol
+from audit.access.server.reads_protocol import ReadsPage, ReadsSubject
 from audit.clients.auditor import AuditorChannel, read_page
 from audit.ledger.server import acts_protocol
 from audit.ledger.server.acts_protocol import ActsPage

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from audit.clients.storage_session import FOREIGN_ERRORS, GetToken, StorageSession
 from core.base.errors import SettingsError, SourceError
-from kube.client.errors import describe
+from network.error_texts import describe
 
 _MOST_LISTING: Final = 32 * 1024 * 1024
 _ATTEMPTS: Final = 5

@@ -18,7 +18,7 @@ from audit.reports.tallies.bounded_rows import DistinctTexts, cut_rows
 from audit.reports.tallies.decisions_and_findings import ActivityTally, DecisionTally, FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
-from core.weights.events import Finding, Severity
+from core.weights.documents.events import Finding, Severity
 
 SAMPLE_CLUSTER: Final = "sample-month"
 """The cluster's id under which `sallyport run` keeps its made-up month."""

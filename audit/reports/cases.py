@@ -5,7 +5,7 @@ from typing import Final
 
 from audit.access.cases import CaseStep, FindingCase, build_cases
 from audit.reports.model import MOST_SHOWN, CaseMoment, CaseRow
-from core.weights.events import Finding
+from core.weights.documents.events import Finding
 
 MOST_MOMENTS: Final = 40
 """Findings of one case's timeline; the rest is counted."""

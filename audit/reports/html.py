@@ -24,7 +24,7 @@ from audit.reports.periods import DAY_MS, month_period, unix_ms_of
 from audit.reports.pictures.heat_map import draw_heat_map
 from audit.reports.pictures.reach_map import draw_reach
 from audit.reports.pictures.timeline import draw_timeline
-from core.weights.access import Confidence
+from core.weights.documents.access import Confidence
 
 _IDENTITY_LABEL: Final = re.compile(
     r"(oid|client|user|group|sas|account-key|delegation-sas):(\S{13,})"

@@ -32,11 +32,18 @@ from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
 from core.base.ids import uuid7_unix_ms
 from core.base.times import time_text
-from core.weights.access import Access, decode_access
 from core.weights.access_grants import MAX_DAYS
-from core.weights.events import Activity, Finding, decode_activity, decode_finding, decode_gap
-from core.weights.intake import decode_intake, decode_refused
-from core.weights.pod_lifecycle import PodLife, decode_change, decode_life
+from core.weights.documents.access import Access, decode_access
+from core.weights.documents.events import (
+    Activity,
+    Finding,
+    decode_activity,
+    decode_finding,
+    decode_gap,
+)
+from core.weights.documents.intake import decode_intake, decode_refused
+from core.weights.documents.object_change import decode_change
+from core.weights.documents.pod_life import PodLife, decode_life
 
 _MOST_AFTER_MS: Final = 7 * DAY_MS
 """So long after a period's end a checkpoint still tells how the baselines were in it."""

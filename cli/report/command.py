@@ -9,7 +9,7 @@ from cli import exits
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
-from core.weights.events import Severity
+from core.weights.documents.events import Severity
 
 REPORT = """**Examples**
 

@@ -30,7 +30,7 @@ from cli.report.names import read_names
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
 from core.base.times import time_text
-from core.weights.events import Severity
+from core.weights.documents.events import Severity
 
 FORMAT: Final = 1
 """Version of `sallyport report -o json`."""

@@ -11,8 +11,8 @@ from typing import Final
 from app.ledger import ledger_url, open_ledger
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from audit.access.reads import LedgerReads
-from audit.access.reads_protocol import ReadsSource
+from audit.access.server.reads import LedgerReads
+from audit.access.server.reads_protocol import ReadsSource
 from audit.clients.auditor import AuditorChannel
 from audit.clients.look_back import AuditorActs, AuditorReads
 from audit.ledger.server.acts import LedgerActs

@@ -7,7 +7,7 @@ import msgspec
 
 from cli import exits
 from core.base.errors import ClusterError, SettingsError
-from core.weights.store_access import StoreAccess
+from core.weights.documents.store_access import StoreAccess
 from kube.client.objects import open_objects
 from kube.weights.store_access import read_accesses
 

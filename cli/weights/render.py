@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cli.weights.access import Accesses
 from core.base.safe_text import safe_line
-from core.weights.store_access import Ability, Holder, StoreAccess
+from core.weights.documents.store_access import Ability, Holder, StoreAccess
 
 
 def print_accesses(found: Accesses, console: Console) -> None:

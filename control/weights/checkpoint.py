@@ -14,7 +14,7 @@ import structlog
 from core.base import names
 from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.weights.events import FORMAT, LogGap
+from core.weights.documents.events import FORMAT, LogGap
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 

@@ -1,4 +1,4 @@
-"""Approvals and what needs them.
+"""Approvals and the changes that need them.
 
-Exceptions, BreakGlasses, wider profiles, narrower WeightStores.
+Exceptions, BreakGlasses, wider profiles and narrower WeightStores.
 """

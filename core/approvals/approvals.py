@@ -8,8 +8,8 @@ import msgspec
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
+from core.base.sallyport_objects import DIGEST, Metadata, convert_spec, parse_time, read_object
 from core.egress import allowlists
-from core.people.approvable import DIGEST, Metadata, convert_spec, parse_time, read_object
 from core.people.subject import Subject
 from core.people.two_person import Consent
 from core.weights import access_grants, stores

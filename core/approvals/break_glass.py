@@ -8,9 +8,9 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.base.sallyport_objects import Metadata, convert_spec, parse_time, read_object
 from core.base.times import time_text
-from core.people.approvable import Metadata, approvable_of, convert_spec, parse_time, read_object
-from core.people.two_person import Approvable
+from core.people.two_person import Approvable, approvable_of
 from core.profiles.privileges import covers, validate_pattern
 from core.sandbox.decision import ENTERED
 

@@ -6,16 +6,15 @@ from typing import Annotated, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.decision.decision import Denial, Need
-from core.people.approvable import (
+from core.base.sallyport_objects import (
     Metadata,
-    approvable_of,
     convert_spec,
     parse_time,
     read_object,
     require_match,
 )
-from core.people.two_person import Approvable
+from core.decision.decision import Denial, Need
+from core.people.two_person import Approvable, approvable_of
 from core.profiles.privileges import validate_pattern
 from core.sandbox import decision
 

@@ -1,4 +1,5 @@
-"""What every other folder of core stands on.
+"""The basics of every other folder of core.
 
-The exception tree, names on Kubernetes objects, ids, times, IP networks.
+The exception tree, names on Kubernetes objects, Sallyport's own kinds read alike, ids, times and
+IP networks.
 """

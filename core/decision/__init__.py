@@ -1,4 +1,4 @@
-"""One review.
+"""The types of one review.
 
-The request, the Namespace's mode, the decision, and the document that is kept of it.
+The request, the Namespace's mode, the requester notes, the decision and its document.
 """

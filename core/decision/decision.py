@@ -7,7 +7,7 @@ import msgspec
 
 from core.base.document_part import DocumentPart
 from core.base.times import second_text
-from core.kubernetes.requester_notes import RootWorkload
+from core.decision.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.risk.model import AssessedIdentity
 from core.sandbox.decision import SandboxDecision

@@ -27,7 +27,7 @@ from core.decision.decision import (
     Verdict,
 )
 from core.decision.request import Request
-from core.kubernetes.requester_notes import RootWorkload
+from core.decision.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.sandbox.decision import SandboxDecision
 

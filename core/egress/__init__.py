@@ -1,4 +1,4 @@
-"""What people write about egress.
+"""Egress as people write it.
 
 Allowlists, destinations, DNS names, and the Pod labels that policies select.
 """

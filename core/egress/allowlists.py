@@ -6,6 +6,14 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
+from core.base.sallyport_objects import (
+    Metadata,
+    UntypedObject,
+    convert_spec,
+    parse_time,
+    read_object,
+    require_match,
+)
 from core.egress.destinations import (
     MAX_ENTRIES,
     OPTIONAL,
@@ -14,16 +22,7 @@ from core.egress.destinations import (
     check_distinct,
 )
 from core.kubernetes.label_selectors import LabelSelector, requirements_of
-from core.people.approvable import (
-    Metadata,
-    UntypedObject,
-    approvable_of,
-    convert_spec,
-    parse_time,
-    read_object,
-    require_match,
-)
-from core.people.two_person import Approvable
+from core.people.two_person import Approvable, approvable_of
 
 KIND: Final = "EgressAllowlist"
 SET_KIND: Final = "EgressDestinations"

@@ -23,9 +23,9 @@ from core.base.networks import (
     span_of,
     subtract_spans,
 )
+from core.base.sallyport_objects import require_match
 from core.egress.dns_names import check_dns_name
 from core.kubernetes.label_selectors import LabelSelector, requirements_of
-from core.people.approvable import require_match
 
 MAX_ENTRIES: Final = 64
 MAX_PORTS: Final = 32

@@ -1,4 +1,4 @@
 """Kubernetes objects as far as Sallyport reads them.
 
-Pods and their templates, kinds that carry Pods, owners, volumes, CRDs, selectors.
+Pods and their templates, kinds that carry Pods, volumes, CRDs and selectors.
 """

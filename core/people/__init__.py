@@ -1,4 +1,1 @@
-"""Who asks, and what two people must approve.
-
-The subject of a request, the two-person rule, and what is read alike of approvable objects.
-"""
+"""People: the subject of a request, and the rule that two people approve."""

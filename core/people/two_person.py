@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from core.base import names
+from core.base.sallyport_objects import UntypedObject
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject
 
 Person = frozenset[str]
@@ -135,6 +137,17 @@ def write_people(people: Iterable[Person]) -> str:
 def read_people(text: str) -> tuple[Person, ...]:
     """Read people from an annotation."""
     return tuple(filter(None, map(read_person, text.split(","))))
+
+
+def approvable_of(written: UntypedObject) -> Approvable:
+    """Return what is approved of an object, and who wrote it, as the webhook recorded it."""
+    meta = written.meta
+    return Approvable(
+        uid=meta.uid,
+        digest=written.digest,
+        author=read_person(meta.annotation(names.AUTHOR_ANNOTATION)),
+        editors=read_people(meta.annotation(names.EDITORS_ANNOTATION)),
+    )
 
 
 def why_may_not_approve(subject: Subject, terms: ApprovalTerms) -> str:

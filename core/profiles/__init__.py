@@ -1,4 +1,1 @@
-"""ContainerProfiles.
-
-The grammar of privileges, the kind itself, its defaults, and suggested profiles.
-"""
+"""ContainerProfiles: the kind, the grammar of privileges, defaults, and suggestions."""

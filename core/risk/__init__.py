@@ -1,4 +1,1 @@
-"""The risk of identities.
-
-Its model, the snapshot in memory, its stored form, and the look-back document.
-"""
+"""The risk of identities: its model, the snapshot and its stored form, and look-backs."""

@@ -1,4 +1,1 @@
-"""Model weights.
-
-Stores, grants and access paths, and the ledger documents about accesses, events and Pods.
-"""
+"""Model weights: stores, grants and access paths."""

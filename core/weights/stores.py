@@ -7,8 +7,14 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.networks import Network, parse_network
+from core.base.sallyport_objects import (
+    Metadata,
+    UntypedObject,
+    convert_spec,
+    read_object,
+    require_match,
+)
 from core.kubernetes.quantities import LARGEST, parse_amount
-from core.people.approvable import Metadata, UntypedObject, convert_spec, read_object, require_match
 
 KIND: Final = "WeightStore"
 

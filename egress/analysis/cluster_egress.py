@@ -9,10 +9,10 @@ import msgspec
 
 from core.base import names
 from core.base.networks import Network
+from core.base.sallyport_objects import Metadata
 from core.decision.namespaces import Enrolment, Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.pod_labels import label_value, reserved_labels
-from core.people.approvable import Metadata
 from core.people.two_person import ApprovalTerms, Approved, Consent, judge_approval
 from egress.compiler.allowlists import compile_allowlists, not_approved_message
 from egress.dns.learnt_names import LearntName, NamesSettings

@@ -7,11 +7,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.base import names
+from core.base.sallyport_objects import Metadata
 from core.egress.allowlists import AllowlistSpec, EgressAllowlist
 from core.egress.destinations import Destination, SetName
 from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
-from core.people.approvable import Metadata
 from core.people.two_person import Approvable
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
 from egress.analysis.connection import (

@@ -1,1 +1,1 @@
-"""What Azure's role assignments open, evaluated as Azure Resource Manager does; no network."""
+"""Azure's role assignments and the access that they give, evaluated as Azure does. No network."""

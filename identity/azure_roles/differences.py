@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.weights.store_access import (
+from core.weights.documents.store_access import (
     DATA,
     ROUNDABOUT,
     Ability,

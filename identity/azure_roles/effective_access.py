@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from core.weights.store_access import Ability, Holder
+from core.weights.documents.store_access import Ability, Holder
 from identity.azure_roles.arm_responses import Assignment, Definition, Denial, Permission
 
 _BLOB: Final = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"

@@ -1,1 +1,1 @@
-"""What talks to Entra ID, Graph, Event Hubs and the issuers of security events."""
+"""Network clients of Entra ID, Graph, Event Hubs and issuers of security events."""

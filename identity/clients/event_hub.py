@@ -23,8 +23,8 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 )
 
 from core.base.errors import EntraError, SettingsError
-from kube.client.errors import describe
-from kube.client.event_hubs import (
+from network.error_texts import describe
+from network.event_hubs import (
     connection_string_settings,
     consumer_settings,
     scope_of,

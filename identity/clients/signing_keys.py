@@ -19,8 +19,8 @@ import jwt
 
 from core.base.errors import SettingsError
 from identity.push.security_events import MOST_BYTES, SecurityEventSettings
-from kube.client.connector import Connector
-from kube.client.errors import describe
+from network.connector import Connector
+from network.error_texts import describe
 
 
 def strict_json(content: bytes) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What Graph is asked, when, and what its answers say. Pure: `identity.clients` asks."""
+"""Microsoft Graph: its requests, when they are due, and its answers. Pure: no network."""

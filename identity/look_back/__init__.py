@@ -1,1 +1,1 @@
-"""What somebody who came to be at risk has left behind. Pure."""
+"""Look-backs: what an identity that came to be at risk has left behind. Pure."""

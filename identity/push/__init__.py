@@ -1,1 +1,1 @@
-"""What is told without being asked: records of Event Hubs, OpenID security events. Pure."""
+"""Events that others send: records of Event Hubs, OpenID security events. Pure."""

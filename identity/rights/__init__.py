@@ -1,1 +1,1 @@
-"""Who has which right, and how they come to it: what `sallyport who-can` answers."""
+"""Who has which right, and how they come to it, as `sallyport who-can` answers."""

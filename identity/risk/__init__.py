@@ -1,1 +1,1 @@
-"""What is known of an identity, and what a table says that it means for a request. Pure."""
+"""The risk table: what is known of an identity, and what it means for a request. Pure."""

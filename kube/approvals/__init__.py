@@ -1,1 +1,1 @@
-"""PolicyExceptions, BreakGlasses and approvals in memory; objects whose changes are recorded."""
+"""PolicyExceptions, BreakGlasses and approvals in memory."""

@@ -1,5 +1,1 @@
-"""The connection to kube-apiserver.
-
-Credentials, single objects, lists, exec; and what the network clients of other rooms share with
-it.
-"""
+"""The connection to kube-apiserver: credentials, single objects, lists and exec."""

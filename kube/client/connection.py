@@ -26,9 +26,9 @@ from kubernetes.aio.config import ConfigException
 
 from core.base.errors import ClusterError, SettingsError
 from core.kubernetes.object_meta import ContinueMeta
-from kube.client.connector import Connector
 from kube.client.credentials import Credentials
-from kube.client.errors import describe
+from network.connector import Connector
+from network.error_texts import describe
 
 
 class ServerClock:

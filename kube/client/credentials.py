@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
@@ -9,17 +10,43 @@ from urllib.parse import urlsplit
 
 import structlog
 from kubernetes.aio.client.configuration import Configuration
-from kubernetes.aio.config import load_incluster_config, load_kube_config
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 from kubernetes.aio.config.kube_config import KubeConfigLoader, refresh_token
 
 from core.base.errors import SettingsError
-from kube.client.errors import describe, describe_config
+from network.error_texts import describe
 
 _FIELD: Final = "clusters[].cluster.server"
+
+_CONFIG_PROBLEMS: Final = (
+    (r"Expected key ([a-z-]+) in ", "key {} is missing"),
+    (r"Expected object with name ", "a context, cluster or user is named that is not in it"),
+    (r"Expected only one object ", "two of its contexts, clusters or users have one name"),
+    (r"Expected all values in ", "one of its contexts, clusters or users has no name"),
+    (r"Expected .* to be a list", "contexts, clusters and users must be lists"),
+    (r"File does not exists: ", "a file that it names does not exist"),
+    (r"exec: process returned (-?\d+)", "users[].user.exec: the plugin's exit code is {}"),
+    (r"exec: failed to decode ", "users[].user.exec: the plugin's output is not JSON"),
+    (r"exec: malformed re\w+\. missing key '(\w+)'", "users[].user.exec: {} is missing"),
+    (r"exec: missing ", "users[].user.exec: the plugin gave no token and no certificate"),
+    (r"exec: plugin api version ", "users[].user.exec: the plugin speaks another apiVersion"),
+    (r"oidc: ", "users[].user.auth-provider: the token could not be refreshed"),
+    (r"(Service|Cert|Token) .*(not set|empty|not exist)", "its {} is {}"),
+)
+"""Beginnings of what kubernetes.aio says, which quotes an entry of a kubeconfig or what a plugin
+wrote, and what is passed on of it."""
 
 _log = structlog.get_logger(__name__)
 _collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
 """Where the problems of a plugin go while a kubeconfig is read."""
+
+
+def _describe_config(text: str) -> str:
+    """Say what kubernetes.aio found wrong with credentials; empty for an unknown text."""
+    for pattern, says in _CONFIG_PROBLEMS:
+        if match := re.search(pattern, text):
+            return says.format(*(group.lower() for group in match.groups()))
+    return ""
 
 
 class _Values(logging.Filter):
@@ -31,7 +58,7 @@ class _Values(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return False
-        says = describe_config(record.getMessage()) or "the credentials could not be refreshed"
+        says = _describe_config(record.getMessage()) or "the credentials could not be refreshed"
         record.msg, record.args, record.exc_info = says, (), None
         collected = _collected.get()
         if collected is None:
@@ -69,7 +96,8 @@ class Credentials:
         try:
             loader = await _load(kubeconfig, configuration)
         except Exception as error:  # noqa: BLE001 -- on a broken one, kubernetes.aio raises anything
-            reason = describe(error)
+            config = _describe_config(str(error)) if isinstance(error, ConfigException) else ""
+            reason = config or describe(error)
             if isinstance(error, (AttributeError, TypeError, LookupError)):
                 reason = f"it does not have the shape of a kubeconfig ({reason})"
             fix = "" if kubeconfig else "; outside a Pod, give --kubeconfig FILE"

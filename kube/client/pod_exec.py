@@ -23,7 +23,7 @@ from kubernetes.aio.stream.ws_client import (
 
 from core.base.errors import ClusterError
 from kube.client.credentials import Credentials
-from kube.client.errors import describe
+from network.error_texts import describe
 
 MAX_OUTPUT: Final = 1024 * 1024
 """Bytes that are taken of what a command writes."""

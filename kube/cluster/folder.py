@@ -24,6 +24,7 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error
 from core.cluster import SignIn
 from core.decision.namespaces import Namespace
+from core.decision.requester_notes import OwnerObject, kind_of_owner
 from core.egress import allowlists
 from core.egress.allowlists import parse_allowlist, parse_destinations
 from core.kubernetes import crds
@@ -31,7 +32,6 @@ from core.kubernetes.crds import CustomResourceDefinition, read_definition
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
-from core.kubernetes.requester_notes import OwnerObject, kind_of_owner
 from core.kubernetes.roles import RoleRule
 from core.kubernetes.workload_kinds import workload_of
 from core.people.subject import Subject

@@ -11,8 +11,8 @@ import structlog
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.decision.namespaces import Namespace
+from core.decision.requester_notes import OwnerObject
 from core.kubernetes.object_meta import OwnerReference
-from core.kubernetes.requester_notes import OwnerObject
 from core.people.subject import Subject
 from core.profiles.container_profiles import (
     ContainerProfile,

@@ -1,1 +1,1 @@
-"""Kubernetes' own kinds, as far as Sallyport reads them."""
+"""Kubernetes' own kinds as far as Sallyport reads them, and lists of any kind's metadata."""

@@ -14,13 +14,13 @@ import msgspec
 
 from core.base.errors import ClusterError, OwnerUnknownError
 from core.base.json_errors import decode_error
-from core.kubernetes.object_meta import OwnerReference
-from core.kubernetes.requester_notes import (
+from core.decision.requester_notes import (
     OwnerObject,
     controller_reference,
     kind_of_owner,
     read_notes,
 )
+from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.workload_kinds import workload_of
 from kube.client.settings import LiveSettings
 from kube.client.singleflight import SingleFlight

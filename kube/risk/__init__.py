@@ -1,1 +1,1 @@
-"""The risk snapshot in Secrets, stored and watched; metadata of what an identity left behind."""
+"""The risk snapshot in Secrets, stored and watched."""

@@ -1,1 +1,1 @@
-"""WeightStores, grants and openings in memory, who can open a store, and the lives of Pods."""
+"""WeightStores and grants in memory, lives of Pods, and the objects whose changes are recorded."""

@@ -10,7 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.weights.store_access import StoreAccess, decode_store_access
+from core.weights.documents.store_access import StoreAccess, decode_store_access
 from kube.client.objects import Objects
 
 NAME: Final = "sallyport-store-access"

@@ -40,16 +40,16 @@ from core.profiles.container_profiles import build_profile_set, parse_profile
 from core.risk.model import identity_key
 from core.risk.snapshot_storage import SECRET_NAMES
 from core.risk.snapshot_storage import digest_of as shard_digest
-from core.weights.access import access_id
 from core.weights.access_grants import parse_grant
-from core.weights.events import encode_event
+from core.weights.documents.access import access_id
+from core.weights.documents.events import encode_event
+from core.weights.documents.roll_calls import build_roll_call
 from core.weights.grant_coverage import note_of_grant
-from core.weights.roll_calls import build_roll_call
 from core.weights.stores import parse_store
 from egress.render.generated_objects import allow_name, passes_name
 from identity.entra.values import kept_event_id
-from kube.approvals.recorded_objects import RecordedObject
 from kube.egress.network_policies import digest_of as policy_digest
+from kube.weights.recorded_objects import RecordedObject
 from tests.unit.audit.access.detections import (
     examples_of_changes,
     examples_of_reads,

@@ -30,10 +30,11 @@ from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument, encode_document
 from core.risk.look_back import LookBackDocument, encode_look_back
-from core.weights.access import Access
-from core.weights.events import Activity, LogGap, encode_event
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.weights.roll_calls import build_roll_call
+from core.weights.documents.access import Access
+from core.weights.documents.events import Activity, LogGap, encode_event
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
+from core.weights.documents.roll_calls import build_roll_call
 from tests.compat.filled import filled
 
 CLUSTER: Final = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"

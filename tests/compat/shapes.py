@@ -13,10 +13,11 @@ from control.sweep.cursor import Cursor
 from core.decision.document import DecisionDocument, SweepDocument
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot_storage import StoredHead
-from core.weights.access import Access
-from core.weights.events import Activity, Finding, LogGap
-from core.weights.intake import Intake, RefusedRecord
-from core.weights.pod_lifecycle import ObjectChange, PodLife
+from core.weights.documents.access import Access
+from core.weights.documents.events import Activity, Finding, LogGap
+from core.weights.documents.intake import Intake, RefusedRecord
+from core.weights.documents.object_change import ObjectChange
+from core.weights.documents.pod_life import PodLife
 
 TYPES: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "decisions": (DecisionDocument, SweepDocument),

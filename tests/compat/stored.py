@@ -19,7 +19,7 @@ import msgspec
 
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.ingest.past_memories import KeptDays, read_days
-from audit.access.reads_protocol import ReadsPage
+from audit.access.server.reads_protocol import ReadsPage
 from audit.access.sources.blob_hours import ReadMark, read_marks, write_marks
 from audit.behaviour.protocol import BehaviourAnswer
 from audit.clients.log_hub import HubPlace, read_place
@@ -69,9 +69,8 @@ from core.policy_bundles import BundleHead, GateAnnouncement
 from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
 from core.risk.snapshot_storage import StoredHead
 from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
-from core.weights.access import Access, decode_access, encode_access
-from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
-from core.weights.events import (
+from core.weights.documents.access import Access, decode_access, encode_access
+from core.weights.documents.events import (
     Activity,
     Finding,
     LogGap,
@@ -80,16 +79,17 @@ from core.weights.events import (
     decode_gap,
     encode_event,
 )
-from core.weights.intake import Intake, RefusedRecord, decode_intake, decode_refused, encode_intake
-from core.weights.pod_lifecycle import (
-    ObjectChange,
-    PodLife,
-    decode_change,
-    decode_life,
-    encode_change,
-    encode_life,
+from core.weights.documents.intake import (
+    Intake,
+    RefusedRecord,
+    decode_intake,
+    decode_refused,
+    encode_intake,
 )
-from core.weights.store_access import StoreAccess
+from core.weights.documents.object_change import ObjectChange, decode_change, encode_change
+from core.weights.documents.pod_life import PodLife, decode_life, encode_life
+from core.weights.documents.store_access import StoreAccess
+from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
 from egress.dns.learnt_names import LearntName, SeenAddress
 from egress.dns.store import _Name, _Shard, decode_names, encode_names
 from policies.bundle.format import Manifest

@@ -9,7 +9,7 @@ from typing import Any, Final
 from admission.explain.explanation import Explanation as Explained
 from audit.access.cases import FindingCases
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.reads_protocol import ReadsPage
+from audit.access.server.reads_protocol import ReadsPage
 from audit.ledger.log.verdict import Verdict
 from audit.ledger.server.acts_protocol import ActsPage
 from audit.reports.model import Report

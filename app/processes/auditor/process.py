@@ -17,8 +17,8 @@ from app.settings.messages import name_setting
 from app.settings.root import Settings
 from audit.access.ingest.metrics import WeightsCollector
 from audit.access.ingest.pipeline import Ingest
-from audit.access.reads import make_reads_answerer
-from audit.access.reads_protocol import PATH as READS_PATH
+from audit.access.server.reads import make_reads_answerer
+from audit.access.server.reads_protocol import PATH as READS_PATH
 from audit.behaviour.learner import BehaviourLearner
 from audit.behaviour.metrics import BehaviourCollector
 from audit.behaviour.protocol import PATH as BEHAVIOUR_PATH

@@ -21,13 +21,13 @@ from control.weights.checkpoint import CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSignReader
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
 from core.people.two_person import Approvable, Approved, Consent, NotApproved
-from kube.approvals.recorded_objects import RecordedObjects
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
 from kube.watch.change_stream import ChangeStream
 from kube.weights.pod_lifecycle import PODS_PATH
+from kube.weights.recorded_objects import RecordedObjects
 
 WATCHES: Final = LiveSettings(watch_min_s=15.0, watch_max_s=25.0)
 """Of Pods: between two watches it is stored how far all is recorded, also where nothing happens."""

@@ -21,7 +21,7 @@ from core.base import names
 from core.cluster import SignIn as AccountSignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
-from core.weights.pod_lifecycle import ObjectChange
+from core.weights.documents.object_change import ObjectChange
 from identity.clients.resource_manager import ManagerSettings, ResourceManager
 from identity.clients.tokens import CredentialKind, SignIn, Tokens
 from kube.cluster.live import LiveCluster

@@ -1,1 +1,1 @@
-"""From which Pod an access came and under which grant, by what the ledger knows."""
+"""Attribution: the Pod that made an access, and the grant that covers it."""

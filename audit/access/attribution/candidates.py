@@ -17,7 +17,7 @@ from audit.access.attribution.identities import IdentityClaim
 from audit.access.attribution.lives import Life
 from audit.access.attribution.rules import ORDINARY, AttributionRules
 from core.base.ids import uuid7_unix_ms
-from core.weights.access import (
+from core.weights.documents.access import (
     MOST_PODS,
     Access,
     AccessedBy,

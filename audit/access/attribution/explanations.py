@@ -7,7 +7,7 @@ from typing import Final
 from audit.access.attribution.identities import IdentityClaim
 from audit.access.attribution.lives import Life
 from core.base.times import time_text
-from core.weights.access import Access, Caller, SignedBy
+from core.weights.documents.access import Access, Caller, SignedBy
 
 MOST_NAMED: Final = 3
 """Service accounts that are named; the others are counted."""

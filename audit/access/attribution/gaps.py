@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from audit.access.attribution.lives import unix_seconds
-from core.weights.events import LogGap
+from core.weights.documents.events import LogGap
 
 PODS: Final = "pods"
 IDENTITIES: Final = "identities"

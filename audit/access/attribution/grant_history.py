@@ -10,10 +10,10 @@ import msgspec
 
 from audit.access.attribution.lives import unix_seconds
 from core.base.errors import InvalidObjectError
-from core.people.approvable import Metadata, UntypedObject
+from core.base.sallyport_objects import Metadata, UntypedObject
 from core.people.two_person import PEOPLE_NEEDED
 from core.weights.access_grants import KIND, AccessGrant, grant_of
-from core.weights.pod_lifecycle import ObjectChange
+from core.weights.documents.object_change import ObjectChange
 
 MOST_EVENTS: Final = 256
 """Of one grant; the oldest are forgotten."""

@@ -11,7 +11,7 @@ from audit.access.attribution.grant_history import GrantHistory, GrantTerm
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.lives import Life
 from core.base.ids import uuid7_unix_ms
-from core.weights.access import Access, Act, SignedBy
+from core.weights.documents.access import Access, Act, SignedBy
 from core.weights.stores import Right
 
 _RIGHTS: Final[dict[Act, Right]] = {

@@ -12,11 +12,12 @@ from audit.access.attribution.identities import KINDS, Identities
 from audit.access.attribution.lives import Life, life_of, merge_lives, unix_seconds
 from audit.access.attribution.pods import Pods
 from audit.access.attribution.roll_calls import RollCalls
-from audit.access.defaults import MOST_PODS
+from audit.access.model.defaults import MOST_PODS
 from audit.ledger.records.frames import FrameKind
-from core.weights.events import decode_gap
-from core.weights.pod_lifecycle import decode_change, decode_life
-from core.weights.roll_calls import KIND as ROLL_CALL
+from core.weights.documents.events import decode_gap
+from core.weights.documents.object_change import decode_change
+from core.weights.documents.pod_life import decode_life
+from core.weights.documents.roll_calls import KIND as ROLL_CALL
 
 FORMAT: Final = 2
 """Of what `saved` gives."""

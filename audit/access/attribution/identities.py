@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.weights.pod_lifecycle import ObjectChange
+from core.weights.documents.object_change import ObjectChange
 
 KINDS: Final = frozenset({"ServiceAccount", "FederatedCredential"})
 """Of an ObjectChange: an annotation of the cluster's, a federated credential of Entra's."""

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from core.weights.pod_lifecycle import LifeEvent, PodLife
+from core.weights.documents.pod_life import LifeEvent, PodLife
 
 _RANK: Final = {LifeEvent.SEEN: 0, LifeEvent.ADDRESSED: 1, LifeEvent.ENDED: 2}
 

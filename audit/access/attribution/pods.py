@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from audit.access.attribution.lives import Life, merge_lives
-from audit.access.defaults import MOST_PODS
+from audit.access.model.defaults import MOST_PODS
 
 K = TypeVar("K", str, tuple[str, str])
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from audit.access.attribution.lives import Life, unix_seconds
-from core.weights.pod_lifecycle import ObjectChange, decode_change, encode_change
-from core.weights.roll_calls import BYTES, RollCall, read_roll_calls
+from core.weights.documents.object_change import ObjectChange, decode_change, encode_change
+from core.weights.documents.roll_calls import BYTES, RollCall, read_roll_calls
 
 
 class RollCalls:

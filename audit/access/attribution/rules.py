@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from audit.access.defaults import TOKEN_LIFETIME_S
+from audit.access.model.defaults import TOKEN_LIFETIME_S
 from core.base.networks import Network
 
 SKEW_S: Final = 300.0

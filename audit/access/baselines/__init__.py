@@ -1,1 +1,1 @@
-"""What is usual for somebody: amounts by day, footprints, sizes of blobs."""
+"""Baselines, or what is usual for a principal: amounts by day, footprints, sizes of blobs."""

@@ -11,7 +11,7 @@ import msgspec
 from audit.access.model.detection import HOUR_S, EventContext
 from audit.access.model.sightings import digest_of
 from audit.access.parsers.operations import SOURCES
-from core.weights.access import Access, Act
+from core.weights.documents.access import Access, Act
 
 MOST_SIZES: Final = 20_000
 

@@ -1,1 +1,1 @@
-"""What is noticed around the weights: one detection a file, each of the same shape."""
+"""Detections: one file each, all of the same shape."""

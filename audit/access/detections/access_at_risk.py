@@ -9,8 +9,8 @@ from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunabl
 from audit.access.model.findings import make_finding, moment_text, size_text
 from audit.access.model.sightings import is_news, touch
 from core.base.times import day_text
-from core.weights.access import Access, Act
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 4096
 _ASK_S: Final = 300.0

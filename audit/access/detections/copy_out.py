@@ -8,8 +8,8 @@ import msgspec
 from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news, touch
-from core.weights.access import Access, Act
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 4096
 _WAIT_S: Final = 900.0

@@ -10,8 +10,8 @@ from audit.access.model.detection import GIB, HOUR_S, Detection, EventContext, T
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import LISTED, digest_of, is_news, touch
 from core.base.times import day_text
-from core.weights.access import Access, Act
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Finding, Severity
 
 _MOST_BLOBS: Final = 16_384
 _MOST: Final = 2048

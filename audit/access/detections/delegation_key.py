@@ -8,8 +8,8 @@ import msgspec
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import is_news, origin_of
-from core.weights.access import Access, Act, Caller, SignedBy
-from core.weights.events import Activity, Finding, Severity, Topic
+from core.weights.documents.access import Access, Act, Caller, SignedBy
+from core.weights.documents.events import Activity, Finding, Severity, Topic
 
 _MOST: Final = 4096
 _ISSUE: Final = "GetUserDelegationKey"

@@ -21,8 +21,8 @@ from audit.access.model.detection import (
 from audit.access.model.findings import make_failure_finding
 from core.base.errors import SettingsError
 from core.base.ids import uuid7_unix_ms
-from core.weights.access import Access, Act
-from core.weights.events import Activity, Finding, LogGap, Topic
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Activity, Finding, LogGap, Topic
 
 FORMAT: Final = 1
 """Of snapshots. One of another format is not read: the engine begins anew and says so."""

@@ -9,8 +9,8 @@ from audit.access.baselines.daily_amounts import DailyAmounts, raise_amount, usu
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news, origin_of, touch
-from core.weights.access import Access, Act
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 4096
 _HALF_LIFE_S: Final = 600.0

@@ -8,8 +8,8 @@ import msgspec
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import is_news, origin_of, touch
-from core.weights.access import Access, Act, Caller, SignedBy
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act, Caller, SignedBy
+from core.weights.documents.events import Finding, Severity
 
 _WORDS: Final = {
     SignedBy.ACCOUNT_KEY: "an account key",

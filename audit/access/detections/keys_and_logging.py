@@ -9,8 +9,8 @@ from audit.access.model.detection import Detection, EventContext
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
 from audit.access.parsers.activity_facts import actor_text, is_delete
-from core.weights.access import Access, Act
-from core.weights.events import Activity, Finding, Severity, Topic
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Activity, Finding, Severity, Topic
 
 _SET_ACCESS: Final = "setcontaineracl"
 """An operation of storage's own interface: only its own log tells of it."""

@@ -9,8 +9,8 @@ from audit.access.model.detection import DAY_S, HOUR_S, Detection, EventContext,
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import is_news
 from core.base.times import seconds_of
-from core.weights.access import Access, Act
-from core.weights.events import Activity, Finding, LogGap, Severity, Topic
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Activity, Finding, LogGap, Severity, Topic
 
 _MOST: Final = 512
 _OF_STORAGE: Final = "storage"

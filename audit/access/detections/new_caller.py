@@ -8,8 +8,8 @@ import msgspec
 from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, agent_family, is_news, network_of, origin_of, touch
-from core.weights.access import Access, Act, Caller, Confidence
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act, Caller, Confidence
+from core.weights.documents.events import Finding, Severity
 
 _MOST_CONTAINERS: Final = 256
 _MOST_WORDS: Final = 4096

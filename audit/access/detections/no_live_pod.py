@@ -8,8 +8,8 @@ import msgspec
 from audit.access.model.detection import Detection, EventContext
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import is_news, origin_of, touch
-from core.weights.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 4096
 _SIGNED: Final = frozenset({SignedBy.OAUTH, SignedBy.KERBEROS, SignedBy.DELEGATION_SAS})

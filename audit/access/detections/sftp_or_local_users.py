@@ -9,7 +9,7 @@ from audit.access.model.detection import Detection, EventContext
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
 from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
-from core.weights.events import Activity, Finding, Severity, Topic
+from core.weights.documents.events import Activity, Finding, Severity, Topic
 
 
 class SftpOrLocalUsersState(msgspec.Struct):

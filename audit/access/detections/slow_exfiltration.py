@@ -18,8 +18,8 @@ from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import LISTED, digest_of, touch
 from core.base.times import day_text
-from core.weights.access import Access, Act, Confidence
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act, Confidence
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 2048
 _STEP: Final = 0.01

@@ -9,8 +9,8 @@ import msgspec
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, is_news, network_of, touch
-from core.weights.access import Access, Act, Caller, SignedBy
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act, Caller, SignedBy
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 16_384
 _MOST_ADDRESSES: Final = 4

@@ -19,8 +19,8 @@ from audit.access.model.detection import DAY_S, GIB, Detection, EventContext, Tu
 from audit.access.model.findings import count_text, make_finding, size_text
 from audit.access.model.sightings import count_crowd, digest_of, is_news, touch
 from core.base.times import day_text
-from core.weights.access import Access, Act
-from core.weights.events import Finding, Severity
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 2048
 _FORGET_DAYS: Final = 45

@@ -1,1 +1,1 @@
-"""Takes logs into the ledger: in order, attributed, watched, and resumed after a stop."""
+"""The ingest: takes logs into the ledger in order, attributed, and resumed after a stop."""

@@ -10,7 +10,7 @@ from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.event_order import EventOrder, event_seconds
 from audit.access.ingest.memory import IngestMemory
 from audit.access.model.detection import Event
-from core.weights.events import Finding
+from core.weights.documents.events import Finding
 from core.weights.stores import WeightStore
 
 FORMAT: Final = 1

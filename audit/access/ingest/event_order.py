@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.access.defaults import DELAY_S
+from audit.access.model.defaults import DELAY_S
 from audit.access.model.detection import Event
 from core.base.ids import uuid7_unix_ms
-from core.weights.access import Access
-from core.weights.events import Activity, LogGap
+from core.weights.documents.access import Access
+from core.weights.documents.events import Activity, LogGap
 
 MOST_HELD: Final = 20_000
 """Events that are held back; where more come in DELAY_S, the order is kept among so many."""

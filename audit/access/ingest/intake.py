@@ -11,9 +11,9 @@ from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.delivery import StoredDelivery
 from core.base.ids import stable_id, uuid7_unix_ms
 from core.base.times import milli_text
-from core.weights.access import Access
-from core.weights.events import Activity, Finding, LogGap, encode_event
-from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake
+from core.weights.documents.access import Access
+from core.weights.documents.events import Activity, Finding, LogGap, encode_event
+from core.weights.documents.intake import FORMAT, Intake, RefusedRecord, encode_intake
 
 _CLOCKS_MS: Final = 60_000
 """By which the clock of whoever wrote a record may be ahead of this machine's."""

@@ -15,8 +15,8 @@ from audit.access.parsers.reader import RecordReader
 from audit.ledger.log.entries import LogEntry
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from core.weights.access import decode_access
-from core.weights.events import Finding, decode_activity, decode_gap
+from core.weights.documents.access import decode_access
+from core.weights.documents.events import Finding, decode_activity, decode_gap
 
 BEGUN: Final = "weights/begun"
 """Checkpoint of operations of Azure's that have begun, as of the last stretch that is stored."""

@@ -8,13 +8,13 @@ import msgspec
 from audit.access.attribution.grant_history import GrantHistory
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.risk_history import RiskHistory
-from audit.access.defaults import MOST_PODS
+from audit.access.model.defaults import MOST_PODS
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
 from core.base.errors import InvalidObjectError
-from core.people.approvable import Metadata, UntypedObject
+from core.base.sallyport_objects import Metadata, UntypedObject
 from core.weights.access_grants import KIND as GRANT
-from core.weights.pod_lifecycle import ObjectChange, decode_change
+from core.weights.documents.object_change import ObjectChange, decode_change
 from core.weights.stores import KIND as STORE
 from core.weights.stores import WeightStore, store_of
 

@@ -8,7 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from audit.access.ingest.pipeline import CONFIDENCES, Ingest, IngestCounts
-from audit.ledger.records.metric_families import counter_of, gauge_of
+from network.metric_families import counter_of, gauge_of
 
 
 class WeightsCollector(Collector):

@@ -25,7 +25,7 @@ from audit.access.parsers.store_index import WeightStores
 from audit.access.sources.envelopes import LineRecords
 from core.base.errors import UnreadableRecordError
 from core.base.networks import network_of
-from core.weights.access import Access
+from core.weights.documents.access import Access
 
 LEAST: Final = 500
 """Records: fewer are read faster where they are."""

@@ -19,7 +19,7 @@ from audit.access.ingest.projections import PAGE, Projections
 from audit.access.ingest.state import IngestOptions, restore_memory, save_memory
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7_unix_ms
-from core.weights.access import Access
+from core.weights.documents.access import Access
 
 FORMAT: Final = 2
 """Of what `saved` gives."""

@@ -39,9 +39,9 @@ from audit.ledger.records.frames import Frame
 from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
-from core.weights.access import Access, Confidence
-from core.weights.events import Finding
-from core.weights.intake import Intake
+from core.weights.documents.access import Access, Confidence
+from core.weights.documents.events import Finding
+from core.weights.documents.intake import Intake
 
 _AFTER: Final = (10_000, 10, 10)
 """Objects before the youngest are looked at, and passes before older ones are: all of them after a

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from audit.access.attribution.rules import ORDINARY, AttributionRules
-from audit.access.defaults import DELAY_S, MOST_PODS, PATIENCE_S
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.detection_feed import DetectionFeed, MemorySurroundings
 from audit.access.ingest.event_order import MOST_HELD, EventOrder
 from audit.access.ingest.memory import IngestMemory
+from audit.access.model.defaults import DELAY_S, MOST_PODS, PATIENCE_S
 
 MEMORY: Final = "weights/memory"
 """Checkpoint of the memory."""

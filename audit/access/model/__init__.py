@@ -1,1 +1,1 @@
-"""What all parts of the access pipeline share: batches, detections, findings."""
+"""Types that all parts of the access pipeline share: batches, detections, findings."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from core.weights.events import LogGap
+from core.weights.documents.events import LogGap
 
 MOST_BATCH: Final = 4 * 1024 * 1024
 """Bytes of records in one batch, but for a single record that is larger."""

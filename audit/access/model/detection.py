@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from core.weights.access import Access, Act
-from core.weights.events import Activity, Finding, LogGap, Severity, Topic
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Activity, Finding, LogGap, Severity, Topic
 from core.weights.stores import WeightStore
 
 Event = Access | Activity | LogGap

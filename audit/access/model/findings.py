@@ -7,8 +7,8 @@ from audit.access.model.detection import GIB, Detection, Event, EventContext
 from core.base.ids import stable_id
 from core.base.safe_text import shorten
 from core.base.times import day_text, milli_text
-from core.weights.access import Access
-from core.weights.events import FORMAT, Activity, Finding, Severity
+from core.weights.documents.access import Access
+from core.weights.documents.events import FORMAT, Activity, Finding, Severity
 
 LONGEST_TITLE: Final = 119
 

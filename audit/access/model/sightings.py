@@ -7,7 +7,7 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Final, TypeVar
 
-from core.weights.access import Access, Caller
+from core.weights.documents.access import Access, Caller
 
 T = TypeVar("T")
 

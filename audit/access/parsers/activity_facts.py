@@ -31,7 +31,7 @@ from typing import Any, Final
 from audit.access.parsers.redaction import scrub_fields
 from audit.access.parsers.storage_paths import account_of
 from core.people.subject import pseudonymous_user
-from core.weights.events import Activity, Topic
+from core.weights.documents.events import Activity, Topic
 
 _DELETE: Final = "/delete"
 

@@ -22,7 +22,7 @@ from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
 from core.base.ids import stable_id
 from core.people.subject import pseudonymous_user
-from core.weights.events import FORMAT, Activity, Log, Topic
+from core.weights.documents.events import FORMAT, Activity, Log, Topic
 
 _MOST_BEGUN: Final = 4096
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.base.networks import Address, Network, network_of, span_of
-from core.weights.access import Caller
+from core.weights.documents.access import Caller
 
 _REMEMBERED: Final = 65_536
 """Addresses whose place is remembered: the Pods and nodes of 7,500 nodes."""

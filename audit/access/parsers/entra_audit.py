@@ -16,7 +16,7 @@ from audit.access.parsers.log_times import parse_log_time
 from audit.access.parsers.redaction import scrub_document, scrub_fields
 from core.base.errors import UnreadableRecordError
 from core.base.ids import stable_id
-from core.weights.events import FORMAT, Activity, Log, Topic
+from core.weights.documents.events import FORMAT, Activity, Log, Topic
 
 CATEGORY: Final = "AuditLogs"
 

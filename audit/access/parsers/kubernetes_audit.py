@@ -19,7 +19,7 @@ from core.base.errors import UnreadableRecordError
 from core.base.ids import stable_id
 from core.base.names import GROUP
 from core.people.subject import Subject
-from core.weights.events import FORMAT, Activity, Log, Topic
+from core.weights.documents.events import FORMAT, Activity, Log, Topic
 
 GROUP_OF_EVENTS: Final = "audit.k8s.io/"
 

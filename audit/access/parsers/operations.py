@@ -7,7 +7,7 @@ Lake endpoints), "Storage Analytics logged operations", and those of SFTP and NF
 import enum
 from typing import Final, NamedTuple
 
-from core.weights.access import Act
+from core.weights.documents.access import Act
 
 
 class OperationLevel(enum.Enum):

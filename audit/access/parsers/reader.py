@@ -26,9 +26,9 @@ from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
 from core.base.ids import stable_id
-from core.weights.access import Access
-from core.weights.events import Activity
-from core.weights.intake import FORMAT, MOST_RECORD, RefusedRecord
+from core.weights.documents.access import Access
+from core.weights.documents.events import Activity
+from core.weights.documents.intake import FORMAT, MOST_RECORD, RefusedRecord
 
 
 def make_refused_record(  # noqa: PLR0913  What the document says.

@@ -27,7 +27,7 @@ from audit.access.parsers.storage_paths import (
 )
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
-from core.weights.access import FORMAT, Access, SignedBy, access_id
+from core.weights.documents.access import FORMAT, Access, SignedBy, access_id
 
 _TYPES: Final = {
     "oauth": SignedBy.OAUTH,

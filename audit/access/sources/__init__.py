@@ -1,1 +1,1 @@
-"""Where logs come from: folders of blobs, files, standard input."""
+"""Sources of logs: folders of blobs, files, standard input."""

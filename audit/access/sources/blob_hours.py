@@ -15,7 +15,7 @@ from audit.access.parsers.log_times import EARLIEST_MS
 from audit.access.parsers.storage_paths import account_of
 from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.weights.events import FORMAT, LogGap
+from core.weights.documents.events import FORMAT, LogGap
 
 HOUR_S: Final = 3600
 

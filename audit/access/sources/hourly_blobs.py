@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from audit.access.defaults import POLL_S
 from audit.access.model.batch import RecordBatch, SourcePlaces
+from audit.access.model.defaults import POLL_S
 from audit.access.sources.blob_hours import (
     HOUR_S,
     HourBlob,
@@ -25,7 +25,7 @@ from audit.access.sources.blob_hours import (
     write_marks,
 )
 from audit.access.sources.blob_reader import BlobPiece, BlobStore, read_pieces
-from core.weights.events import LogGap
+from core.weights.documents.events import LogGap
 
 _TIME: Final = re.compile(
     rb'"(?:time|requestReceivedTimestamp|eventTimestamp)"\s*:\s*"([^"]{1,40})'

@@ -1,13 +1,13 @@
 """Prometheus metrics of the ledger's log, its heads and its anchors."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from audit.ledger.log.head_publisher import HeadPublisher
-from audit.ledger.records.metric_families import counter_of, gauge_by_anchor
 from core.base.times import seconds_of
+from network.metric_families import counter_of
 
 
 class LogCollector(Collector):
@@ -45,12 +45,12 @@ class LogCollector(Collector):
             "Rows that are not in the ledger's log: somebody wrote them past the ledger.",
             self._outside(),
         )
-        yield gauge_by_anchor(
+        yield _by_anchor(
             "sallyport_ledger_anchored_records",
             "Entries that each anchor vouches for.",
             publishing.anchored if publishing else {},
         )
-        yield gauge_by_anchor(
+        yield _by_anchor(
             "sallyport_ledger_anchored_timestamp_seconds",
             "Unix time at which each anchor last had the last head.",
             publishing.anchored_at if publishing else {},
@@ -61,6 +61,14 @@ class LogCollector(Collector):
             "anchor",
             publishing.failures if publishing else {},
         )
+
+
+def _by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:
+    """Return a gauge by anchor."""
+    family = GaugeMetricFamily(name, text, labels=["anchor"])
+    for anchor, value in values.items():
+        family.add_metric([anchor], float(value))
+    return family
 
 
 def _known(name: str, text: str, value: float | None) -> Metric:

@@ -1,1 +1,1 @@
-"""What is recorded: frames, who makes them of documents, and where they go."""
+"""Records on their way to the ledger: frames, who makes them, and where they go."""

@@ -35,21 +35,21 @@ class FrameKind(enum.IntEnum):
     LOOK_BACK = 4
     """`core.risk.look_back.LookBackDocument` as JSON; the id is the document's UUID, 16 bytes."""
     ACCESS = 5
-    """`core.weights.access.Access` as JSON; the id is its UUID, as of all that follow."""
+    """`core.weights.documents.access.Access` as JSON; the id is its UUID, as of all that follow."""
     ACTIVITY = 6
-    """`core.weights.events.Activity`."""
+    """`core.weights.documents.events.Activity`."""
     FINDING = 7
-    """`core.weights.events.Finding`."""
+    """`core.weights.documents.events.Finding`."""
     LOG_GAP = 8
-    """`core.weights.events.LogGap`."""
+    """`core.weights.documents.events.LogGap`."""
     POD_LIFE = 9
-    """`core.weights.pod_lifecycle.PodLife`."""
+    """`core.weights.documents.pod_life.PodLife`."""
     CHANGE = 10
-    """`core.weights.pod_lifecycle.ObjectChange`."""
+    """`core.weights.documents.object_change.ObjectChange`."""
     REFUSED = 11
-    """`core.weights.intake.RefusedRecord`."""
+    """`core.weights.documents.intake.RefusedRecord`."""
     INTAKE = 12
-    """`core.weights.intake.Intake`."""
+    """`core.weights.documents.intake.Intake`."""
     RETENTION = 13
     """What was removed by policy: `audit.ledger.log`."""
     ADOPTION = 14

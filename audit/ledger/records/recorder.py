@@ -30,8 +30,9 @@ from core.decision.document import (
 from core.decision.request import Request
 from core.people.subject import Subject
 from core.risk.look_back import LookBackDocument, encode_look_back, trim_items
-from core.weights.events import LogGap, encode_event
-from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change, encode_life
+from core.weights.documents.events import LogGap, encode_event
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import PodLife, encode_life
 
 T = TypeVar("T", Need, Finding)
 

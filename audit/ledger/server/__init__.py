@@ -1,1 +1,1 @@
-"""What the auditor serves over mutual TLS: it takes frames and answers questions."""
+"""The auditor's HTTP over mutual TLS: takes frames and answers questions."""

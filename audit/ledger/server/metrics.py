@@ -6,7 +6,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from audit.ledger.records.destination import Receipt
-from audit.ledger.records.metric_families import counter_of
+from network.metric_families import counter_of
 
 
 class ReceiverCollector(Collector):

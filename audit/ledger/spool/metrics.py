@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from audit.ledger.records.metric_families import counter_of, gauge_of
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
+from network.metric_families import counter_of, gauge_of
 
 
 class SpoolCollector(Collector):

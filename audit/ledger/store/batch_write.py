@@ -12,7 +12,7 @@ from audit.ledger.store.database_errors import DuplicateError
 from audit.ledger.store.log_append import AppendBackend, OpenLog
 from audit.ledger.store.rows import OTHERWISE, RowBatch, aside_row
 from audit.ledger.store.tables import BY_KIND, STANDING, projections, quarantine, rules
-from core.weights.access import contradicts, decode_access
+from core.weights.documents.access import contradicts, decode_access
 
 _AT_ONCE: Final = 1000
 """Keys that one query asks for."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from audit.ledger.records.frames import Frame, FrameKind
-from core.weights.access import Access
+from core.weights.documents.access import Access
 
 
 @dataclass(frozen=True)

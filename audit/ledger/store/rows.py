@@ -30,10 +30,11 @@ from core.decision.document import (
     projection_digest,
 )
 from core.risk.look_back import decode_look_back
-from core.weights.access import Access, contradicts, decode_access, encode_access
-from core.weights.events import decode_activity, decode_finding, decode_gap
-from core.weights.intake import decode_intake, decode_refused
-from core.weights.pod_lifecycle import decode_change, decode_life
+from core.weights.documents.access import Access, contradicts, decode_access, encode_access
+from core.weights.documents.events import decode_activity, decode_finding, decode_gap
+from core.weights.documents.intake import decode_intake, decode_refused
+from core.weights.documents.object_change import decode_change
+from core.weights.documents.pod_life import decode_life
 
 
 @dataclass(frozen=True, slots=True)

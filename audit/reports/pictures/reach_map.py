@@ -10,7 +10,7 @@ from audit.reports.model import ReachRow
 from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, text, with_title
 from core.base.safe_text import shorten
 from core.base.svg import element
-from core.weights.access import Confidence
+from core.weights.documents.access import Confidence
 
 MOST_REACHES: Final = 15
 """Ways that are drawn; the odd ones first, then those with most bytes. The table has more."""

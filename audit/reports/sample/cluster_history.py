@@ -31,8 +31,9 @@ from core.decision.document import (
     encode_document,
     projection_digest,
 )
-from core.weights.pod_lifecycle import FORMAT as LIFE_FORMAT
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import FORMAT as LIFE_FORMAT
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 
 _APPROVERS: Final = list(PEOPLE[-2:])
 _REFUSED: Final = (

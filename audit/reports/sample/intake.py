@@ -19,7 +19,7 @@ from audit.reports.sample.cast import CLUSTER, PIPELINE_ADDRESS, TENANT
 from audit.reports.sample.cluster_history import sample_frames
 from audit.reports.sample.logs import activity_log_files, storage_log_files
 from core.base.networks import network_of
-from core.weights.events import LogGap
+from core.weights.documents.events import LogGap
 
 SOURCE: Final = "storage-logs"
 

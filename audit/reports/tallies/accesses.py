@@ -17,7 +17,7 @@ from audit.reports.model import (
 from audit.reports.periods import DAY_MS, Period, day_text
 from audit.reports.tallies.bounded_rows import MOST_KEYS, BoundedRows, DistinctTexts, cut_rows
 from core.base.ids import uuid7_unix_ms
-from core.weights.access import Access, Act, Confidence
+from core.weights.documents.access import Access, Act, Confidence
 
 _MOST_ADDRESSES = 3
 _SUREST = (Confidence.EXACT, Confidence.NODE, Confidence.ONE_OF, Confidence.UNATTRIBUTED)

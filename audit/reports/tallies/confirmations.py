@@ -21,8 +21,8 @@ from audit.reports.periods import Period
 from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
 from core.base.times import milli_text, seconds_of
 from core.decision.document import Asked
-from core.weights.events import Activity, LogGap, Topic
-from core.weights.pod_lifecycle import LifeEvent, PodLife
+from core.weights.documents.events import Activity, LogGap, Topic
+from core.weights.documents.pod_life import LifeEvent, PodLife
 
 PATIENCE_S: Final = 600
 """So much later, by the times in the documents, the other half of a pair may come."""

@@ -11,7 +11,7 @@ from audit.reports.model import MOST_ROWS, MOST_SHOWN, ActivityCount, FindingRow
 from audit.reports.tallies.bounded_rows import BoundedRows, DistinctTexts, cut_rows
 from core.decision.decision import Verdict
 from core.decision.document import Asked, is_final
-from core.weights.events import Activity, Finding, Severity
+from core.weights.documents.events import Activity, Finding, Severity
 
 RANKS: Final = {Severity.CRITICAL: 0, Severity.HIGH: 1, Severity.MEDIUM: 2, Severity.LOW: 3}
 

@@ -17,9 +17,9 @@ from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
 from audit.reports.tallies.confirmations import Confirmations
 from audit.reports.tallies.decisions_and_findings import FindingTally
-from core.weights.events import LogGap
-from core.weights.intake import Intake, RefusedRecord
-from core.weights.pod_lifecycle import LifeEvent, PodLife
+from core.weights.documents.events import LogGap
+from core.weights.documents.intake import Intake, RefusedRecord
+from core.weights.documents.pod_life import LifeEvent, PodLife
 
 _MOST_REASONS: Final = 50
 _HOUR_MS: Final = 3_600_000

@@ -10,13 +10,13 @@ from audit.reports.model import MOST_ROWS, MOST_SHOWN, ChangeRow, GrantRow, Role
 from audit.reports.periods import Period, unix_ms_of
 from audit.reports.tallies.accesses import AccessSum
 from audit.reports.tallies.bounded_rows import BoundedRows, DistinctTexts, cut_rows
-from core.weights.pod_lifecycle import ObjectChange
-from core.weights.store_access import StoreAccess
+from core.weights.documents.object_change import ObjectChange
+from core.weights.documents.store_access import StoreAccess
 
 GRANT: Final = "AccessGrant"
 EXCEPTIONS: Final = frozenset({"PolicyException", "BreakGlass"})
 STORE_ACCESS: Final = "StoreAccess"
-"""Kind of changes that tell who can open a store, as `core.weights.store_access` has it."""
+"""Kind of changes that tell who can open a store (`core.weights.documents.store_access`)."""
 
 UNTOLD: Final = frozenset({"ServiceAccount", GRANT, *EXCEPTIONS, STORE_ACCESS})
 """Kinds that are no change of policy, or stand elsewhere in the report."""

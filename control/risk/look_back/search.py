@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from audit.access.reads_protocol import MOST_LABELS, ReadsSource, ReadsSubject
+from audit.access.server.reads_protocol import MOST_LABELS, ReadsSource, ReadsSubject
 from audit.ledger.server.acts_protocol import ActsSource
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
@@ -27,7 +27,7 @@ from identity.look_back.subjects import IdentityAtRisk
 from identity.look_back.trails import ObjectBudget, Trail, Trails
 from identity.risk.workload_identity import client_ids_of
 from kube.client.objects import Objects
-from kube.risk.metadata_pages import Listing, Pace, find_listing, raw_pages, read_live
+from kube.resources.metadata_lists import Listing, Pace, find_listing, raw_pages, read_live
 
 MOST_ACCESS_PAGES: Final = 500
 """Pages of accesses read for those who share a question, five million accesses."""

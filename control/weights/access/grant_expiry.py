@@ -17,8 +17,8 @@ from control.eviction import evict
 from control.loop import Loop
 from control.weights.access.live_grants import GrantFacts
 from core.base.errors import InvalidObjectError
+from core.base.sallyport_objects import parse_time
 from core.base.times import time_text
-from core.people.approvable import parse_time
 from core.people.two_person import PEOPLE_NEEDED
 from core.weights.access_grants import KIND, AccessGrant
 from kube.client.objects import Objects

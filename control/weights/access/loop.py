@@ -23,8 +23,8 @@ from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.access_grants import AccessGrant
 from core.weights.access_paths import WeightStoreSet
-from core.weights.pod_lifecycle import FORMAT, ObjectChange
-from core.weights.store_access import StoreAccess
+from core.weights.documents.object_change import FORMAT, ObjectChange
+from core.weights.documents.store_access import StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION, Assignment, read_shape
 from identity.azure_roles.differences import count_differences

@@ -8,7 +8,7 @@ import msgspec
 
 from core.base.errors import EntraError
 from core.base.times import time_text
-from core.weights.store_access import FORMAT, Holder, StoreAccess
+from core.weights.documents.store_access import FORMAT, Holder, StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import (
     AUTHORIZATION,

@@ -11,7 +11,7 @@ from control.events import WARNING, event_body
 from core.base import names
 from core.base.errors import ClusterError
 from core.base.ids import stable_id
-from core.weights.store_access import StoreAccess
+from core.weights.documents.store_access import StoreAccess
 from core.weights.stores import KIND, WeightStore
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership

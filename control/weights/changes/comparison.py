@@ -11,8 +11,8 @@ import msgspec
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approved, Consent, NotApproved
-from core.weights.pod_lifecycle import FORMAT, ObjectChange
-from kube.approvals.recorded_objects import RecordedObject
+from core.weights.documents.object_change import FORMAT, ObjectChange
+from kube.weights.recorded_objects import RecordedObject
 
 _BYTES: Final = 8
 """Of a mark: the same object with other content has another, but for one in 2^64."""

@@ -22,10 +22,10 @@ from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
-from core.weights.pod_lifecycle import ObjectChange
-from kube.approvals.recorded_objects import RecordedObject, RecordedObjects
+from core.weights.documents.object_change import ObjectChange
 from kube.leader.lease import Leadership
 from kube.resources.service_accounts import KIND as ACCOUNT
+from kube.weights.recorded_objects import RecordedObject, RecordedObjects
 
 BUNDLE = "Bundle"
 RISK_TABLE = "RiskTable"
@@ -73,7 +73,7 @@ _log = structlog.get_logger(__name__)
 
 
 class ObjectSource(Protocol):
-    """The objects: `kube.approvals.recorded_objects.RecordedObjects`."""
+    """The objects: `kube.weights.recorded_objects.RecordedObjects`."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from core.base.times import milli_text
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod, decode_pod
-from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
+from core.weights.documents.pod_life import FORMAT, LifeEvent, PodLife
 from core.weights.pod_mounts import find_mounts
 from identity.risk.workload_identity import client_ids_of
 from kube.weights.pod_lifecycle import PodLifecycle

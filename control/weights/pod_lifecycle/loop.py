@@ -34,8 +34,8 @@ from control.weights.checkpoint import (
 from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
 from control.weights.pod_lifecycle.live_pods import ENDED_POD, LivePods, key_of, uid_of
 from core.base.errors import ClusterError, NotRecordedError
-from core.weights.pod_lifecycle import LifeEvent, PodLife
-from core.weights.roll_calls import build_roll_call
+from core.weights.documents.pod_life import LifeEvent, PodLife
+from core.weights.documents.roll_calls import build_roll_call
 from kube.leader.lease import Leadership
 from kube.watch.change_stream import Change, ChangeStream, is_lost
 from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle

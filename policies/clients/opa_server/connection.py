@@ -22,7 +22,7 @@ from opa_client.errors import (  # type: ignore[import-untyped]
 )
 
 from core.base.errors import EngineAwayError, EvaluationError, SettingsError
-from kube.client.connector import Connector
+from network.connector import Connector
 from policies.engine.opa_endpoint import PORTS, OpaServer
 
 MOST_CONNECTIONS: Final = 32

@@ -13,7 +13,7 @@ from typing import Final
 
 import aiohttp
 
-from kube.client.connector import Connector
+from network.connector import Connector
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Json
 from tests.harness.worlds.pods import RESTRICTED

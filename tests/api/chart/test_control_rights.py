@@ -7,7 +7,7 @@ from control.weights.changes.loop import BUNDLE, RISK_TABLE
 from control.weights.changes.store import name_of
 from control.weights.checkpoint import NAME as REACHED
 from core.policy_bundles import GATES_NAME, HEAD_NAME
-from kube.approvals.recorded_objects import KINDS
+from kube.weights.recorded_objects import KINDS
 from kube.weights.store_access import NAME as STORE_ACCESS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
 from tests.api.chart.conftest import ELSEWHERE, SECRETS

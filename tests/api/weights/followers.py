@@ -16,8 +16,9 @@ from control.weights.checkpoint import CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSigns
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
 from core.base.errors import NotRecordedError
-from core.weights.events import LogGap, decode_gap
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, decode_change, decode_life
+from core.weights.documents.events import LogGap, decode_gap
+from core.weights.documents.object_change import ObjectChange, decode_change
+from core.weights.documents.pod_life import LifeEvent, PodLife, decode_life
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings

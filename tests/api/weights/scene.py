@@ -16,7 +16,7 @@ from control.weights.changes.store import ChangeStore
 from control.weights.checkpoint import CheckpointStore
 from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from tests.api.record.installation import PROGRAM, Installation

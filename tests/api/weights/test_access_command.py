@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from control.weights.access.status import AccessStatus
-from core.weights.store_access import (
+from core.weights.documents.store_access import (
     FORMAT,
     Ability,
     AccessDifference,

@@ -24,9 +24,9 @@ from core.people.two_person import (
     NotApproved,
     judge_approval,
 )
-from kube.approvals.recorded_objects import RecordedObjects
 from kube.client.objects import Objects
 from kube.manifests.reader import read_paths
+from kube.weights.recorded_objects import RecordedObjects
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.weights.followers import CLUSTER, QUICK, Scene, Taken, scene_of, term
 from tests.harness.programs.apiserver import ApiServer

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.weights.pod_lifecycle import LifeEvent
+from core.weights.documents.pod_life import LifeEvent
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.weights.followers import (
     Scene,

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from control.weights.checkpoint import Checkpoint
-from core.weights.pod_lifecycle import LifeEvent
-from core.weights.roll_calls import read_roll_calls
+from core.weights.documents.pod_life import LifeEvent
+from core.weights.documents.roll_calls import read_roll_calls
 from kube.client.objects import Objects
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.kube.restartable import RestartableServer

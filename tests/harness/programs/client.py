@@ -15,7 +15,7 @@ import aiohttp
 import yaml
 from multidict import CIMultiDict
 
-from kube.client.connector import Connector
+from network.connector import Connector
 from tests.harness.programs.apiserver import ADMIN, ApiServer
 
 Json = dict[str, Any]

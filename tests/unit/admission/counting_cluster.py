@@ -22,10 +22,10 @@ from core.cluster import (
     WeightSource,
 )
 from core.decision.namespaces import Namespace
+from core.decision.requester_notes import OwnerObject
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
-from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet

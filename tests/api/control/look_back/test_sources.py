@@ -95,7 +95,7 @@ async def test_the_cluster_is_read_page_by_page(
     scene: Scene, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A list goes on where the page before ended; each object is seen once."""
-    monkeypatch.setattr("kube.risk.metadata_pages.PAGE", 3)
+    monkeypatch.setattr("kube.resources.metadata_lists.PAGE", 3)
     made = [await client.create(scene.pod(f"p-{number}")) for number in range(8)]
     for pod in made:
         await scene.did(1, pod)

@@ -7,7 +7,7 @@ import msgspec
 
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
-from core.weights.events import FORMAT, LogGap, encode_event
+from core.weights.documents.events import FORMAT, LogGap, encode_event
 from tests.harness.worlds.storage_logs import GROUP, SUBSCRIPTION, TENANT, log_time
 from tests.harness.worlds.weights_year.attacks import Attack, Planted
 from tests.harness.worlds.weights_year.logs import Year

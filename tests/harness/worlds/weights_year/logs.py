@@ -16,14 +16,8 @@ import msgspec
 
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
-from core.weights.pod_lifecycle import (
-    FORMAT,
-    LifeEvent,
-    ObjectChange,
-    PodLife,
-    encode_change,
-    encode_life,
-)
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import FORMAT, LifeEvent, PodLife, encode_life
 from tests.harness.worlds.storage_logs import identity, storage_record
 from tests.harness.worlds.weights_year.lives import LIVES
 from tests.harness.worlds.weights_year.people import (

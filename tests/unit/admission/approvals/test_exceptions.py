@@ -16,7 +16,7 @@ from core.base.names import API_VERSION
 from core.decision.decision import Decision, Verdict
 from core.decision.document import DecisionSource, build_document
 from core.decision.request import Kind
-from core.kubernetes.requester_notes import RootWorkload
+from core.decision.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
 from identity.subjects import Controllers

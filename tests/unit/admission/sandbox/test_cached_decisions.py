@@ -19,9 +19,9 @@ from core.base.errors import NotSyncedError
 from core.decision.decision import Decision
 from core.decision.namespaces import Namespace
 from core.decision.request import Operation, Phase, Request
+from core.decision.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.pod import Pod
-from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
 from core.people.subject import Subject, service_account_subject
 from core.risk.model import (
     Behaviour,

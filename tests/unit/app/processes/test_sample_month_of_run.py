@@ -13,7 +13,7 @@ from app.processes.run.sample import LEDGER, MARK, needs_sample, open_sample_imp
 from app.settings.root import Settings
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from core.weights.access import decode_access
+from core.weights.documents.access import decode_access
 
 _LOGGER = structlog.get_logger()
 

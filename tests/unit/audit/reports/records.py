@@ -18,7 +18,7 @@ from core.base.times import time_text
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT as DECISION_FORMAT
 from core.decision.document import Asked, DecisionDocument, encode_document
-from core.weights.access import (
+from core.weights.documents.access import (
     UNATTRIBUTED,
     Access,
     AccessedBy,
@@ -29,9 +29,18 @@ from core.weights.access import (
     SignedBy,
     encode_access,
 )
-from core.weights.events import Activity, Finding, Log, LogGap, Severity, Topic, encode_event
-from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.weights.documents.events import (
+    Activity,
+    Finding,
+    Log,
+    LogGap,
+    Severity,
+    Topic,
+    encode_event,
+)
+from core.weights.documents.intake import FORMAT, Intake, RefusedRecord, encode_intake
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 
 MAY = month_period(2026, 5)
 CLUSTER = "production"

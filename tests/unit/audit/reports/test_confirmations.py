@@ -8,7 +8,7 @@ from audit.reports.html import render_html
 from core.base.ids import stable_id
 from core.base.times import time_text
 from core.decision.decision import Verdict
-from core.weights.events import Activity, Log, Topic, encode_event
+from core.weights.documents.events import Activity, Log, Topic, encode_event
 from tests.unit.audit.reports.records import (
     CLUSTER,
     MAY,

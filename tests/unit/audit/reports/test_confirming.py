@@ -15,8 +15,8 @@ from audit.reports.tallies.confirmations import (
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument
-from core.weights.events import Activity, Log, LogGap, Topic
-from core.weights.pod_lifecycle import LifeEvent, PodLife
+from core.weights.documents.events import Activity, Log, LogGap, Topic
+from core.weights.documents.pod_life import LifeEvent, PodLife
 from tests.unit.audit.ledger.store.documents import document
 
 START_MS = int(dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()) * 1000

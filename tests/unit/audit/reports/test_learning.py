@@ -13,7 +13,7 @@ from audit.reports.completeness import LearntDetections
 from audit.reports.html import render_html
 from audit.reports.periods import DAY_MS
 from audit.reports.reader import parse_learnt
-from core.weights.access import decode_access
+from core.weights.documents.access import decode_access
 from tests.unit.audit.access.detections.events import Around
 from tests.unit.audit.reports.records import (
     CLUSTER,

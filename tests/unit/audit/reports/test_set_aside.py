@@ -7,7 +7,7 @@ from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.decisions_and_findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from core.base.times import milli_text
-from core.weights.intake import FORMAT, Intake
+from core.weights.documents.intake import FORMAT, Intake
 
 BEGIN_MS = 20_500 * DAY_MS
 

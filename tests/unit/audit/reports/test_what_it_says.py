@@ -5,8 +5,8 @@ from pathlib import Path
 from audit.reports.model import MOST_ROWS, AccessSums, Report
 from audit.reports.periods import DAY_MS, Period
 from audit.reports.tallies.bounded_rows import BoundedRows
-from core.weights.access import Act, Attribution, Confidence
-from core.weights.events import Severity
+from core.weights.documents.access import Act, Attribution, Confidence
+from core.weights.documents.events import Severity
 from tests.unit.audit.reports.records import (
     GRANT,
     HUMAN,

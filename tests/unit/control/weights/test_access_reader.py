@@ -9,7 +9,7 @@ import pytest
 
 from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError, NotLeaderError
-from core.weights.store_access import DifferenceKind, StoreAccess
+from core.weights.documents.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION
 from identity.azure_roles.differences import GrantHolders

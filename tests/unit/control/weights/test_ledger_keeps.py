@@ -11,9 +11,9 @@ from control.weights.changes.comparison import ObjectComparison
 from control.weights.checkpoint import EVER, build_gap
 from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
 from control.weights.pod_lifecycle.live_pods import LivePods
-from core.weights.roll_calls import build_roll_call
-from kube.approvals.recorded_objects import RecordedObject
+from core.weights.documents.roll_calls import build_roll_call
 from kube.weights.pod_lifecycle import PodLifecycle
+from kube.weights.recorded_objects import RecordedObject
 
 YEARS_S = 3 * 365 * 86_400
 

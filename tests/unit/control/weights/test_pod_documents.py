@@ -23,7 +23,7 @@ from control.weights.pod_lifecycle.live_pods import (
     key_of,
     uid_of,
 )
-from core.weights.pod_lifecycle import LifeEvent, PodLife
+from core.weights.documents.pod_life import LifeEvent, PodLife
 from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
 
 UID = "3f0c7d5e-1111-4222-8333-944445555666"

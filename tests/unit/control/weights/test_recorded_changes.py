@@ -11,7 +11,7 @@ from control.weights.changes.comparison import (
 from control.weights.changes.store import StoredChanges, decode_changes, encode_changes
 from core.people.subject import Subject
 from core.people.two_person import Approved, Consent, NotApproved
-from kube.approvals.recorded_objects import RecordedObject
+from kube.weights.recorded_objects import RecordedObject
 
 NOW = 1_790_000_000.0
 NOTICING = ObjectComparison("c-1", NOW, "noticed late")

@@ -17,8 +17,8 @@ from core.cluster import SignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.access_paths import WeightStoreSet
-from core.weights.pod_lifecycle import ObjectChange
-from core.weights.store_access import DifferenceKind, StoreAccess
+from core.weights.documents.object_change import ObjectChange
+from core.weights.documents.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore
 from identity.clients.resource_manager import ResourceManager
 from kube.leader.lease import Leadership

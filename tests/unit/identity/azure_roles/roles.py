@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from core.people.approvable import read_object
-from core.weights.store_access import Ability, Holder
+from core.base.sallyport_objects import read_object
+from core.weights.documents.store_access import Ability, Holder
 from core.weights.stores import WeightStore, store_of
 from identity.azure_roles.arm_responses import Assignment, Definition, Denial
 from identity.azure_roles.effective_access import AccountRules, holders_of

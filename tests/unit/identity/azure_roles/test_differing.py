@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from core.weights.store_access import Ability, AccessDifference, DifferenceKind
+from core.weights.documents.store_access import Ability, AccessDifference, DifferenceKind
 from identity.azure_roles.arm_responses import Account, Diagnostic
 from identity.azure_roles.differences import AccountDetails, GrantHolders, find_differences
 from tests.unit.identity.azure_roles.roles import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.weights.store_access import Ability
+from core.weights.documents.store_access import Ability
 from identity.azure_roles.effective_access import EVERYONE, applies, matches
 from tests.unit.identity.azure_roles.roles import (
     ACCOUNT,

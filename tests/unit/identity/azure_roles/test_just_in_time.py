@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from core.people.approvable import read_object
+from core.base.sallyport_objects import read_object
 from core.weights.access_grants import AccessGrant, grant_of
 from identity.azure_roles.arm_responses import Assignment
 from identity.azure_roles.grant_assignments import (

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from core.base.errors import ClusterError, OwnerUnknownError
+from core.decision.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.object_meta import OwnerReference
-from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.workload_kinds import WORKLOADS
 from kube.client.settings import LiveSettings
 from kube.resources.owners import METADATA_ONLY, OwnerCache, OwnerLookup

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import InvalidObjectError
-from core.weights.store_access import (
+from core.weights.documents.store_access import (
     FORMAT,
     Ability,
     AccessDifference,

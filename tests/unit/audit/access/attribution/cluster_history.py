@@ -10,9 +10,10 @@ from audit.access.attribution.rules import ORDINARY, AttributionRules
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.base.times import second_text
-from core.weights.access import Access, Act, Caller, SignedBy
-from core.weights.events import LogGap, encode_event
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.weights.documents.access import Access, Act, Caller, SignedBy
+from core.weights.documents.events import LogGap, encode_event
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 
 CLUSTER: Final = "c1"
 NOON: Final = 1_777_636_800

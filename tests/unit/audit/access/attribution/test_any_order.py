@@ -10,7 +10,7 @@ from audit.access.attribution.histories import Histories
 from audit.access.attribution.risk_history import RiskHistory
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
-from core.weights.pod_lifecycle import LifeEvent, encode_life
+from core.weights.documents.pod_life import LifeEvent, encode_life
 from tests.unit.audit.access.attribution.cluster_history import (
     ALICE,
     CLIENT,

@@ -9,7 +9,7 @@ from audit.access.attribution.candidates import attribute
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.lives import Life, life_of, unix_seconds
 from audit.access.attribution.pods import Pods
-from core.weights.access import Confidence
+from core.weights.documents.access import Confidence
 from tests.unit.audit.access.attribution.cluster_history import (
     CLIENT,
     NOON,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from audit.access.attribution.rules import AttributionRules
-from core.weights.access import Caller, Confidence, SignedBy
+from core.weights.documents.access import Caller, Confidence, SignedBy
 from tests.unit.audit.access.attribution.cluster_history import (
     CLIENT,
     NOON,

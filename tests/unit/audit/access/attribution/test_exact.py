@@ -1,7 +1,7 @@
 """An access is exact where its identity and its address say one and the same Pod."""
 
 from audit.access.attribution.rules import AttributionRules
-from core.weights.access import Caller, Confidence
+from core.weights.documents.access import Caller, Confidence
 from tests.unit.audit.access.attribution.cluster_history import (
     ALICE,
     CLIENT,

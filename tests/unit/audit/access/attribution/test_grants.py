@@ -7,8 +7,9 @@ import pytest
 from audit.access.attribution.candidates import attribute
 from audit.access.attribution.grant_history import GrantHistory
 from audit.access.attribution.grants import GrantCoverage, find_covering_grant
-from core.weights.access import Access, Act, Caller, SignedBy
-from core.weights.pod_lifecycle import ObjectChange, PodLife
+from core.weights.documents.access import Access, Act, Caller, SignedBy
+from core.weights.documents.object_change import ObjectChange
+from core.weights.documents.pod_life import PodLife
 from tests.unit.audit.access.attribution.cluster_history import (
     ALICE,
     NOON,

@@ -8,9 +8,10 @@ import pytest
 from audit.access.attribution.candidates import attribute
 from audit.access.attribution.histories import Histories
 from audit.ledger.records.frames import FrameKind
-from core.weights.access import Confidence
-from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change
-from core.weights.roll_calls import build_roll_call
+from core.weights.documents.access import Confidence
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import PodLife
+from core.weights.documents.roll_calls import build_roll_call
 from tests.unit.audit.access.attribution.cluster_history import CLUSTER, NOON, access, history, life
 
 GONE = str(uuid.UUID(int=1 << 100))
@@ -63,7 +64,7 @@ def test_an_end_that_somebody_saw_counts_more() -> None:
 
 def test_of_a_call_that_lacks_a_part_nothing_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its Pods would be taken for dead; the next one that is whole counts."""
-    monkeypatch.setattr("core.weights.roll_calls._OF_ONE_PART", 1)
+    monkeypatch.setattr("core.weights.documents.roll_calls._OF_ONE_PART", 1)
     first, _ = called(THERE, str(uuid.UUID(int=3 << 100)))
     made = history(*pods(), first)
     assert attribute(access(), made).attribution.confidence is Confidence.EXACT
@@ -74,7 +75,7 @@ def test_of_a_call_that_lacks_a_part_nothing_follows(monkeypatch: pytest.MonkeyP
 
 def test_a_restart_between_two_parts_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """What has come of a call is kept with all else; and the last call, for those who come late."""
-    monkeypatch.setattr("core.weights.roll_calls._OF_ONE_PART", 1)
+    monkeypatch.setattr("core.weights.documents.roll_calls._OF_ONE_PART", 1)
     first, second = called(THERE, str(uuid.UUID(int=3 << 100)))
     made = Histories()
     made.restore(history(*pods(), first).saved())

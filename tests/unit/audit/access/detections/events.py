@@ -10,7 +10,7 @@ from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import DAY_S, HOUR_S, Event
 from audit.access.model.findings import moment_text
 from core.base.ids import stable_id
-from core.weights.access import (
+from core.weights.documents.access import (
     FORMAT,
     Access,
     AccessedBy,
@@ -20,7 +20,7 @@ from core.weights.access import (
     Confidence,
     SignedBy,
 )
-from core.weights.events import Activity, Finding, Log, LogGap, Topic
+from core.weights.documents.events import Activity, Finding, Log, LogGap, Topic
 from core.weights.stores import WeightStore, parse_store
 
 START: Final = 1_772_409_600.0

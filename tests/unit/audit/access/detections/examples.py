@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from audit.access.model.detection import Event
-from core.weights.events import Severity
+from core.weights.documents.events import Severity
 from tests.unit.audit.access.detections.events import Around
 
 

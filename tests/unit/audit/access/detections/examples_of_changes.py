@@ -3,8 +3,8 @@
 from typing import Any
 
 from audit.access.model.detection import Event
-from core.weights.access import Access, Act
-from core.weights.events import Activity, Severity, Topic
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Activity, Severity, Topic
 from tests.unit.audit.access.detections.events import (
     ANN,
     BOB,

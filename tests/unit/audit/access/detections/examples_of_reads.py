@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.access.model.detection import Event
-from core.weights.access import Act, Caller, Confidence, SignedBy
-from core.weights.events import Severity
+from core.weights.documents.access import Act, Caller, Confidence, SignedBy
+from core.weights.documents.events import Severity
 from tests.unit.audit.access.detections.events import (
     BOB,
     SHARD,

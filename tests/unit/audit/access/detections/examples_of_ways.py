@@ -1,8 +1,8 @@
 """Stories for the detections 6 to 11 and 18: how accesses were made, by whom, with what right."""
 
 from audit.access.model.detection import Event
-from core.weights.access import UNATTRIBUTED, Access, Act, Caller, SignedBy
-from core.weights.events import Severity, Topic
+from core.weights.documents.access import UNATTRIBUTED, Access, Act, Caller, SignedBy
+from core.weights.documents.events import Severity, Topic
 from tests.unit.audit.access.detections.events import (
     ANN,
     BOB,

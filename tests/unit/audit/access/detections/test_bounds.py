@@ -14,8 +14,8 @@ from audit.access.baselines.footprints import (
 )
 from audit.access.detections.engine import DetectionEngine
 from audit.access.model.sightings import agent_family, digest_of, network_of, touch
-from core.weights.access import Act, Caller
-from core.weights.events import Topic
+from core.weights.documents.access import Act, Caller
+from core.weights.documents.events import Topic
 from tests.unit.audit.access.detections.events import Around, access, activity, at, attributed
 
 PRINCIPALS = 200_000 if os.environ.get("SALLYPORT_PROOF") == "1" else 6_000

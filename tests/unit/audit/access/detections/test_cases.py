@@ -12,7 +12,7 @@ from audit.access.cases import PHASE_OF, PHASES, FindingCase, build_cases, phase
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.findings import moment_text
 from core.base.ids import stable_id
-from core.weights.events import FORMAT, Finding, Severity
+from core.weights.documents.events import FORMAT, Finding, Severity
 from tests.unit.audit.access.detections.events import ANN, BOB, SHARD, at, shown
 from tests.unit.audit.access.detections.test_engine import story
 

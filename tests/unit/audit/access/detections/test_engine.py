@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.access.defaults import DELAY_S
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.event_order import EventOrder, event_seconds
+from audit.access.model.defaults import DELAY_S
 from audit.access.model.detection import Detection, Event, EventContext
 from core.base.errors import SettingsError
-from core.weights.access import Act, SignedBy
-from core.weights.events import Finding, Severity, Topic
+from core.weights.documents.access import Act, SignedBy
+from core.weights.documents.events import Finding, Severity, Topic
 from tests.unit.audit.access.detections.events import (
     ANN,
     BOB,

@@ -7,7 +7,7 @@ from audit.access.detections.catalogue import DETECTIONS
 from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import Detection
 from audit.access.model.findings import moment_text
-from core.weights.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
+from core.weights.documents.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
 from tests.unit.audit.access.detections import (
     examples_of_changes,
     examples_of_reads,

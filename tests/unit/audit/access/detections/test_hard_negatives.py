@@ -9,8 +9,8 @@ from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.event_order import event_seconds
 from audit.access.model.detection import Event
 from audit.access.model.findings import moment_text
-from core.weights.access import Act, Caller
-from core.weights.events import Severity, Topic
+from core.weights.documents.access import Act, Caller
+from core.weights.documents.events import Severity, Topic
 from tests.unit.audit.access.detections.events import (
     BOB,
     access,

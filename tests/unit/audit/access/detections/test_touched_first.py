@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from audit.access.model.detection import Event
-from core.weights.access import Act
+from core.weights.documents.access import Act
 from tests.unit.audit.access.detections.events import SHARD, access, at, shown, write
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from core.weights.access import Confidence, decode_access
-from core.weights.events import decode_activity
-from core.weights.intake import decode_intake, decode_refused
+from core.weights.documents.access import Confidence, decode_access
+from core.weights.documents.events import decode_activity
+from core.weights.documents.intake import decode_intake, decode_refused
 from tests.harness.worlds.storage_logs import BEGIN_MS, encoded, lines, log_time, storage_record
 from tests.unit.audit.access.ingest.training_cluster import (
     CLUSTER,

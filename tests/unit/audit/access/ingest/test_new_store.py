@@ -11,7 +11,7 @@ from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
 from audit.access.parsers.reader import RecordReader
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from core.weights.access import decode_access
+from core.weights.documents.access import decode_access
 from tests.harness.worlds.storage_logs import BEGIN_MS, Life, lines
 from tests.unit.audit.access.ingest.training_cluster import (
     CLUSTER,

@@ -7,7 +7,7 @@ from audit.access.parsers import activity_log
 from audit.access.parsers.activity_log import BegunOperations
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from core.weights.events import Activity, decode_activity
+from core.weights.documents.events import Activity, decode_activity
 from tests.harness.worlds.storage_logs import BEGIN_MS, encoded, log_time, resource_id
 from tests.unit.audit.access.ingest.training_cluster import entries, ingest_of, stretch, take_all
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from audit.access.ingest.event_order import LEADERS, EventOrder
 from core.base.ids import stable_id
-from core.weights.events import LogGap
+from core.weights.documents.events import LogGap
 
 
 def event(number: int) -> LogGap:

@@ -9,7 +9,7 @@ from audit.access.ingest.past_memories import NAME
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
-from core.weights.pod_lifecycle import encode_life
+from core.weights.documents.pod_life import encode_life
 from tests.harness.worlds.storage_logs import BEGIN_MS, application
 from tests.unit.audit.access.attribution import cluster_history
 from tests.unit.audit.access.ingest.test_past_logs import DAY_S, NOW, OLD, accesses, tick

@@ -4,7 +4,7 @@ from audit.access.ingest.pipeline import Ingest
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from core.base.times import second_text
-from core.weights.access import Access, Confidence, decode_access
+from core.weights.documents.access import Access, Confidence, decode_access
 from tests.harness.worlds.storage_logs import BEGIN_MS, PRINCIPAL, encoded, storage_record
 from tests.unit.audit.access.ingest.training_cluster import (
     CLUSTER,

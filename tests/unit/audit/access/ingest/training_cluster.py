@@ -20,7 +20,8 @@ from audit.ledger.store.store import Store
 from core.base.ids import stable_id
 from core.base.networks import network_of
 from core.base.times import second_text
-from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.weights.documents.object_change import ObjectChange, encode_change
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 from tests.harness.worlds.storage_logs import BEGIN_MS, application, lines, node_address
 
 CLUSTER: Final = "c1"

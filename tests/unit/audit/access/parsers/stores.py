@@ -8,7 +8,7 @@ from audit.access.parsers.storage_fields import StorageFields, fields_from, fiel
 from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
 from core.base.networks import network_of
-from core.weights.access import Access
+from core.weights.documents.access import Access
 from core.weights.stores import WeightStore, parse_store
 from tests.harness.worlds.storage_logs import ACCOUNT, CONTAINER, encoded, storage_record
 

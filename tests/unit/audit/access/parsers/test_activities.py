@@ -7,7 +7,7 @@ import pytest
 
 from audit.access.parsers.activity_log import BegunOperations, activities_of
 from core.base.errors import UnreadableRecordError
-from core.weights.events import Activity, Topic, decode_activity, encode_event
+from core.weights.documents.events import Activity, Topic, decode_activity, encode_event
 from tests.harness.worlds.storage_logs import ACCOUNT, PRINCIPAL, SUBSCRIPTION, TENANT, encoded
 from tests.unit.audit.access.parsers.activity_records import ACCOUNT_ID, TOOL, exported, from_rest
 from tests.unit.audit.access.parsers.stores import CALLERS, STORES

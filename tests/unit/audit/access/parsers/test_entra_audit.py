@@ -7,8 +7,8 @@ import pytest
 
 from audit.access.model.batch import SourceRecord
 from audit.access.parsers.reader import RecordReader
-from core.weights.events import Activity, Topic, encode_event
-from core.weights.intake import RefusedRecord
+from core.weights.documents.events import Activity, Topic, encode_event
+from core.weights.documents.intake import RefusedRecord
 from tests.harness.worlds.storage_logs import APPLICATION, PRINCIPAL, encoded
 from tests.unit.audit.access.parsers.stores import CALLERS, STORES
 

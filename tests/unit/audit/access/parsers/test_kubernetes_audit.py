@@ -9,7 +9,7 @@ from audit.access.model.batch import SourceRecord
 from audit.access.parsers.kubernetes_audit import parse_kubernetes
 from audit.access.parsers.reader import RecordReader
 from core.base.errors import UnreadableRecordError
-from core.weights.events import Activity, Log, Topic, encode_event
+from core.weights.documents.events import Activity, Log, Topic, encode_event
 from tests.harness.worlds.storage_logs import PRINCIPAL, encoded
 from tests.unit.audit.access.parsers.activity_records import kubernetes
 from tests.unit.audit.access.parsers.stores import CALLERS, STORES

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from audit.access.model.batch import SourceRecord
 from audit.access.parsers.reader import RecordReader, make_refused_record
-from core.weights.access import Access
-from core.weights.intake import RefusedRecord
+from core.weights.documents.access import Access
+from core.weights.documents.intake import RefusedRecord
 from tests.harness.worlds.storage_logs import encoded, identity, storage_record
 from tests.unit.audit.access.parsers.activity_records import exported, from_rest, kubernetes
 from tests.unit.audit.access.parsers.stores import CALLERS, STORES, parsed

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import UnreadableRecordError
-from core.weights.access import Act, Caller, SignedBy, decode_access, encode_access
+from core.weights.documents.access import Act, Caller, SignedBy, decode_access, encode_access
 from tests.harness.worlds.storage_logs import (
     ADDRESS,
     AGENT,

@@ -7,7 +7,7 @@ import pytest
 
 from audit.access.parsers.log_times import normalize_time
 from audit.access.parsers.operations import OPERATIONS, SOURCES
-from core.weights.access import Act, Caller
+from core.weights.documents.access import Act, Caller
 from tests.harness.worlds.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
 from tests.unit.audit.access.parsers.stores import parsed, read
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from audit.access.model.batch import RecordBatch
 from audit.access.sources.files import BlobFolder
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
-from core.weights.events import LogGap
+from core.weights.documents.events import LogGap
 from tests.harness.worlds.storage_logs import ACCOUNT, resource_id
 
 READS = "insights-logs-storageread"

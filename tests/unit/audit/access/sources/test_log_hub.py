@@ -14,7 +14,7 @@ from aiokafka.structs import TopicPartition  # type: ignore[import-untyped]
 from audit.access.model.batch import RecordBatch
 from audit.clients.log_hub import LogHub, LogHubSettings
 from core.base.errors import EntraError, SettingsError, SourceError
-from kube.client.event_hubs import CONNECTION_STRING_USER
+from network.event_hubs import CONNECTION_STRING_USER
 from tests.harness.programs.kafka import CONNECTION_STRING, Kafka
 from tests.unit.audit.access.sources.hourly_blobs import told
 

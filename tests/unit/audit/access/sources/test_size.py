@@ -11,7 +11,7 @@ import pytest
 from audit.access.parsers.reader import RecordReader
 from audit.access.sources.files import BlobFolder
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
-from core.weights.access import Access
+from core.weights.documents.access import Access
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.storage_logs import Life, lines

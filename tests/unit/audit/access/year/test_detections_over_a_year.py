@@ -30,9 +30,9 @@ from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import uuid7_unix_ms
 from core.base.networks import network_of
-from core.weights.access import Access
-from core.weights.events import Finding, decode_gap
-from core.weights.intake import RefusedRecord
+from core.weights.documents.access import Access
+from core.weights.documents.events import Finding, decode_gap
+from core.weights.documents.intake import RefusedRecord
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.storage_logs import SUBSCRIPTION, TENANT

@@ -9,9 +9,9 @@ from audit.ledger.log.merkle import root_of
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
-from core.weights.access import FORMAT, Access, Act, SignedBy
-from core.weights.events import Finding, Severity, encode_event
-from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
+from core.weights.documents.access import FORMAT, Access, Act, SignedBy
+from core.weights.documents.events import Finding, Severity, encode_event
+from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 from tests.unit.audit.ledger.store.documents import CLUSTER, NOW_MS
 
 ALL: Final = 10_000

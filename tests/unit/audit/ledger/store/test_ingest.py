@@ -8,7 +8,7 @@ from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.delivery import Delivery, StoredDelivery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
-from core.weights.access import decode_access, encode_access
+from core.weights.documents.access import decode_access, encode_access
 from tests.unit.audit.ledger.store.conftest import Sql, clock
 from tests.unit.audit.ledger.store.documents import CLUSTER, NOW_MS
 from tests.unit.audit.ledger.store.log_invariants import access, finding, framed, life, sound

@@ -8,7 +8,7 @@ from audit.ledger.log.record_check import RecordCheck
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
-from core.weights.access import SignedBy, decode_access
+from core.weights.documents.access import SignedBy, decode_access
 from tests.unit.audit.ledger.store.conftest import Sql
 from tests.unit.audit.ledger.store.documents import CLUSTER, NOW_MS
 from tests.unit.audit.ledger.store.log_invariants import access, sound

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.access import reads as module
-from audit.access.reads import make_reads_answerer
-from audit.access.reads_protocol import FORMAT, PATH, ReadsPage, ReadsSubject
+from audit.access.server import reads as module
+from audit.access.server.reads import make_reads_answerer
+from audit.access.server.reads_protocol import FORMAT, PATH, ReadsPage, ReadsSubject
 from audit.clients.auditor import AuditorChannel
 from audit.clients.look_back import AuditorReads
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
@@ -23,7 +23,7 @@ from core.base.ids import uuid7
 from core.base.times import milli_text
 from core.risk.look_back import StoreReads
 from core.risk.model import identity_key
-from core.weights.access import (
+from core.weights.documents.access import (
     Access,
     AccessedBy,
     Act,

@@ -15,7 +15,8 @@ import msgspec
 
 from core.base.ids import stable_id, uuid7_unix_ms
 from core.base.times import milli_text
-from core.weights.pod_lifecycle import FORMAT, LifeEvent, ObjectChange, PodLife
+from core.weights.documents.object_change import FORMAT, ObjectChange
+from core.weights.documents.pod_life import LifeEvent, PodLife
 
 KIND: Final = "PodRollCall"
 """`ObjectChange.kind` of its parts."""

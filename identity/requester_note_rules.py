@@ -13,7 +13,7 @@ import msgspec
 
 from core.base import names
 from core.decision.decision import Action, Finding
-from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
+from core.decision.requester_notes import NO_NOTES, RequesterNotes
 
 RULE_REQUESTER = "notes/requester"
 RULE_PROFILE = "notes/profile"

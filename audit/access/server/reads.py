@@ -7,13 +7,19 @@ from typing import Final
 
 import msgspec
 
-from audit.access.reads_protocol import FORMAT, MOST_LABELS, IdentityReads, ReadsPage, ReadsSubject
+from audit.access.server.reads_protocol import (
+    FORMAT,
+    MOST_LABELS,
+    IdentityReads,
+    ReadsPage,
+    ReadsSubject,
+)
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.queries import LedgerQueries
 from core.base.ids import uuid7_unix_ms
 from core.risk.look_back import StoreReads, join_reads
-from core.weights.access import Access, Act, Confidence, decode_access
+from core.weights.documents.access import Access, Act, Confidence, decode_access
 
 ROWS: Final = 10_000
 """Accesses of one page: a third of a second's work."""

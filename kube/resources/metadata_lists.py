@@ -16,8 +16,8 @@ import msgspec
 
 from core.base import names
 from core.base.errors import ClusterError
+from core.decision.requester_notes import controller_reference
 from core.kubernetes.object_meta import OwnerReference
-from core.kubernetes.requester_notes import controller_reference
 from core.people.two_person import read_people, read_person
 from core.risk.look_back import LiveObject
 from kube.client.objects import Objects, Page

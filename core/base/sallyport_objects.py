@@ -1,7 +1,4 @@
-"""Sallyport's own kinds, read alike: metadata, `spec`, author, editors, and the approved digest.
-
-The objects that people approve, the approvals, and WeightStores are read so.
-"""
+"""Objects of Sallyport's own kinds, read alike: metadata, `spec` and the approved digest."""
 
 import hashlib
 import re
@@ -14,7 +11,6 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.times import seconds_of
-from core.people.two_person import Approvable, read_people, read_person
 
 DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -92,17 +88,6 @@ def read_object(
     if apart and isinstance(spec, dict):
         approved = {field: value for field, value in spec.items() if field not in apart}
     return UntypedObject(meta, spec, _digest(kind, meta, approved))
-
-
-def approvable_of(written: UntypedObject) -> Approvable:
-    """Return what is approved of an object, and who wrote it, as the webhook recorded it."""
-    meta = written.meta
-    return Approvable(
-        uid=meta.uid,
-        digest=written.digest,
-        author=read_person(meta.annotation(names.AUTHOR_ANNOTATION)),
-        editors=read_people(meta.annotation(names.EDITORS_ANNOTATION)),
-    )
 
 
 def convert_spec(

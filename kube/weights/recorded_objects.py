@@ -12,9 +12,9 @@ from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json_as
+from core.base.sallyport_objects import Metadata, parse_time, read_object
 from core.egress import allowlists
-from core.people.approvable import Metadata, approvable_of, parse_time, read_object
-from core.people.two_person import Approvable, Consent, read_people, read_person
+from core.people.two_person import Approvable, Consent, approvable_of, read_people, read_person
 from core.weights import access_grants, stores
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings

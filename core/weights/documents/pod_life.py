@@ -1,18 +1,18 @@
-"""The documents of Pods' lives and of changed objects, which `control` records besides decisions.
+"""The document of a Pod's life, which `control` records besides decisions.
 
-From them it is known later, also of last month, which Pods of a service account lived when, where,
-and what people had granted. Nothing here names a person.
+From these it is known later, also of last month, which Pods of a service account lived when and
+where. Nothing here names a person.
 """
 
 import enum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from core.base.document_part import DocumentPart
 
 FORMAT: Final = 1
-"""Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+"""Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
 
 class LifeEvent(enum.Enum):
@@ -64,48 +64,13 @@ class PodLife(DocumentPart, frozen=True, kw_only=True):
     """Id of the decision that admitted it, where the Pod was matched with it."""
 
 
-class ObjectChange(DocumentPart, frozen=True, kw_only=True):
-    """An object that people decide with was made, changed, or is gone."""
-
-    format: int
-    id: str
-    """UUIDv7 of `time`; the same change always has the same."""
-    time: str
-    """RFC 3339: when it was changed where the object says so, else when it was seen."""
-    cluster: str
-    event: str
-    """`there` (seen for the first time), `changed`, `approved` (its approval began to count),
-    `ended` (expired, or its approval no longer counts), `deleted`."""
-    kind: str
-    """AccessGrant, WeightStore, Approval, ContainerProfile, PolicyException, EgressAllowlist,
-    BreakGlass, ServiceAccount, Bundle …"""
-    namespace: str = ""
-    name: str
-    uid: str = ""
-    digest: str = ""
-    """Of what is approved, as `core.people.approvable` computes it."""
-    by: list[str] = []
-    """Marks or labels of who did it, where the object says so."""
-    approvers: list[str] = []
-    spec: Any = None
-    """The `spec`, whole, of WeightStores and grants; of a ServiceAccount its client id and tenant;
-    of others what a report says of them."""
-    why: str = ""
-
-
 _ENCODER = msgspec.json.Encoder()
-_LIFE = msgspec.json.Decoder(PodLife)
-_CHANGE = msgspec.json.Decoder(ObjectChange)
+_DECODER = msgspec.json.Decoder(PodLife)
 
 
 def encode_life(life: PodLife) -> bytes:
     """Return the document as JSON."""
     return _ENCODER.encode(life)
-
-
-def encode_change(change: ObjectChange) -> bytes:
-    """Return the document as JSON."""
-    return _ENCODER.encode(change)
 
 
 def decode_life(content: bytes) -> PodLife:
@@ -114,20 +79,9 @@ def decode_life(content: bytes) -> PodLife:
     Raises:
         ValueError: it is none; the message names the field.
     """
-    life = _LIFE.decode(content)
+    life = _DECODER.decode(content)
     _demand(life.format)
     return life
-
-
-def decode_change(content: bytes) -> ObjectChange:
-    """Read a document of this format, the one before or the one after.
-
-    Raises:
-        ValueError: as `decode_life`.
-    """
-    change = _CHANGE.decode(content)
-    _demand(change.format)
-    return change
 
 
 def _demand(number: int) -> None:

@@ -1,38 +1,18 @@
 """Describes an exception of a library without a value that it may hold.
 
-Exceptions of aiohttp, PyYAML and kubernetes.aio quote what they stumbled over: a URL with a
-password, a whole entry of a kubeconfig, what a credential plugin wrote. What is described here
-goes to logs, to /readyz and to those who asked: types, places, hosts and numbers alone.
+Exceptions of aiohttp and PyYAML quote what they stumbled over: a URL with a password, a line of a
+kubeconfig. What is described here goes to logs, to /readyz and to those who asked: types, places,
+hosts and numbers alone.
 """
 
 import binascii
 import errno
 import os
-import re
 import socket
 import ssl
-from typing import Final
 
 import aiohttp
 import yaml
-from kubernetes.aio.config import ConfigException
-
-_CONFIG: Final = (
-    (r"Expected key ([a-z-]+) in ", "key {} is missing"),
-    (r"Expected object with name ", "a context, cluster or user is named that is not in it"),
-    (r"Expected only one object ", "two of its contexts, clusters or users have one name"),
-    (r"Expected all values in ", "one of its contexts, clusters or users has no name"),
-    (r"Expected .* to be a list", "contexts, clusters and users must be lists"),
-    (r"File does not exists: ", "a file that it names does not exist"),
-    (r"exec: process returned (-?\d+)", "users[].user.exec: the plugin's exit code is {}"),
-    (r"exec: failed to decode ", "users[].user.exec: the plugin's output is not JSON"),
-    (r"exec: malformed re\w+\. missing key '(\w+)'", "users[].user.exec: {} is missing"),
-    (r"exec: missing ", "users[].user.exec: the plugin gave no token and no certificate"),
-    (r"exec: plugin api version ", "users[].user.exec: the plugin speaks another apiVersion"),
-    (r"oidc: ", "users[].user.auth-provider: the token could not be refreshed"),
-    (r"(Service|Cert|Token) .*(not set|empty|not exist)", "its {} is {}"),
-)
-"""Beginnings of what kubernetes.aio says, and what is passed on of it."""
 
 
 def describe(error: BaseException) -> str:
@@ -41,14 +21,6 @@ def describe(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"cannot connect to {error.host}:{error.port}: {reason}"
     return reason
-
-
-def describe_config(text: str) -> str:
-    """Say what kubernetes.aio found wrong with credentials; empty for an unknown text."""
-    for pattern, says in _CONFIG:
-        if match := re.search(pattern, text):
-            return says.format(*(group.lower() for group in match.groups()))
-    return ""
 
 
 def _reason(error: BaseException) -> str:
@@ -64,8 +36,6 @@ def _reason(error: BaseException) -> str:
         mark = error.problem_mark or error.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         says = f"it is not YAML{where} ({kind})"
-    elif isinstance(error, ConfigException):
-        says = describe_config(str(error))
     elif isinstance(error, binascii.Error):
         says = "a value is not base64"
     elif isinstance(error, ssl.SSLCertVerificationError):

@@ -16,11 +16,3 @@ def counter_of(name: str, text: str, label: str, totals: Mapping[str, int]) -> M
     for value, total in totals.items():
         family.add_metric([value], total)
     return family
-
-
-def gauge_by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:
-    """Return a gauge by anchor."""
-    family = GaugeMetricFamily(name, text, labels=["anchor"])
-    for anchor, value in values.items():
-        family.add_metric([anchor], float(value))
-    return family

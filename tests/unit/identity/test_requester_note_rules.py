@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
-from identity.requester_note import NoteChange, NotedChange, required_notes, wrong_notes
+from core.decision.requester_notes import NO_NOTES, RequesterNotes
+from identity.requester_note_rules import NoteChange, NotedChange, required_notes, wrong_notes
 
 ANN: Final = "oid:11111111-2222-3333-4444-555555555555"
 BEN: Final = "user:0123456789abcdef"

@@ -5,8 +5,9 @@ from random import Random
 
 import msgspec
 
-from core.weights.pod_lifecycle import LifeEvent, PodLife, decode_change, encode_change
-from core.weights.roll_calls import build_roll_call, read_roll_calls
+from core.weights.documents.object_change import decode_change, encode_change
+from core.weights.documents.pod_life import LifeEvent, PodLife
+from core.weights.documents.roll_calls import build_roll_call, read_roll_calls
 
 AT_MS = 1_790_000_000_000
 TIME = "2026-09-21T14:13:20.000Z"
