@@ -52,20 +52,20 @@ proof: setup ## The tests at full size; writes dated results to docs/evidence
 	SALLYPORT_PROOF=1 $(BIN)/python -m pytest -m proof tests/unit tests/api tests/node tests/compat
 
 docs: setup ## Make the generated pages anew
-	@$(BIN)/python docs/make_names.py
-	$(BIN)/python docs/make_rules.py
-	$(BIN)/python docs/make_library.py
-	$(BIN)/python docs/make_schemas.py
-	$(BIN)/python docs/make_backstop.py
-	$(BIN)/python docs/make_chart.py
-	$(BIN)/python docs/make_dashboard.py
-	$(BIN)/python docs/make_risk_table.py
-	$(BIN)/python docs/make_builtins.py
-	$(BIN)/python docs/make_detections.py
-	$(BIN)/python docs/make_adr_index.py
+	@$(BIN)/python -m docs.generate.names
+	$(BIN)/python -m docs.generate.rules
+	$(BIN)/python -m docs.generate.library
+	$(BIN)/python -m docs.generate.schemas
+	$(BIN)/python -m docs.generate.backstop
+	$(BIN)/python -m docs.generate.chart
+	$(BIN)/python -m docs.generate.dashboard
+	$(BIN)/python -m docs.generate.risk_table
+	$(BIN)/python -m docs.generate.builtins
+	$(BIN)/python -m docs.generate.detections
+	$(BIN)/python -m docs.generate.adr_index
 
 docs-site: setup ## Build the documentation site in dist/site
-	@$(BIN)/python docs/make_site.py
+	@$(BIN)/python -m docs.generate.site
 
 image: setup ## Make the container image and its bill of materials in dist/
 	@$(BIN)/python -m deploy.image

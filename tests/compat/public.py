@@ -26,8 +26,8 @@ from audit.ledger.store.tables import METADATA
 from cli import exits
 from cli.main import app
 from core.base import names
-from docs.make_names import _registry
-from docs.make_schemas import SCHEMAS
+from docs.generate.names import registry
+from docs.generate.schemas import SCHEMAS
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 from tests.compat.product import modules
@@ -52,7 +52,7 @@ def metrics() -> Json:
     """Return each metric with its type and help; its labels and buckets as the code writes them."""
     families = [
         {"name": family.name, "type": family.type, "help": family.documentation}
-        for family in _registry().collect()
+        for family in registry().collect()
         if family.name.startswith("sallyport")
     ]
     return {

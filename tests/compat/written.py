@@ -31,7 +31,7 @@ from cli.weights.ingest import IngestSummary
 from cli.who_can.run import UsersOfProfile as WhoCanUse
 from core.decision.decision import Decision
 from core.sandbox.capacity import Capacity
-from docs.make_schemas import SCHEMAS
+from docs.generate.schemas import SCHEMAS
 from egress.analysis.explanation import Explanation as ExplainedEgress
 from egress.analysis.graph import EgressGraph
 from egress.analysis.plan import AllowlistPlan as EgressPlan

@@ -1,5 +1,5 @@
 {{/*
-An object of a file below files/, with the labels. files/ holds copies, made by docs/make_chart.py,
+An object of a file below files/, with the labels. files/ holds copies, made by docs/generate/chart.py,
 of what is also shipped without the chart.
 Takes (dict "root" $ "component" "profiles" "file" "files/…" "kind" "ClusterRole").
 */}}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.make_site import broken_links, fetched
+from docs.generate.site import broken_links, fetched
 from tests.harness.evidence import ROOT
 
 DOCS = ROOT / "docs"

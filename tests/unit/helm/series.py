@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from docs.make_names import PAGE
+from docs.generate.names import PAGE
 from tests.harness.evidence import ROOT
 
 _NAME: Final = re.compile(r"(?<![\w.])((?:sallyport|apiserver|process|python)_\w+)")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from docs.make_dashboard import FILE, dashboard
+from docs.generate.dashboard import FILE, dashboard
 from tests.harness.programs.availability import require
 from tests.harness.programs.helm import Helm, named
 from tests.unit.helm.series import KNOWN, metrics_in

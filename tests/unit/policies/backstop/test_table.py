@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.make_backstop import FILE, text
-from docs.make_rules import read_metadata
+from docs.generate.backstop import FILE, text
+from docs.generate.rules import read_metadata
 from identity.subjects import _NO_WORKLOADS
 from policies.backstop.policy import NO_WORKLOADS
 from policies.backstop.rules import COVERED, UNCOVERED
@@ -52,7 +52,7 @@ def test_what_is_called_mild_is_mild() -> None:
 
 def test_the_shipped_policy_is_fresh() -> None:
     """It is what the table and the METADATA say now."""
-    assert FILE.read_text() == text(), "run: python docs/make_backstop.py"
+    assert FILE.read_text() == text(), "run: python -m docs.generate.backstop"
 
 
 def test_owners_that_are_no_workloads_are_the_gates() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.decision.decision import Verdict
-from docs.make_rules import read_metadata
+from docs.generate.rules import read_metadata
 from tests.harness.sizes import size
 from tests.unit.policies.library.library_rules import RULES, Reviewer, example, folder, moved
 

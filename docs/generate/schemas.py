@@ -1,6 +1,6 @@
 """Makes the JSON Schemas of docs/reference from the types that are encoded.
 
-python docs/make_schemas.py [--check]
+python -m docs.generate.schemas [--check]
 """
 
 import json
@@ -46,7 +46,7 @@ from core.decision.document import DecisionDocument
 from core.risk.look_back import FORMAT as LOOK_BACK
 from core.risk.look_back import LookBackDocument
 
-FOLDER = Path(__file__).parent / "reference"
+FOLDER = Path(__file__).parents[1] / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {
     "decision.schema.json": (
         f"decision-{DECISION}",

@@ -2,7 +2,7 @@
 
 And docs/sandbox/signals.md, the table of what counts for the sandbox.
 
-python docs/make_rules.py [--check]
+python -m docs.generate.rules [--check]
 
 With `--check` nothing is written, and the exit code is 1 if a page is missing, stale or left over.
 """
@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from docs.signals_page import signals_page
+from docs.generate.signals import signals_page
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 REGO = ROOT / "policies" / "rego"
 AREAS = ("privileges", "rules", "sandbox")
 SIGNALS = "sandbox/"
@@ -25,7 +25,9 @@ FOLDERS = ("rules", "sandbox")
 """Folders of PAGES in which every page is made here, but those of WRITTEN."""
 WRITTEN = {"sandbox/compatibility.md", "sandbox/site-signals.md"}
 
-_HEAD = "<!-- Made by docs/make_rules.py from the rule's METADATA and examples; edit those. -->\n"
+_HEAD = (
+    "<!-- Made by docs/generate/rules.py from the rule's METADATA and examples; edit those. -->\n"
+)
 
 
 def main() -> int:
@@ -45,7 +47,7 @@ def main() -> int:
     )
     if check:
         for name in changed:
-            print(f"docs/{name} is stale; run: python docs/make_rules.py", file=sys.stderr)
+            print(f"docs/{name} is stale; run: python -m docs.generate.rules", file=sys.stderr)
         return 1 if changed else 0
     for name in changed:
         page = PAGES / name
@@ -196,8 +198,9 @@ under `rules/` finds is denied to everyone. Signals of risk, by which a sandbox 
 Version 1 of the catalogue is what Pod Security restricts: a Pod that asks for nothing beyond its \
 level *restricted* needs nothing of it, save for settings that `pss-restricted` lists: the \
 capability NET_BIND_SERVICE, four SELinux types and the safe kernel parameters. Version 2 is what \
-Pod Security leaves open, and objects that are no Pods. Every image needs its own \
-`image/from/<registry>/<repository>`.
+Pod Security leaves open, and objects that are no Pods. Version 3 is ways into what runs (exec, \
+attach, port-forward, proxies, debug containers), tokens, certificates, bindings, and rights that \
+somebody gives. Every image needs its own `image/from/<registry>/<repository>`.
 
 In the table `*` stands for one segment and a last `**` for one or more, as in a profile. In a \
 privilege every character outside `A-Za-z0-9._:-` is percent-encoded: the host `[::1]` is \

@@ -1,6 +1,6 @@
 """Makes docs/detections: a page for each detection, and the index, from their values.
 
-python docs/make_detections.py [--check]
+python -m docs.generate.detections [--check]
 
 With `--check` nothing is written, and the exit code is 1 if a page is stale, missing or of no
 detection.
@@ -15,9 +15,11 @@ from audit.access.cases import phase_of
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.detection import Detection
 
-FOLDER: Final = Path(__file__).parent / "detections"
+FOLDER: Final = Path(__file__).parents[1] / "detections"
 
-_MADE: Final = "<!-- Made by docs/make_detections.py from audit/access/detections; edit those. -->"
+_MADE: Final = (
+    "<!-- Made by docs/generate/detections.py from audit/access/detections; edit those. -->"
+)
 
 _INDEX: Final = """# Detections
 
@@ -50,7 +52,8 @@ def main() -> int:
     if "--check" in sys.argv:
         for name in stale:
             print(
-                f"detections/{name} is stale; run: python docs/make_detections.py", file=sys.stderr
+                f"detections/{name} is stale; run: python -m docs.generate.detections",
+                file=sys.stderr,
             )
         return int(bool(stale))
     FOLDER.mkdir(exist_ok=True)

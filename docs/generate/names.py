@@ -1,4 +1,4 @@
-"""Makes docs/reference/names.md from the code: `python docs/make_names.py [--check]`."""
+"""Makes docs/reference/names.md from the code: `python -m docs.generate.names [--check]`."""
 
 import ast
 import inspect
@@ -45,6 +45,7 @@ from control.weights.pod_lifecycle.loop import LifeMetrics
 from core.base import names
 from core.policy_bundles import BASE, GateAnnouncement
 from core.risk.snapshot import RiskSnapshot
+from docs.generate.rule_ids import find_rule_ids
 from kube.approvals.watch import BreakGlasses, Exceptions
 from kube.client.connection import Connection
 from kube.client.objects import Objects
@@ -52,7 +53,7 @@ from kube.risk.store import RiskStore
 from webhooks.bundle_metrics import BundleCollector, ShadowCollector
 from webhooks.metrics import Metrics, MetricSources, RiskCollector
 
-PAGE = Path(__file__).parent / "reference" / "names.md"
+PAGE = Path(__file__).parents[1] / "reference" / "names.md"
 
 _INTRO = """# Names
 
@@ -68,7 +69,7 @@ _FORMATS = """
 | What | Format |
 | --- | --- |
 | Decision id | UUID of version 7 (RFC 9562): sorts by time. In the refusal's message, the audit annotation `decision`, the log's `id` |
-| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `notes/requester`, `notes/profile`, `notes/owner`, `notes/owner-gone`, `notes/unnoted`, `notes/root`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`, `break-glass/sealed`, `break-glass/used`, `break-glass/approved`, `break-glass/person`, `egress/labels`, `egress/default-deny`, `egress/generated`, `egress/opens`, `egress/uncompared`, `egress/invalid`, `egress/sets`, `egress/together`, `egress/many`, `egress/finalizer`, the warnings on intents (`egress/broad`, `egress/approval`, `egress/many-tenants`, `egress/shared`, `egress/wildcard`, `egress/punycode`, `egress/host-network`, `egress/reserved`, `egress/ports`, `egress/lasting`, `egress/not-enrolled`, `egress/account`, `egress/no-set`), of the identities behind a request `identity/risk`, `identity/stale` and the warning `identity/behaviour`, and `break-glass/relaxed` of what an open one admits; what could not be judged: `error/<kind>` |
+| Rule id | Path of the Rego package without its first part, `privileges/host/network`; of [rules in Python](#rules-in-python) two parts; what could not be judged: `error/<kind>` |
 | Privilege, pattern | `docs/reference/privileges.md` |
 | Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
 | Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
@@ -96,6 +97,16 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
 | Context, the input of signals of a request | `policies/rego/schema/judge.json` |
 | The kinds that it adds, ContainerProfile to EgressDestinations | `helm/sallyport-crds/` |
+"""
+
+_RULES = """
+## Rules in Python
+A rule id of three parts is a folder of `policies/rego/`; one of two parts is written in Python, where this
+table says. `identity/behaviour`, `egress/host-network` and what is said of an intent by itself (`egress/broad`)
+warn and refuse nothing; `break-glass/relaxed` stands on what an open BreakGlass admits.
+
+| Rule id | Module |
+| --- | --- |
 """
 
 
@@ -136,7 +147,7 @@ def _shadow() -> Shadow:
     return Shadow(never, never, never, 1.0)
 
 
-def _registry() -> CollectorRegistry:
+def registry() -> CollectorRegistry:
     """Return a registry with the metrics of all processes."""
     metrics = Metrics("0")
     metrics.watch(MetricSources())
@@ -182,10 +193,15 @@ def _registry() -> CollectorRegistry:
 
 
 def _metrics() -> Iterator[str]:
-    for family in sorted(_registry().collect(), key=lambda family: family.name):
+    for family in sorted(registry().collect(), key=lambda family: family.name):
         if family.name.startswith("sallyport"):
             suffix = "_total" if family.type == "counter" else ""
             yield f"| `{family.name}{suffix}` | {family.type} | {family.documentation} |"
+
+
+def _rules() -> Iterator[str]:
+    for rule, modules in find_rule_ids().items():
+        yield f"| `{rule}` | {', '.join(f'`{module}`' for module in modules)} |\n"
 
 
 def page() -> str:
@@ -202,6 +218,8 @@ def page() -> str:
             "\n".join(_metrics()),
             "\n",
             _FORMATS,
+            _RULES,
+            *_rules(),
         )
     )
 

@@ -1,6 +1,6 @@
 """Makes the dashboard of Grafana, helm/sallyport/monitoring/dashboard.json, from a table of panels.
 
-python docs/make_dashboard.py [--check]
+python -m docs.generate.dashboard [--check]
 
 With `--check` nothing is written, and the exit code is 1 if the file is stale.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FILE: Final = (
-    Path(__file__).resolve().parents[1] / "helm" / "sallyport" / "monitoring" / "dashboard.json"
+    Path(__file__).resolve().parents[2] / "helm" / "sallyport" / "monitoring" / "dashboard.json"
 )
 
 _SOURCE: Final = {"type": "prometheus", "uid": "${source}"}
@@ -207,7 +207,7 @@ def main() -> int:
     if "--check" in sys.argv:
         stale = not FILE.exists() or FILE.read_text() != text
         if stale:
-            print(f"{FILE} is stale; run: python docs/make_dashboard.py", file=sys.stderr)
+            print(f"{FILE} is stale; run: python -m docs.generate.dashboard", file=sys.stderr)
         return int(stale)
     FILE.write_text(text)
     return 0

@@ -1,6 +1,6 @@
 """Makes docs/adr/index.md: each decision, by the title and the status of its page.
 
-python docs/make_adr_index.py [--check]
+python -m docs.generate.adr_index [--check]
 
 A page is `docs/adr/NNNN-name.md`. Its first line is `# N. The decision, in one sentence`; a line
 `**Status.** …` says what of it a later page changed, and without one it is in force. With `--check`
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parent / "adr"
+FOLDER: Final = Path(__file__).parents[1] / "adr"
 
-_HEAD: Final = """<!-- Made by docs/make_adr_index.py from the titles of the pages; edit those. -->
+_HEAD: Final = """<!-- Made by docs/generate/adr_index.py from the titles of the pages; edit those. -->
 
 # Decisions on the design
 
@@ -38,7 +38,7 @@ def main() -> int:
     if "--check" in sys.argv:
         stale = not path.is_file() or path.read_text() != index
         if stale:
-            print("adr/index.md is stale; run: python docs/make_adr_index.py", file=sys.stderr)
+            print("adr/index.md is stale; run: python -m docs.generate.adr_index", file=sys.stderr)
         return int(stale)
     path.write_text(index)
     return 0

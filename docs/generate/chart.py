@@ -1,6 +1,6 @@
 """Makes what helm/sallyport has from elsewhere: the README's table of values, and files/.
 
-python docs/make_chart.py [--check]
+python -m docs.generate.chart [--check]
 
 The table is made from values.schema.json and values.yaml. Helm reads nothing outside a chart, so
 files/ holds copies of what is also shipped without it. With `--check` nothing is written, and the
@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "sallyport"
 
 COPIES = {
@@ -32,7 +32,7 @@ COPIES = {
 }
 
 _BEGIN = (
-    "<!-- Made by docs/make_chart.py from values.schema.json and values.yaml; edit those. -->\n"
+    "<!-- Made by docs/generate/chart.py from values.schema.json and values.yaml; edit those. -->\n"
 )
 _END = "<!-- End of what is made. -->\n"
 
@@ -55,7 +55,8 @@ def main() -> int:
     for name in changed:
         if check:
             print(
-                f"helm/sallyport/{name} is stale; run: python docs/make_chart.py", file=sys.stderr
+                f"helm/sallyport/{name} is stale; run: python -m docs.generate.chart",
+                file=sys.stderr,
             )
         elif name in wanted:
             (CHART / name).parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +74,7 @@ def _kinds() -> str:
         (version,) = definition["spec"]["versions"]
         parts = version["schema"]["openAPIV3Schema"]["properties"]
         fields[definition["metadata"]["name"]] = sorted(parts["spec"].get("properties", {}))
-    return f"# Made by docs/make_chart.py.\n{yaml.safe_dump(fields)}"
+    return f"# Made by docs/generate/chart.py.\n{yaml.safe_dump(fields)}"
 
 
 def _readme(text: str) -> str:

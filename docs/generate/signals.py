@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-_HEAD = (
-    "<!-- Made by docs/make_rules.py from the rules' METADATA; edit that, or signals_page.py. -->\n"
-)
+_HEAD = "<!-- Made by docs/generate/rules.py from the rules' METADATA; edit that, or docs/generate/signals.py. -->\n"
 
 
 def signals_page(

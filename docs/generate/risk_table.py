@@ -1,6 +1,6 @@
 """Makes the tables of docs/operate/risk-table.md from the shipped rows.
 
-python docs/make_risk_table.py [--check]
+python -m docs.generate.risk_table [--check]
 
 The text between them is written by hand. With `--check` nothing is written, and the exit code is 1
 if the page is stale.
@@ -17,7 +17,7 @@ from identity.risk.shipped_rows import SHIPPED_ROWS
 from identity.risk.table import SHIPPED
 from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS
 
-PAGE: Final = Path(__file__).parent / "operate" / "risk-table.md"
+PAGE: Final = Path(__file__).parents[1] / "operate" / "risk-table.md"
 
 _BLOCK: Final = re.compile(r"(<!-- made: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -73,7 +73,7 @@ def main() -> int:
     after = made(before)
     if "--check" in sys.argv:
         if after != before:
-            print(f"{PAGE.name} is stale; run: python docs/make_risk_table.py", file=sys.stderr)
+            print(f"{PAGE.name} is stale; run: python -m docs.generate.risk_table", file=sys.stderr)
         return int(after != before)
     PAGE.write_text(after)
     return 0

@@ -1,6 +1,6 @@
 """Makes docs/reference/builtins.md: what becomes of every built-in function of OPA.
 
-python docs/make_builtins.py [--check]
+python -m docs.generate.builtins [--check]
 
 With `--check` nothing is written, and the exit code is 1 if the page is stale.
 """
@@ -15,10 +15,10 @@ from policies.builtins.fallible import CAN_FAIL
 from policies.builtins.native import NATIVE
 from policies.builtins.registry import SUPPLIED
 
-PAGE: Final = Path(__file__).parent / "reference" / "builtins.md"
+PAGE: Final = Path(__file__).parents[1] / "reference" / "builtins.md"
 
 _HEAD: Final = """# Built-in functions that policies may call
-<!-- Made by docs/make_builtins.py from policies/builtins; edit those. -->
+<!-- Made by docs/generate/builtins.py from policies/builtins; edit those. -->
 
 Every built-in function of OPA 1.22 is one of three. *Compiled in*: OPA puts it into the bundle's WebAssembly. *Supplied*: the gate has it (`policies/builtins/`); each agrees with OPA's published cases and with OPA's own answers to made-up calls ([evidence](../evidence/builtins.md)). *Refused*: a bundle that calls it is not loaded, and the message has its name, the file and the line, and what to use instead. `print`, `:=` and `rego.metadata.*` are OPA's compiler's own, and stay out of a bundle.
 
@@ -56,7 +56,7 @@ def main() -> int:
     if "--check" in sys.argv:
         stale = not PAGE.is_file() or PAGE.read_text() != page
         if stale:
-            print(f"{PAGE.name} is stale; run: python docs/make_builtins.py", file=sys.stderr)
+            print(f"{PAGE.name} is stale; run: python -m docs.generate.builtins", file=sys.stderr)
         return int(stale)
     PAGE.write_text(page)
     return 0

@@ -1,6 +1,6 @@
 """Makes docs/policies/library: a page for each rule of the library, and a table of all.
 
-python docs/make_library.py [--check]
+python -m docs.generate.library [--check]
 
 From METADATA, the two examples, and the message that the failing one gets, which a test compares
 with what is really said. With `--check` nothing is written, and the exit code is 1 if a page is
@@ -14,14 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docs.make_rules import read_metadata
+from docs.generate.rules import read_metadata
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "policies" / "library"
 PAGES = ROOT / "docs" / "policies"
 FOLDER = "library"
 
-_HEAD = "<!-- Made by docs/make_library.py from the rule's METADATA and examples; edit those. -->\n"
+_HEAD = (
+    "<!-- Made by docs/generate/library.py from the rule's METADATA and examples; edit those. -->\n"
+)
 
 
 def main() -> int:
@@ -42,7 +44,8 @@ def main() -> int:
         page = PAGES / name
         if check:
             print(
-                f"docs/policies/{name} is stale; run: python docs/make_library.py", file=sys.stderr
+                f"docs/policies/{name} is stale; run: python -m docs.generate.library",
+                file=sys.stderr,
             )
         elif name in pages:
             page.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Makes deploy/backstop.yaml: the ValidatingAdmissionPolicy that keeps the worst out.
 
-python docs/make_backstop.py [--check]
+python -m docs.generate.backstop [--check]
 
 Made from the table of rules (policies/backstop/rules.py) and the METADATA of each. With `--check`
 nothing is written, and the exit code is 1 if it is stale.
@@ -13,15 +13,15 @@ from typing import Final
 
 import yaml
 
-from docs.make_rules import read_metadata
+from docs.generate.rules import read_metadata
 from policies.backstop.policy import build_manifests
 from policies.backstop.rules import COVERED
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+ROOT: Final = Path(__file__).resolve().parents[2]
 FILE: Final = ROOT / "deploy" / "backstop.yaml"
 
 _HEAD: Final = """\
-# Made by docs/make_backstop.py from policies/backstop/ and the METADATA of rules; edit those.
+# Made by docs/generate/backstop.py from policies/backstop/ and the METADATA of rules; edit those.
 # What is worst of what a Pod may need, refused by kube-apiserver itself (1.30 and later), also while
 # no gate runs: docs/operate/backstop.md, docs/adr/0044. `control` keeps its parameters.
 """
@@ -38,7 +38,9 @@ def main() -> int:
     if FILE.exists() and FILE.read_text() == wanted:
         return 0
     if check:
-        print("deploy/backstop.yaml is stale; run: python docs/make_backstop.py", file=sys.stderr)
+        print(
+            "deploy/backstop.yaml is stale; run: python -m docs.generate.backstop", file=sys.stderr
+        )
         return 1
     FILE.write_text(wanted)
     return 0

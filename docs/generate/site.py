@@ -1,6 +1,6 @@
 """Makes the documentation site in dist/site, by MkDocs (mkdocs.yml), and says where it is.
 
-python docs/make_site.py [--check]
+python -m docs.generate.site [--check]
 
 A link or an anchor that leads nowhere is an error, in docs/ and in the Markdown files beside it; so
 is a page that fetches anything from elsewhere. With `--check` the site is made in a temporary folder.
@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 SITE: Final = ROOT / "dist" / "site"
 
 BESIDE: Final = ("*.md", "examples/**/README.md", "helm/**/README.md")
