@@ -96,7 +96,7 @@ class NetworkPolicyGatherer:
             return put(facts, left_alone="Kubernetes deletes what belongs to what is gone")
         new = _read(request.object, request.kind.kind) if not deleted else None
         old = _read(request.old_object, request.kind.kind)
-        enrolled = not request.namespace or self.ground.enrols(
+        enrolled = not request.namespace or self.ground.enrolment.enrols(
             await self.cluster.namespace(request.namespace)
         )
         if _guarded(new, old, enrolled=enrolled):

@@ -71,7 +71,11 @@ class PodLabelGatherer:
     def _beside(self, reading: Reading | LeftAlone, facts: Facts) -> tuple[Finding, ...]:
         """Warn of Pods that no policy holds; so they stand in the sweep's reports too."""
         place = facts.namespace
-        if isinstance(reading, LeftAlone) or place is None or not self.ground.enrols(place):
+        if (
+            isinstance(reading, LeftAlone)
+            or place is None
+            or not self.ground.enrolment.enrols(place)
+        ):
             return ()
         return tuple(
             _on_node(part.template.place(_HOST_NETWORK) if part.template else _HOST_NETWORK)
@@ -87,7 +91,7 @@ class PodLabelGatherer:
         kind = request.kind.group, request.kind.kind
         if kind not in {_POD, _BINDING} or request.phase is None:
             return False
-        if kind == _POD and namespace is not None and self.ground.enrols(namespace):
+        if kind == _POD and namespace is not None and self.ground.enrolment.enrols(namespace):
             return True
         try:
             return bool(_reserved(_metadata(request)))
@@ -110,7 +114,7 @@ class PodLabelGatherer:
 
     async def _of_new_pod(self, request: Request, pod: Pod, facts: Facts) -> EgressFacts | None:
         place = facts.namespace
-        if request.phase is None or place is None or not self.ground.enrols(place):
+        if request.phase is None or place is None or not self.ground.enrolment.enrols(place):
             return _wrong(_none_due(pod.metadata))
         root = facts.root
         account = pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT
@@ -147,7 +151,7 @@ def _wrong(findings: tuple[Finding, ...]) -> EgressFacts | None:
 
 
 def _none_due(metadata: ObjectMeta) -> tuple[Finding, ...]:
-    return tuple(map(_unknown, _reserved(metadata)))
+    return tuple([_unknown(key) for key in metadata.labels or () if key.startswith(PREFIX)])
 
 
 def _not_due(metadata: ObjectMeta, due: Mapping[str, str]) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from core.weights.access_paths import AccessPath, UngrantedPath
 from core.weights.grant_coverage import NOBODY, GrantAsker
 from identity.requester_note_rules import NoteChange
 from policies.bundle.format import Rule
-from policies.projection.context import NO_STANDINGS, Standings
+from policies.projection.model import NO_STANDINGS, Standings
 from sandbox.runtime_choice import Refusal
 
 

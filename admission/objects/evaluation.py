@@ -1,8 +1,8 @@
 """Asks the policy engine what an object's parts need, in the context of the request.
 
-The answers are given as one, with paths from the object's root. The context
-(`policies.projection.context`) is read from memory: the Services that let traffic in from outside,
-and when service accounts were made.
+The answers are given as one, with paths from the object's root. The context (`Context` of
+`policies.projection.model`) is read from memory: the Services that let traffic in from outside, and
+when service accounts were made.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from core.people.subject import Subject, pseudonymous_group
 from core.sandbox.decision import SandboxMode, Signal
 from identity.subjects import SubjectKind
 from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
-from policies.projection.context import (
+from policies.projection.model import (
     ABSENT,
     ABSENT_BESIDES_RISK,
     NO_STANDINGS,
     Context,
+    encode,
     encode_context,
 )
-from policies.projection.model import encode
 
 _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""

@@ -16,8 +16,8 @@ from core.decision.decision import Patch
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes import pod as k8s
+from core.kubernetes.pod import is_nothing
 from core.profiles.defaults import Defaults, DefaultVariable
-from policies.projection.resources import is_nothing
 
 _SECCOMP: Final = "seccomp/unset"
 _CAPABILITIES: Final = "capabilities/default"

@@ -3,9 +3,14 @@
 Only reviews of kube-apiserver have such notes: a file has none yet. For Pods that run or are
 entered the sweep trusts no more than the object shows, except for a sandbox that a noted profile
 requires (docs/adr/0013, 0028).
+
+Owner references are followed from what a controller made to its root, by UID, one owner for each
+hop: from memory or by one GET (`core.cluster.Cluster.owner`), so that a gang's Pods share theirs. A
+reference is followed only where a controller is configured for the owner's kind, since only then
+somebody is known who writes such references for a reason.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -16,7 +21,6 @@ from admission.model.candidates import Candidates, candidates
 from admission.model.facts import Facts, NamedProfile, OriginFacts
 from admission.model.judged_object import LeftAlone, Reading
 from admission.objects.reader import is_debug
-from admission.requester.owner_chain import OwnerOrigin, trace_owners
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.namespaces import Namespace
@@ -25,6 +29,7 @@ from core.decision.requester_notes import (
     NO_NOTES,
     OwnerObject,
     RequesterNotes,
+    RootWorkload,
     controller_reference,
     kind_of_owner,
     read_notes,
@@ -40,7 +45,84 @@ _POD: Final = ("", "Pod")
 _UNNOTED: Final = frozenset({("", "PodTemplate")})
 """Kinds of the table that nothing is made for by a controller: no way leads to them."""
 
+_COPIED: Final = ("apps", "ReplicaSet")
+_BINDING: Final = ("", "Binding")
+"""Its annotations become the Pod's, unasked."""
+
+MOST_HOPS: Final = 8
+"""From a Pod to its root. Kubernetes' own are 2 at most (CronJob, Job), AI operators' rarely 4."""
+
+Follows = Callable[[OwnerReference], bool]
+"""Whether a controller is configured for the kind of an owner."""
+
+Trusts = Callable[[OwnerObject], bool]
+"""Whether notes on objects of an owner's kind are the gate's: they pass its webhook."""
+
 _with = msgspec.structs.replace
+
+
+class OwnerOrigin(msgspec.Struct, frozen=True, gc=False):
+    """What tracing found."""
+
+    root: RootWorkload | None
+    """None where the owner is not there, or another object has its name."""
+    notes: RequesterNotes = NO_NOTES
+    """The nearest note on the way: its maker's, or its root's (docs/adr/0022)."""
+
+
+async def trace_owners(  # noqa: PLR0913  Where to look, from where, and what counts.
+    cluster: Cluster,
+    namespace: str,
+    reference: OwnerReference | None,
+    *,
+    follows: Follows,
+    trusts: Trusts,
+    fresh: bool = False,
+) -> OwnerOrigin:
+    """Follow an owner to its root; `fresh` believes nothing that is remembered.
+
+    An owner further up that is not there ends the way below it: what it owned is being orphaned
+    or removed. A way in a circle, or longer than MOST_HOPS, ends where it is.
+
+    Raises:
+        OwnerUnknownError: the cluster did not say.
+    """
+    last: OwnerObject | None = None
+    notes, seen = NO_NOTES, set[str]()
+    upward: OwnerReference | None = reference
+    while upward is not None and upward.uid not in seen and len(seen) < MOST_HOPS:
+        seen.add(upward.uid)
+        owner = await cluster.owner(namespace, upward, fresh=fresh)
+        if owner is None:
+            break
+        last = owner
+        if notes.requester is None and owner.notes.requester and trusts(owner):
+            notes = owner.notes
+        upward = owner.owner if owner.owner and follows(owner.owner) else None
+    if last is None:
+        return OwnerOrigin(None)
+    own = last.notes.requester if trusts(last) else None
+    root = RootWorkload(
+        last.kind,
+        last.name,
+        last.uid,
+        notes.requester,
+        notes.profile,
+        group=last.group,
+        straight=notes.requester == own,
+        grants=notes.grants,
+    )
+    return OwnerOrigin(root, notes)
+
+
+def is_noted(kind: GroupKind) -> bool:
+    """Return whether objects of a kind carry notes."""
+    return kind == _POD or (kind in WORKLOADS and kind not in _UNNOTED)
+
+
+def trusts(owner: OwnerObject) -> bool:
+    """Return whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
+    return is_noted((owner.group, owner.kind))
 
 
 @dataclass(frozen=True)
@@ -91,21 +173,6 @@ def _may_demand(facts: Facts) -> bool:
     """Return whether a noted profile may demand a sandbox that the namespace does not."""
     strictest = facts.namespace is not None and facts.namespace.sandbox is SandboxMode.REQUIRED
     return bool(facts.profiles.sandboxes) and not strictest
-
-
-def trusts(owner: OwnerObject) -> bool:
-    """Return whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
-    return is_noted((owner.group, owner.kind))
-
-
-def is_noted(kind: GroupKind) -> bool:
-    """Return whether objects of a kind carry notes."""
-    return kind == _POD or (kind in WORKLOADS and kind not in _UNNOTED)
-
-
-_COPIED: Final = ("apps", "ReplicaSet")
-_BINDING: Final = ("", "Binding")
-"""Its annotations become the Pod's, unasked."""
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
@@ -282,6 +349,23 @@ def _of_binding(asked: _Asked) -> NoteChange | None:
     return NoteChange(NotedChange.KEPT, label, asked.new) if asked.new != NO_NOTES else None
 
 
+def _metadata_of(request: Request, reading: Reading | LeftAlone) -> ObjectMeta:
+    if not isinstance(reading, LeftAlone) and reading.metadata is not None:
+        return reading.metadata
+    return _metadata(request, request.object)
+
+
+def _old(request: Request) -> tuple[RequesterNotes, OwnerReference | None]:
+    metadata = _metadata(request, request.old_object)
+    return read_notes(metadata.annotations), controller_reference(metadata.owner_references)
+
+
+def _metadata(request: Request, raw: msgspec.Raw | None) -> ObjectMeta:
+    if raw is None:
+        raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+    return decode_metadata(raw, request.kind.kind)
+
+
 def profile_of(facts: Facts) -> str | None:
     """Return the profile on a workload whose templates are new: named by its author, or noted."""
     change = facts.notes
@@ -327,23 +411,6 @@ def _gaps(
     if not tried.within & bit:
         tried = candidates(facts.profiles, None, privileges)
     return frozenset(privilege for privilege, lacking in tried.gaps.items() if lacking & bit)
-
-
-def _metadata_of(request: Request, reading: Reading | LeftAlone) -> ObjectMeta:
-    if not isinstance(reading, LeftAlone) and reading.metadata is not None:
-        return reading.metadata
-    return _metadata(request, request.object)
-
-
-def _old(request: Request) -> tuple[RequesterNotes, OwnerReference | None]:
-    metadata = _metadata(request, request.old_object)
-    return read_notes(metadata.annotations), controller_reference(metadata.owner_references)
-
-
-def _metadata(request: Request, raw: msgspec.Raw | None) -> ObjectMeta:
-    if raw is None:
-        raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
-    return decode_metadata(raw, request.kind.kind)
 
 
 def would_admit(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:

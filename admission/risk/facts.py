@@ -36,7 +36,7 @@ from identity.risk.decision import NO_NAMESPACE_RISK, NamespaceRisk, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
 from identity.risk.standings import Freshness
 from identity.risk.table import SHIPPED, RiskTable, parse_table
-from policies.projection.context import Standings
+from policies.projection.model import Standings
 
 _OF_KINDS: Final[Mapping[str, OperationClass]] = {
     exceptions.KIND: OperationClass.ASK,

@@ -1,13 +1,55 @@
-"""What Sallyport reads of a Pod, typed; everything else is skipped while decoding.
+"""What Sallyport reads of a Pod, typed, and what its variables and quantities mean.
 
-Field names and meanings: k8s.io/api/core/v1 types.go. A null is an absent field, as it is
-for kube-apiserver.
+Everything else is skipped while decoding. Field names and meanings: k8s.io/api/core/v1 types.go. A
+null is an absent field, as it is for kube-apiserver.
 """
+
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
 from core.base.json_errors import decode_json
 from core.kubernetes.object_meta import ObjectMeta
+
+READ_BY_TOOLKITS: Final = frozenset(
+    {
+        "ASCEND_ALLOW_LINK",
+        "ASCEND_RUNTIME_OPTIONS",
+        "ASCEND_VNPU_SPECS",
+        "CUDA_VERSION",
+        "NVIDIA_GDRCOPY",
+        "NVIDIA_GDS",
+        "NVIDIA_IMEX_CHANNELS",
+        "NVIDIA_MIG_CONFIG_DEVICES",
+        "NVIDIA_MIG_MONITOR_DEVICES",
+        "NVIDIA_MOFED",
+        "NVIDIA_NVSWITCH",
+    }
+)
+"""Environment variables by which container toolkits are asked for devices, but for those named
+`…_VISIBLE_DEVICES`; sources: the rule `gpu/environment`."""
+
+VISIBLE: Final = "_VISIBLE_DEVICES"
+"""End of each vendor's own such variable; those of vendors that are not known count as well."""
+
+READ_BY_LIBRARIES: Final = frozenset(
+    f"{name}{VISIBLE}"
+    for name in ("ASCEND_RT", "CUDA", "HIP", "JAX_CUDA", "JAX_ROCM", "MUSA", "ROCR", "TPU")
+)
+"""Variables that narrow what the container already has; ranks set them differently."""
+
+NO_DEVICE: Final = frozenset({"", "none", "void"})
+"""Values of such variables that ask for no device."""
+
+_MOST_NAMES: Final = 4096
+"""Names of variables: the same ones come with every Pod."""
+
+_LONGEST_QUANTITY: Final = 64
+"""Characters of one that is remembered: real ones are shorter."""
+
+_MOST_QUANTITIES: Final = 4096
+"""Quantities: the same ones come with every Pod."""
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -231,6 +273,7 @@ class _Object(_Struct, frozen=True):
 
 
 _DECODER = msgspec.json.Decoder(Pod)
+
 _OBJECT = msgspec.json.Decoder(_Object)
 
 
@@ -250,3 +293,29 @@ def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
         InvalidObjectError: it is no JSON, or its metadata has not the shape that Kubernetes gives.
     """
     return decode_json(_OBJECT, raw, what).metadata
+
+
+def is_nothing(quantity: str | float | None) -> bool:
+    """Return whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3".
+
+    Not by `core.kubernetes.quantities`, which refuses what is no quantity, takes what is below zero
+    for zero and counts: here such a text asks for something.
+    """
+    if not isinstance(quantity, str):
+        return not quantity
+    known = len(quantity) <= _LONGEST_QUANTITY
+    return _is_zero(quantity) if known else _is_zero.__wrapped__(quantity)
+
+
+@lru_cache(_MOST_QUANTITIES)
+def _is_zero(quantity: str) -> bool:
+    number = quantity.strip().rstrip("KMGTPEinumk")
+    return not number.lower().partition("e")[0].strip("+-0.")
+
+
+@lru_cache(_MOST_NAMES)
+def names_devices(name: str) -> bool:
+    """Return whether a toolkit reads a variable of this name."""
+    if name in READ_BY_TOOLKITS:
+        return True
+    return name.endswith(VISIBLE) and name not in READ_BY_LIBRARIES

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.kubernetes.device_variables import NO_DEVICE, READ_BY_TOOLKITS, VISIBLE
+from core.kubernetes.pod import NO_DEVICE, READ_BY_TOOLKITS, VISIBLE
 
 
 class _Struct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

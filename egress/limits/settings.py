@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from core.base.networks import Network
-from core.decision.namespaces import Enrolment, Namespace
+from core.decision.namespaces import Enrolment
 from egress.limits.breadth import Limits
 from egress.model.facts import NO_TAGS, TagSource
 
@@ -21,15 +21,11 @@ class IntentSettings:
     knows_names: bool = False
     """Whether the engine knows DNS names, and so patterns of them."""
     enrolment: Enrolment = field(default_factory=Enrolment)
-    """Which namespaces are enrolled."""
+    """Which namespaces are enrolled: their Pods connect only where allowlists say."""
     compares: bool = True
     """Whether what generated policies open can be compared: those of Cilium are not read."""
     control: str = ""
     """The user name of Sallyport's own controller, which alone writes generated policies."""
-
-    def enrols(self, namespace: Namespace) -> bool:
-        """Return whether a namespace's Pods connect only where allowlists say."""
-        return self.enrolment.enrols(namespace)
 
 
 DEFAULT_INTENT_SETTINGS: Final = IntentSettings()

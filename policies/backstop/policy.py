@@ -12,7 +12,7 @@ from typing import Any, Final
 from core.base import names
 from core.kubernetes.workload_kinds import WORKLOADS
 from policies.backstop.rules import COVERED, VAGUE, segment
-from policies.projection.limits import MAX_CONTAINERS, MAX_PATH
+from policies.projection.model import MAX_CONTAINERS, MAX_PATH
 from policies.projection.volumes import WRITING_TYPES
 
 NAME: Final = "backstop.sallyport.dev"

@@ -7,9 +7,7 @@ from typing import Final
 
 from core.kubernetes.pod import SecurityContext
 from policies.engine.interface import Judgement, PolicyAnswer
-from policies.projection.containers import Container
-from policies.projection.context import Context, encode_context
-from policies.projection.model import Projection, encode
+from policies.projection.model import Container, Context, Projection, encode, encode_context
 
 CANARY: Final = encode(
     Projection(

@@ -76,7 +76,7 @@ class Engine(Protocol):
         """Return what makes a request risky that its object alone does not show, and what is wrong.
 
         `projection` is what `ask` was given, `answer` what it gave, and `context` what
-        `policies.projection.context.encode_context` makes.
+        `policies.projection.model.encode_context` makes.
 
         Raises:
             EvaluationError: the policies failed, or exceeded their time or memory.

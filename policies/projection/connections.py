@@ -11,8 +11,7 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json_as
-from policies.projection.limits import check_length
-from policies.projection.model import Object, Projection
+from policies.projection.model import Object, Projection, check_length
 
 _SCHEMES = ("http", "https")
 

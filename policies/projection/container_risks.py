@@ -8,20 +8,29 @@ is remembered, as JSON.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from core.base.json_errors import decode_error
 from core.kubernetes import pod as k8s
-from policies.projection.resources import special_resources
+from core.kubernetes.pod import is_nothing
+from policies.projection.model import MAX_NAME, bound, check_length
 
 _LONGEST_READ: Final = 64 * 1024
 """Characters of a command that are read: Linux takes 128 KiB at most in one argument."""
 
 _TOO_LONG: Final = "unread"
 """Found in a command that is longer."""
+
+_MOST_REMEMBERED: Final = 512
+
+_LONGEST_REMEMBERED: Final = 16 * 1024
+"""Bytes of all that is read of one Pod. Together at most 8 MiB."""
+
+_ORDINARY: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+"""Resources that every node has: not looked at."""
 
 _FLAGS: Final = r"\s+(?:-\S{1,64}\s+(?:[^-\s]\S{0,127}\s+)?){0,6}"
 """Options between a tool and what it is to do, few enough that hostile text costs no more."""
@@ -74,18 +83,23 @@ _EXECUTED: Final = re.compile(
     r"\b(?:exec|eval)\s*\(\s*(?:compile\s*\(\s*)?(?:\w{1,20}\.){0,3}(?:urlopen|get)\s*\("
 )
 """A program in Python that runs what it gets."""
+
 _RUN: Final = re.compile(
     rf"(?<![\w.-])(?:{_SHELL}|source|\.)\s+(?:-(?![cm]\b)\w{{1,8}}\s+){{0,3}}"
     r"(?:\S{0,128}/)?(\w[\w.+-]{0,127})"
 )
 """A shell, or an interpreter, and the file that it runs."""
+
 _FILE: Final = re.compile(r"(?<=[\s/=>])\w[\w.+-]{0,127}(?![^\s;&|)?])")
+
 _MADE_A_PROGRAM: Final = re.compile(r"\bchmod\s+(?:[ugoa]{0,3}\+[rw]{0,2}x|0?7[0-7]{2}\b)")
 
 _SPACES: Final = str.maketrans("\"',\\", "    ")
 """Quotes, so that a list in a program's text reads like a command, and what continues lines."""
 
 _WORDS: Final = msgspec.json.Decoder(list[str] | None)
+
+_NULL: Final = msgspec.Raw(b"null")
 
 
 class ContainerStart(NamedTuple):
@@ -98,7 +112,79 @@ class ContainerStart(NamedTuple):
 
 
 NOTHING: Final = ContainerStart((), ())
-_NULL: Final = msgspec.Raw(b"null")
+
+
+class ContainerRisk(NamedTuple):
+    """Of one container."""
+
+    start: ContainerStart = NOTHING
+    interactive: bool = False
+    """Whether it has a terminal and waits for what is typed into it."""
+    resources: tuple[str, ...] = ()
+    """Those that not every node has."""
+
+
+NONE: Final = ContainerRisk()
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+_remembered: Final[dict[bytes, tuple[ContainerRisk, ...]]] = {}
+
+
+def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[ContainerRisk]:
+    """Return what makes each of a Pod's containers risky; each comes with its path.
+
+    Raises:
+        InvalidObjectError: a command is no list of texts, or it wants more resources than any real
+            container does.
+    """
+    read: list[object] = []
+    for _, each in containers:
+        limits = each.resources and each.resources.limits
+        read += (each.command, each.args, each.lifecycle, limits, each.stdin, each.tty)
+    key = _ENCODER.encode(read)
+    if len(key) > _LONGEST_REMEMBERED:
+        return _all(containers)
+    risks = _remembered.get(key)
+    if risks is None:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        risks = _remembered[key] = _all(containers)
+    return risks
+
+
+def _all(containers: Sequence[tuple[str, k8s.Container]]) -> tuple[ContainerRisk, ...]:
+    return tuple(_of(path, each) for path, each in containers)
+
+
+def _of(path: str, container: k8s.Container) -> ContainerRisk:
+    limits = container.resources and container.resources.limits
+    return ContainerRisk(
+        read_start(container, path),
+        bool(container.stdin and container.tty),
+        special_resources(limits, path) if limits else (),
+    )
+
+
+def special_resources(limits: Mapping[str, str | int | float | None], path: str) -> tuple[str, ...]:
+    """Return the resources that are wanted and that not every node has: hugepages, devices.
+
+    Of these the API demands limits (ValidateContainerResourceRequirements in
+    kubernetes/pkg/apis/core/validation): what is requested stands there too.
+
+    Raises:
+        InvalidObjectError: there are more than any real container wants, or one has a longer name.
+    """
+    if _ORDINARY.issuperset(limits):
+        return ()
+    found = [n for n in limits if n not in _ORDINARY and not is_nothing(limits[n])]
+    if len(found) == 1 and len(found[0]) <= MAX_NAME:
+        return tuple(found)
+    field = f"{path}.resources.limits"
+    bound(len(found), field)
+    for name in found:
+        check_length(name, field)
+    return tuple(sorted(found))
 
 
 def read_start(container: k8s.Container, path: str) -> ContainerStart:
@@ -172,61 +258,3 @@ def _runs_a_file(text: str, start: int) -> bool:
 
 def _tool(found: re.Match[str]) -> str:
     return found[1] or "base64"
-
-
-_MOST_REMEMBERED: Final = 512
-_LONGEST_REMEMBERED: Final = 16 * 1024
-"""Bytes of all that is read of one Pod. Together at most 8 MiB."""
-
-
-class ContainerRisk(NamedTuple):
-    """Of one container."""
-
-    start: ContainerStart = NOTHING
-    interactive: bool = False
-    """Whether it has a terminal and waits for what is typed into it."""
-    resources: tuple[str, ...] = ()
-    """Those that not every node has."""
-
-
-NONE: Final = ContainerRisk()
-
-
-_ENCODER: Final = msgspec.json.Encoder()
-
-_remembered: Final[dict[bytes, tuple[ContainerRisk, ...]]] = {}
-
-
-def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[ContainerRisk]:
-    """Return what makes each of a Pod's containers risky; each comes with its path.
-
-    Raises:
-        InvalidObjectError: a command is no list of texts, or it wants more resources than any real
-            container does.
-    """
-    read: list[object] = []
-    for _, each in containers:
-        limits = each.resources and each.resources.limits
-        read += (each.command, each.args, each.lifecycle, limits, each.stdin, each.tty)
-    key = _ENCODER.encode(read)
-    if len(key) > _LONGEST_REMEMBERED:
-        return _all(containers)
-    risks = _remembered.get(key)
-    if risks is None:
-        if len(_remembered) >= _MOST_REMEMBERED:
-            _remembered.clear()
-        risks = _remembered[key] = _all(containers)
-    return risks
-
-
-def _all(containers: Sequence[tuple[str, k8s.Container]]) -> tuple[ContainerRisk, ...]:
-    return tuple(_of(path, each) for path, each in containers)
-
-
-def _of(path: str, container: k8s.Container) -> ContainerRisk:
-    limits = container.resources and container.resources.limits
-    return ContainerRisk(
-        read_start(container, path),
-        bool(container.stdin and container.tty),
-        special_resources(limits, path) if limits else (),
-    )

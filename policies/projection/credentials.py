@@ -11,10 +11,8 @@ import msgspec
 from core.base.json_errors import decode_json_as
 from core.people.subject import pseudonymous_user
 from policies.projection.images import segment
-from policies.projection.limits import bound, check_length
-from policies.projection.model import Object, Projection
+from policies.projection.model import Object, Projection, Token, bound, check_length
 from policies.projection.pods import project_annotations
-from policies.projection.volumes import Token
 
 _NOBODY_KNOWS: Final = [""]
 """The organisations where the subject cannot be read: a privilege of their own (`%00`)."""

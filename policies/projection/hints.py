@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
 from core.kubernetes.object_meta import ObjectMeta, OwnerReference
-from policies.projection.containers import Container
+from policies.projection.model import Container, Hint
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     # Code that a person types into a browser, and that nobody else has read.
@@ -98,16 +96,6 @@ Kubeflow's and Open Data Hub's controllers, agent-sandbox' router, GitHub's and 
 Not a part of it, and no proxy, hub, gateway or router besides: `jupyter-server-proxy` is an
 extension that people build into their notebooks, and what is called `team-notebook-proxy` may be
 either. JupyterHub's own hub and proxy have names that hint at nothing."""
-
-
-class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A hint of one of KINDS."""
-
-    path: str
-    kind: str
-    word: str
-    """Of a closed list: no text of the object's."""
-    container: str = ""
 
 
 def project_hints(containers: Iterable[Container], metadata: ObjectMeta) -> tuple[Hint, ...]:

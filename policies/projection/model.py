@@ -1,22 +1,164 @@
-"""The projection: the part of an object that policies see, and all they see.
+"""The projection and the context: the parts of an object and of its request that policies see.
 
-Its published schema is `policies/rego/schema/projection.json`. What no rule reads stays out: small
-inputs are fast inputs, and secrets cannot reach a policy that never gets them. Paths are from the
-object's root, so that a finding can name the field its author wrote.
+Nothing else is shown to them. The published schemas are `policies/rego/schema/projection.json` and,
+of the context, a part of `judge.json` beside it. What no rule reads stays out: small inputs are
+fast inputs, and secrets cannot reach a policy that never gets them. Paths are from the object's
+root, so that a finding can name the field its author wrote. No name and no id of a person is in the
+context: rules ask for kinds and groups. More of something than any real object has is refused.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
+from core.base.errors import InvalidObjectError
 from core.kubernetes import pod as k8s
-from policies.projection.containers import Container
-from policies.projection.hints import Hint
-from policies.projection.volumes import Token, Volume
+
+MAX_NAMES: Final = 256
+"""The most capabilities, sysctls, tolerations … of one object; Linux has 41 capabilities."""
+
+MAX_PATH: Final = 4096
+"""Linux's PATH_MAX: no path of a node is longer."""
+
+MAX_NAME: Final = 1024
+"""Characters of an image's reference, and of what is remembered by name: real ones are shorter."""
+
+MAX_CONTAINERS: Final = 1024
+"""Containers of all sorts. As many minimal ones as a body may hold are forty times that, and take a
+second to project."""
+
+ABSENT_BESIDES_RISK: Final = ("egress", "weights")
+"""Facts that no release knows yet: where the Pod may connect, what it can read."""
+
+ABSENT: Final = ("egress", "risk", "weights")
+"""What is not known where the installation asks nobody for the risk of identities."""
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
     """Frozen; absent fields are left out when encoded."""
+
+
+class HostPort(_Struct, frozen=True):
+    """A port of the node that a container listens on."""
+
+    path: str
+    port: int
+
+
+class HandlerHost(_Struct, frozen=True):
+    """The host that a probe or lifecycle handler makes the kubelet connect to."""
+
+    path: str
+    host: str
+
+
+class EnvVar(_Struct, frozen=True):
+    """An environment variable that asks for devices. Its value stays out."""
+
+    path: str
+    name: str
+
+
+class Mount(_Struct, frozen=True):
+    """A mount that asks for devices."""
+
+    path: str
+    mount_path: str
+
+
+class Container(_Struct, frozen=True):
+    """A container of any sort."""
+
+    path: str
+    name: str
+    kind: str
+    image: str = ""
+    image_from: str = ""
+    """Segments of a privilege: the registry's host and the repository."""
+    pinned: bool = False
+    """Whether a digest names the image's content."""
+    public: bool = False
+    """Whether anyone may publish where the image comes from, or nobody knows where that is."""
+    security_context: k8s.SecurityContext | None = None
+    host_ports: list[HostPort] = []
+    handler_hosts: list[HandlerHost] = []
+    unlimited: list[str] = []
+    """Which of cpu and memory neither the container nor its Pod limits."""
+    env: list[EnvVar] = []
+    mounts: list[Mount] = []
+    block_devices: list[str] = []
+    recursive_read_only: list[str] = []
+    """Paths of mounts below which nothing may be writable."""
+    interactive: bool = False
+    """Whether it has a terminal and waits for what is typed into it."""
+    installs: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+    """What its command gets from the network, and runs of it."""
+    resources: tuple[str, ...] = ()
+    """Names of the resources it wants that not every node has."""
+    added: bool = False
+    """Whether an update adds it to a Pod that runs."""
+    target: bool = False
+    """Whether it joins the processes of another container."""
+
+
+class Token(_Struct, frozen=True):
+    """A service account's token; without an audience it is for the API server."""
+
+    path: str
+    audience: str = ""
+
+
+class Certificate(_Struct, frozen=True):
+    """A certificate that a signer gives the Pod."""
+
+    path: str
+    signer: str
+
+
+class HostPath(_Struct, frozen=True):
+    """A hostPath volume. `read_only`: it is mounted, never writably, and creates nothing."""
+
+    path: str
+    read_only: bool = False
+
+
+class Csi(_Struct, frozen=True):
+    """The driver of a CSI volume."""
+
+    driver: str = ""
+
+
+class Image(_Struct, frozen=True):
+    """The image of an image volume, as `Container` describes one."""
+
+    reference: str = ""
+    image_from: str = msgspec.field(default="", name="from")
+    pinned: bool = False
+    public: bool = False
+
+
+class Volume(_Struct, frozen=True):
+    """A volume that some rule looks at. Its name stays out: injectors make random ones."""
+
+    path: str
+    types: list[str] = []
+    host_path: HostPath | None = None
+    csi: Csi | None = None
+    image: Image | None = None
+    tokens: list[Token] = []
+    certificates: list[Certificate] = []
+
+
+class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A hint of one of KINDS."""
+
+    path: str
+    kind: str
+    word: str
+    """Of a closed list: no text of the object's."""
+    container: str = ""
 
 
 class Toleration(_Struct, frozen=True):
@@ -167,7 +309,7 @@ class Projection(_Struct, frozen=True):
     resource_claims: bool = False
 
 
-_ENCODER = msgspec.json.Encoder()
+_ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode(projection: Projection) -> bytes:
@@ -177,3 +319,71 @@ def encode(projection: Projection) -> bytes:
 
 NO_POD: Final = encode(Projection(containers=[]))
 """Of what is no Pod: rules see its fields alone."""
+
+
+class Standings(msgspec.Struct, frozen=True, gc=False):
+    """What is known of the identities of a request: values of `core.risk.model.Standing`, no ids.
+
+    Empty where there is no such identity, or none whose risk anybody knows.
+    """
+
+    requester: str = ""
+    author: str = ""
+    """Whoever submitted the workload that a controller makes it for."""
+    workload: str = ""
+    """What the Pod can sign in as; of several the one that the table is strictest with."""
+
+
+NO_STANDINGS: Final = Standings()
+
+
+class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What is known of one request. Every key is in the JSON, so that rules need not ask for it."""
+
+    operation: str
+    """CREATE, UPDATE or CONNECT."""
+    subresource: str = ""
+    """`exec`, `attach`, `ephemeralcontainers` …; empty for the object itself."""
+    namespace: str = ""
+    """The object's; empty for what lies in none."""
+    requester: str = ""
+    """What kind of identity asks: a value of `identity.subjects.SubjectKind`."""
+    groups: tuple[str, ...] = ()
+    """The requester's, sorted."""
+    namespace_labels: Mapping[str, str] = {}
+    new_service_account: bool = False
+    """Whether the Pod's service account was made lately."""
+    services: tuple[str, ...] = ()
+    """Names of the first Services that let in from outside of the cluster what the Pod serves."""
+    risk: Standings = NO_STANDINGS
+    """What is known of who asks, who is behind it, and what it can sign in as."""
+    behaviour: tuple[str, ...] = ()
+    """What is new in what the person behind it does, in words of `core.risk.model.Behaviour`."""
+    absent: tuple[str, ...] = ABSENT
+    """Facts that are not known, so that a rule can tell them from facts that are false; also
+    `services` and `service-accounts` where they could not be read."""
+
+
+_CONTEXT_ENCODER: Final = msgspec.json.Encoder(order="deterministic", enc_hook=dict)
+
+
+def encode_context(context: Context) -> bytes:
+    """Return the context as the JSON that policies are evaluated on.
+
+    Equal ones give equal bytes.
+    """
+    return _CONTEXT_ENCODER.encode(context)
+
+
+def bound(count: int, field: str, kind: str = "Pod", most: int = MAX_NAMES) -> None:
+    """Raise InvalidObjectError if a field holds more than is judged."""
+    if count > most:
+        message = f"holds {count}; more than {most} are not judged"
+        raise InvalidObjectError(kind, field, message)
+
+
+def check_length(text: str, field: str, kind: str = "Pod") -> None:
+    """Raise InvalidObjectError if a text is longer than any of its sort."""
+    if len(text) > MAX_NAME:
+        message = f"is {len(text)} characters long; more than {MAX_NAME} are not judged"
+        raise InvalidObjectError(kind, field, message)

@@ -11,9 +11,8 @@ import msgspec
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection import rbac
-from policies.projection.limits import bound
-from policies.projection.model import DeviceConfig, DeviceRequest, Object, Projection
-from policies.projection.volumes import Token, of_persistent
+from policies.projection.model import DeviceConfig, DeviceRequest, Object, Projection, Token, bound
+from policies.projection.volumes import of_persistent
 
 
 class _Struct(msgspec.Struct, frozen=True, rename="camel"):

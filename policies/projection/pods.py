@@ -1,19 +1,32 @@
-"""The projection of Pods."""
+"""The projection of Pods and their containers; volumes have a module of their own."""
 
 import enum
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from core.kubernetes import pod as k8s
-from core.kubernetes.pod import Pod
-from policies.projection.containers import project_containers
+from core.kubernetes.pod import NO_DEVICE, Pod, is_nothing, names_devices
+from policies.projection.container_risks import NONE, ContainerRisk, risks_of, special_resources
 from policies.projection.hints import project_hints
-from policies.projection.limits import bound, check_length
-from policies.projection.model import HostAlias, Projection, Toleration
-from policies.projection.resources import special_resources
+from policies.projection.images import origin
+from policies.projection.model import (
+    MAX_CONTAINERS,
+    MAX_NAME,
+    Container,
+    EnvVar,
+    HandlerHost,
+    HostAlias,
+    HostPort,
+    Mount,
+    Projection,
+    Toleration,
+    bound,
+    check_length,
+)
 from policies.projection.volumes import ClaimLookup, no_claims, project_volumes
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
@@ -43,16 +56,25 @@ _RUNTIME: Final = (
     "io.containerd.",
     "com.github.containers.virtcontainers.",
 )
+
 _RUNTIME_WITHIN: Final = re.compile(
     r"(?:^|\.)(?:crio\.io|cri-o\.io|nri\.io|nri\.containerd\.io|noderesource\.dev|cdi\.k8s\.io|devices\.gke\.io)(?:[./]|$)"
 )
 """Annotations that runtimes, their plugins and Entra's webhook act on; that they are there says
 enough."""
 
-_MOST_REMEMBERED: Final = 4096
-
 _OF_EVERY_POD: Final = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Tolerations that the admission plugin DefaultTolerationSeconds adds to every Pod."""
+
+_DEVICE_MOUNT: Final = "nvidia-container-devices"
+"""In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
+
+_EPHEMERAL: Final = "ephemeral"
+"""The kind of container that cannot have limits."""
+
+_LIMITED: Final = ("cpu", "memory")
+
+_MOST_REMEMBERED: Final = 4096
 
 
 def project(
@@ -102,6 +124,20 @@ def project(
         if weighed and spec.resources and spec.resources.limits
         else (),
         resource_claims=weighed and bool(spec.resource_claims),
+    )
+
+
+def mark_added(projection: Projection, before: Pod) -> Projection:
+    """Mark the ephemeral containers of a Pod that it did not have before. Pure."""
+    old = {each.name for each in before.spec.ephemeral_containers or ()}
+    return msgspec.structs.replace(
+        projection,
+        containers=[
+            msgspec.structs.replace(each, added=True)
+            if each.kind == "ephemeral" and each.name not in old
+            else each
+            for each in projection.containers
+        ],
     )
 
 
@@ -158,15 +194,153 @@ def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:
     ]
 
 
-def mark_added(projection: Projection, before: Pod) -> Projection:
-    """Mark the ephemeral containers of a Pod that it did not have before. Pure."""
-    old = {each.name for each in before.spec.ephemeral_containers or ()}
-    return msgspec.structs.replace(
-        projection,
-        containers=[
-            msgspec.structs.replace(each, added=True)
-            if each.kind == "ephemeral" and each.name not in old
-            else each
-            for each in projection.containers
-        ],
+def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[Container]:
+    """Yield all containers of a Pod: ordinary, init, ephemeral.
+
+    If `weighed`, with what is risky.
+    """
+    lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
+    bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
+    placed = [
+        (f"spec.{field}[{index}]", container, kind)
+        for kind, field, containers in (
+            ("container", "containers", spec.containers),
+            ("init", "initContainers", spec.init_containers),
+            (_EPHEMERAL, "ephemeralContainers", spec.ephemeral_containers),
+        )
+        if containers
+        for index, container in enumerate(containers)
+    ]
+    if not weighed:
+        for path, container, kind in placed:
+            yield _project(container, kind, path, spec, None)
+        return
+    risks = risks_of([(path, container) for path, container, _ in placed])
+    for (path, container, kind), risk in zip(placed, risks, strict=True):
+        yield _project(container, kind, path, spec, risk)
+
+
+def _project(
+    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, risk: ContainerRisk | None
+) -> Container:
+    """Project one container; `risk` is None where nobody may ask that its Pod be sandboxed."""
+    context = container.security_context
+    if context and context.capabilities and context.capabilities.add:
+        bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
+    image = container.image or ""
+    check_length(image, f"{path}.image")
+    comes = origin(image)
+    weighed = risk is not None
+    start, interactive, resources = risk or NONE
+    mounted = container.volume_mounts
+    mounts, recursive = _mounts(path, mounted, weighed=weighed) if mounted else ([], [])
+    return Container(
+        path,
+        container.name,
+        kind,
+        image,
+        comes.source,
+        comes.pinned,
+        weighed and comes.public,
+        context,
+        _host_ports(path, container, of_node=bool(spec.host_network)) if container.ports else [],
+        list(_handler_hosts(path, container)),
+        _unlimited(container.resources, spec.resources) if kind != _EPHEMERAL else [],
+        _env(path, container.env) if container.env else [],
+        mounts,
+        _block_devices(path, container) if container.volume_devices else [],
+        recursive,
+        interactive,
+        start.installs,
+        start.scripts,
+        resources,
+        target=bool(container.target_container_name),
     )
+
+
+def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
+    """Return which of cpu and memory nothing limits: a limit of zero is none."""
+    limits = (resources.limits if resources else None) or {}
+    missing = [name for name in _LIMITED if is_nothing(limits.get(name))]
+    if missing and of_pod and of_pod.limits:
+        return [name for name in missing if is_nothing(of_pod.limits.get(name))]
+    return missing
+
+
+def _host_ports(path: str, container: k8s.Container, *, of_node: bool) -> list[HostPort]:
+    """Return the ports of the node; where the Pod is in its network (`of_node`) every port is one.
+
+    kube-apiserver fills them in for Pods, and for templates not (kubernetes/pkg/apis/core/v1
+    defaults.go, SetDefaults_PodSpec).
+    """
+    return [
+        HostPort(f"{path}.ports[{index}].hostPort", opened)
+        for index, port in enumerate(container.ports or ())
+        if (opened := port.host_port or (of_node and port.container_port))
+    ]
+
+
+def _handler_hosts(path: str, container: k8s.Container) -> Iterator[HandlerHost]:
+    lifecycle = container.lifecycle
+    probes = container.liveness_probe or container.readiness_probe or container.startup_probe
+    if not (probes or lifecycle):
+        return
+    for name, handler in (
+        ("livenessProbe", container.liveness_probe),
+        ("readinessProbe", container.readiness_probe),
+        ("startupProbe", container.startup_probe),
+        ("lifecycle.postStart", lifecycle.post_start if lifecycle else None),
+        ("lifecycle.preStop", lifecycle.pre_stop if lifecycle else None),
+    ):
+        if handler is None:
+            continue
+        if handler.http_get and handler.http_get.host:
+            yield HandlerHost(f"{path}.{name}.httpGet.host", handler.http_get.host)
+        if handler.tcp_socket and handler.tcp_socket.host:
+            yield HandlerHost(f"{path}.{name}.tcpSocket.host", handler.tcp_socket.host)
+
+
+def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
+    found = [
+        EnvVar(f"{path}.env[{index}]", variable.name)
+        for index, variable in enumerate(variables)
+        if len(variable.name) <= MAX_NAME
+        and names_devices(variable.name)
+        and (variable.value_from is not None or (variable.value or "") not in NO_DEVICE)
+    ]
+    bound(len(found), f"{path}.env")
+    return found
+
+
+def _mounts(
+    path: str, mounts: list[k8s.VolumeMount], *, weighed: bool
+) -> tuple[list[Mount], list[str]]:
+    """Return the mounts that ask for devices; if `weighed`, those that must be made recursive.
+
+    Of a recursive one `IfPossible` demands nothing of the runtime. Most containers have neither.
+    """
+    odd = [
+        (f"{path}.volumeMounts[{index}]", mount)
+        for index, mount in enumerate(mounts)
+        if mount.recursive_read_only or _DEVICE_MOUNT in mount.mount_path
+    ]
+    if not odd:
+        return [], []
+    bound(len(odd), f"{path}.volumeMounts")
+    devices = [
+        Mount(f"{place}.mountPath", mount.mount_path)
+        for place, mount in odd
+        if _DEVICE_MOUNT in mount.mount_path
+    ]
+    recursive = [
+        f"{place}.recursiveReadOnly"
+        for place, mount in odd
+        if weighed and mount.recursive_read_only == "Enabled"
+    ]
+    return devices, recursive
+
+
+def _block_devices(path: str, container: k8s.Container) -> list[str]:
+    count = len(container.volume_devices or ())
+    bound(count, f"{path}.volumeDevices")
+    return [f"{path}.volumeDevices[{index}]" for index in range(count)]

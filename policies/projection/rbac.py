@@ -17,7 +17,6 @@ import msgspec
 from core.base.json_errors import decode_json_as
 from core.kubernetes.roles import RoleReference, RoleRule
 from core.people.subject import pseudonymous_user
-from policies.projection.limits import bound, check_length
 from policies.projection.model import (
     AggregationLabel,
     AggregationSelector,
@@ -27,6 +26,8 @@ from policies.projection.model import (
     Object,
     Projection,
     Rights,
+    bound,
+    check_length,
 )
 
 MAX_RULES: Final = 1024

@@ -11,90 +11,22 @@ from core.base.json_errors import DECODE_ERRORS, decode_json_as
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection.images import origin
-from policies.projection.limits import MAX_PATH, bound, check_length
+from policies.projection.model import (
+    MAX_PATH,
+    Certificate,
+    Csi,
+    HostPath,
+    Image,
+    Token,
+    Volume,
+    bound,
+    check_length,
+)
 
 _LONGEST_REMEMBERED: Final = 1024
 """Bytes of a volume that is remembered: what each Pod is given has about 300."""
 
 _MOST_REMEMBERED: Final = 1024
-
-
-class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
-    """Frozen; absent fields are left out when encoded."""
-
-
-class Token(_Struct, frozen=True):
-    """A service account's token; without an audience it is for the API server."""
-
-    path: str
-    audience: str = ""
-
-
-class Certificate(_Struct, frozen=True):
-    """A certificate that a signer gives the Pod."""
-
-    path: str
-    signer: str
-
-
-class _TokenSource(msgspec.Struct):
-    audience: str | None = None
-
-
-class _CertificateSource(msgspec.Struct, rename="camel"):
-    signer_name: str = ""
-
-
-class _Projected(msgspec.Struct, rename="camel"):
-    service_account_token: _TokenSource | None = None
-    pod_certificate: _CertificateSource | None = None
-
-
-class ProjectedVolume(msgspec.Struct):
-    """What is read of a volume's `projected`."""
-
-    sources: list[_Projected] | None = None
-
-
-def is_ordinary(raw: msgspec.Raw, *, no_token: bool) -> bool:
-    """Return whether a projected volume is what each Pod is given to reach the API server with.
-
-    They are the same but for the name of the volume.
-    """
-    return not no_token and len(raw) <= _LONGEST_REMEMBERED and _holds_nothing(bytes(raw))
-
-
-@lru_cache(_MOST_REMEMBERED)
-def _holds_nothing(projected: bytes) -> bool:
-    try:
-        source = msgspec.json.decode(projected, type=ProjectedVolume)
-        return credentials_of(source, "", every_token=False) == ([], [])
-    except (*DECODE_ERRORS, InvalidObjectError):
-        return False  # Whoever reads it to its end says what is wrong, and where.
-
-
-def credentials_of(
-    projected: ProjectedVolume, place: str, *, every_token: bool
-) -> tuple[list[Token], list[Certificate]]:
-    """Return the credentials of a volume that lies at `place`, but for the token of every Pod's.
-
-    With `every_token` that one too: the Pod says that it wants none, so it is its own.
-
-    Raises:
-        InvalidObjectError: there are more than any real Pod has.
-    """
-    tokens, certificates = [], []
-    for index, source in enumerate(projected.sources or ()):
-        path = f"{place}.sources[{index}]"
-        token = source.service_account_token
-        if token and (token.audience or every_token):
-            tokens.append(Token(f"{path}.serviceAccountToken.audience", token.audience or ""))
-        if source.pod_certificate:
-            field = f"{path}.podCertificate.signerName"
-            certificates.append(Certificate(field, source.pod_certificate.signer_name))
-    bound(len(tokens) + len(certificates), f"{place}.sources")
-    return tokens, certificates
-
 
 HARMLESS_VOLUMES: Final = frozenset(
     {
@@ -123,49 +55,28 @@ them (a socket can be connected to, a device written to, through a read-only mou
 
 _NULL: Final = b"null"
 
-
 ClaimLookup = Callable[[str, str], Iterable[PersistentVolume]]
 """Gives the volumes that a claim amounts to, by its name and, for one that is yet to be made, the
 volume that it will name (or nothing)."""
 
 
-def no_claims(_claim: str, _volume: str) -> Iterable[PersistentVolume]:
-    """Know of no claim."""
-    return ()
+class _TokenSource(msgspec.Struct):
+    audience: str | None = None
 
 
-class HostPath(_Struct, frozen=True):
-    """A hostPath volume. `read_only`: it is mounted, never writably, and creates nothing."""
-
-    path: str
-    read_only: bool = False
+class _CertificateSource(msgspec.Struct, rename="camel"):
+    signer_name: str = ""
 
 
-class Csi(_Struct, frozen=True):
-    """The driver of a CSI volume."""
-
-    driver: str = ""
-
-
-class Image(_Struct, frozen=True):
-    """The image of an image volume, as `Container` describes one."""
-
-    reference: str = ""
-    image_from: str = msgspec.field(default="", name="from")
-    pinned: bool = False
-    public: bool = False
+class _Projected(msgspec.Struct, rename="camel"):
+    service_account_token: _TokenSource | None = None
+    pod_certificate: _CertificateSource | None = None
 
 
-class Volume(_Struct, frozen=True):
-    """A volume that some rule looks at. Its name stays out: injectors make random ones."""
+class ProjectedVolume(msgspec.Struct):
+    """What is read of a volume's `projected`."""
 
-    path: str
-    types: list[str] = []
-    host_path: HostPath | None = None
-    csi: Csi | None = None
-    image: Image | None = None
-    tokens: list[Token] = []
-    certificates: list[Certificate] = []
+    sources: list[_Projected] | None = None
 
 
 class _HostPathSource(msgspec.Struct):
@@ -192,6 +103,11 @@ class _EphemeralSource(msgspec.Struct, rename="camel"):
 
 class _ImageSource(msgspec.Struct):
     reference: str = ""
+
+
+def no_claims(_claim: str, _volume: str) -> Iterable[PersistentVolume]:
+    """Know of no claim."""
+    return ()
 
 
 def project_volumes(of: k8s.Pod, claimed: ClaimLookup) -> Iterator[Volume]:
@@ -317,3 +233,43 @@ def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:
                 if not mount.read_only:
                     writable.add(mount.name)
     return mounted, writable
+
+
+def is_ordinary(raw: msgspec.Raw, *, no_token: bool) -> bool:
+    """Return whether a projected volume is what each Pod is given to reach the API server with.
+
+    They are the same but for the name of the volume.
+    """
+    return not no_token and len(raw) <= _LONGEST_REMEMBERED and _holds_nothing(bytes(raw))
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _holds_nothing(projected: bytes) -> bool:
+    try:
+        source = msgspec.json.decode(projected, type=ProjectedVolume)
+        return credentials_of(source, "", every_token=False) == ([], [])
+    except (*DECODE_ERRORS, InvalidObjectError):
+        return False  # Whoever reads it to its end says what is wrong, and where.
+
+
+def credentials_of(
+    projected: ProjectedVolume, place: str, *, every_token: bool
+) -> tuple[list[Token], list[Certificate]]:
+    """Return the credentials of a volume that lies at `place`, but for the token of every Pod's.
+
+    With `every_token` that one too: the Pod says that it wants none, so it is its own.
+
+    Raises:
+        InvalidObjectError: there are more than any real Pod has.
+    """
+    tokens, certificates = [], []
+    for index, source in enumerate(projected.sources or ()):
+        path = f"{place}.sources[{index}]"
+        token = source.service_account_token
+        if token and (token.audience or every_token):
+            tokens.append(Token(f"{path}.serviceAccountToken.audience", token.audience or ""))
+        if source.pod_certificate:
+            field = f"{path}.podCertificate.signerName"
+            certificates.append(Certificate(field, source.pod_certificate.signer_name))
+    bound(len(tokens) + len(certificates), f"{place}.sources")
+    return tokens, certificates

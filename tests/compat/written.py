@@ -39,7 +39,7 @@ from egress.analysis.suggestion import SuggestedEntry
 from egress.flows.records import DnsAnswer as FlowsAnswer
 from identity.rights.who_can import ProfileUser
 from policies.gatekeeper_import.importer import ImportReport
-from policies.projection.context import Standings
+from policies.projection.model import Standings
 from webhooks.log import _Line
 
 WRITTEN: Final[tuple[Any, ...]] = (

@@ -9,7 +9,7 @@ from core.sandbox.decision import Signal
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import PolicyAnswer
-from policies.projection.context import Context, Standings, encode_context
+from policies.projection.model import Context, Standings, encode_context
 from sandbox.risk_score import score_risk
 from sandbox.runtime_choice import THRESHOLD
 from tests.unit.policies.bundles import make_bundle

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from admission.requester.owner_chain import MOST_HOPS
+from admission.requester.facts import MOST_HOPS
 from core.decision.decision import Decision, TraceOutcome, Verdict
 from core.decision.request import Phase, Request
 from core.people.subject import Subject, service_account_subject

@@ -17,7 +17,7 @@ from core.risk.model import OperationClass
 from core.sandbox.decision import SandboxMode
 from identity.subjects import kind_of
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.context import ABSENT, Standings
+from policies.projection.model import ABSENT, Standings
 from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.counting_cluster import Watched
 from tests.unit.admission.sandbox.sandbox_cluster import (

@@ -19,8 +19,7 @@ from policies.authoring.workspace import Workspace, open_workspace
 from policies.bundle.format import JUDGE, NEEDS
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import Judgement, ShownFields
-from policies.projection.context import Context, encode_context
-from policies.projection.model import NO_POD
+from policies.projection.model import NO_POD, Context, encode_context
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write
 

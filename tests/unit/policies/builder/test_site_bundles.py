@@ -17,8 +17,7 @@ from policies.build.builder import build
 from policies.bundle.format import Rule, read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import Judgement
-from policies.projection.context import Context, encode_context
-from policies.projection.model import encode
+from policies.projection.model import Context, encode, encode_context
 from policies.projection.pods import project
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import METADATA, make_site_bundle, signal

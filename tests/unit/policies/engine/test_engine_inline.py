@@ -8,9 +8,7 @@ import msgspec
 
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
-from policies.projection.containers import Container
-from policies.projection.model import Projection, encode
-from policies.projection.volumes import HostPath, Volume
+from policies.projection.model import Container, HostPath, Projection, Volume, encode
 
 # Each part of the path needs a call of the host, which costs much and shows in no size.
 SLOW = encode(

@@ -30,8 +30,7 @@ from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer
-from policies.projection.context import Context, encode_context
-from policies.projection.model import NO_POD, encode
+from policies.projection.model import NO_POD, Context, encode, encode_context
 from policies.projection.pods import project
 from policies.site.choices import Choice, Choices
 from policies.site.fields import DeclaredFields, steps_of

@@ -20,7 +20,7 @@ from policies.bundle.format import read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import Judgement, PolicyAnswer
-from policies.projection.context import Context, encode_context
+from policies.projection.model import Context, encode_context
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import make_site_bundle, signal
 from tests.unit.policies.engine.test_engine_limits import GREEDY, SLOW, resident

@@ -17,8 +17,7 @@ from core.kubernetes.pod import decode_pod
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.interface import Judgement, ShownFields
-from policies.projection.context import Context, encode_context
-from policies.projection.model import encode
+from policies.projection.model import Context, encode, encode_context
 from policies.projection.pods import project
 from policies.site.choices import Choice
 from policies.site.fields import POD

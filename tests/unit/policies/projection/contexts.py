@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from policies.projection.context import ABSENT, Context, Standings
+from policies.projection.model import ABSENT, Context, Standings
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFF), max_size=5)
 """Beyond those OPA's WebAssembly writes some characters as others (test_rego_wasm.py)."""

@@ -7,7 +7,7 @@ import jsonschema
 import msgspec
 from hypothesis import given
 
-from policies.projection.context import Context, encode_context
+from policies.projection.model import Context, encode_context
 from tests.unit.policies.projection.contexts import CONTEXTS
 from tests.unit.policies.rego.rego_folder import REGO
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import InvalidObjectError
 from core.kubernetes.pod import decode_pod
-from policies.projection.limits import MAX_CONTAINERS, MAX_NAME, MAX_NAMES, MAX_PATH
+from policies.projection.model import MAX_CONTAINERS, MAX_NAME, MAX_NAMES, MAX_PATH
 from policies.projection.pods import project
 
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"

@@ -7,9 +7,8 @@ import pytest
 
 from core.base.errors import InvalidObjectError
 from core.kubernetes.pod import decode_pod
-from policies.projection.model import Projection
+from policies.projection.model import HostPath, Projection, Volume
 from policies.projection.pods import project
-from policies.projection.volumes import HostPath, Volume
 
 RO = {"name": "v", "readOnly": True}
 RW = {"name": "v", "readOnly": False}

@@ -12,7 +12,7 @@ import yaml
 from core.profiles.privileges import covers, validate_pattern
 from policies.bundle.format import Rule
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.context import Context, encode_context
+from policies.projection.model import Context, encode_context
 from tests.unit.policies.rego.rego_folder import REGO, evaluate, load, opa, projection_of
 
 SIGNALS = sorted(

@@ -15,9 +15,7 @@ from policies.engine.cache import CachedSample, RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
 from policies.engine.interface import PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer
-from policies.projection.containers import Container
-from policies.projection.context import Context, encode_context
-from policies.projection.model import Projection, encode
+from policies.projection.model import Container, Context, Projection, encode, encode_context
 from policies.trial.evaluation import TrialResult, try_out
 from tests.unit.policies.bundles import make_bundle, rule
 
