@@ -36,11 +36,11 @@ from core.decision.decision import (
     Verdict,
     WhenUnrecorded,
 )
-from core.decision.document import DecisionDocument
+from core.decision.document import DecisionDocument, recorded_sandbox
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 from core.risk.model import OperationClass
-from core.sandbox.decision import SandboxMode, WeighedSignal
+from core.sandbox.decision import SandboxMode
 from identity.subjects import SubjectKind
 from policies.site.fields import POD, DeclaredFields
 from sandbox.risk_score import NO_RISK, RiskScore
@@ -95,10 +95,9 @@ def weight_from_record(document: DecisionDocument, mode: SandboxMode) -> RiskSco
         LedgerError: nobody asked for a sandbox then, so nothing was weighed, and now the risk
             decides.
     """
-    was = document.isolation
+    was = recorded_sandbox(document)
     if was is not None:
-        counted = tuple(WeighedSignal(s.rule, s.points, s.path, s.reason) for s in was.signals)
-        return RiskScore(counted, was.score)
+        return RiskScore(was.signals, was.score)
     if mode is SandboxMode.BY_RISK:
         what = "does not record how risky its object is, since nobody asked for a sandbox then"
         raise LedgerError(f"decision {document.id} {what}: give the manifest instead")

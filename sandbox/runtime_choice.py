@@ -11,7 +11,13 @@ from typing import Final
 
 import msgspec
 
-from core.sandbox.decision import Feature, RuntimeClass, SandboxDecision, SandboxMode
+from core.sandbox.decision import (
+    EffectiveMode,
+    Feature,
+    RuntimeClass,
+    SandboxDecision,
+    SandboxMode,
+)
 from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, RuntimeLimit
 from sandbox.risk_score import RiskScore
 
@@ -155,7 +161,7 @@ def _gpu_runs(site: SandboxSettings, kind: Kind, feature: Feature, found: Runtim
 
 def sandbox_record(  # noqa: PLR0913  All that it is made of.
     site: SandboxSettings,
-    mode: SandboxMode,
+    mode: EffectiveMode,
     weighed: RiskScore,
     runtime: str,
     *,
@@ -164,7 +170,8 @@ def sandbox_record(  # noqa: PLR0913  All that it is made of.
 ) -> SandboxDecision:
     """Return what was decided, for the record."""
     return SandboxDecision(
-        mode=mode,
+        mode=mode.mode,
+        mode_by=mode.by,
         asked=asked,
         score=weighed.score,
         threshold=site.threshold,

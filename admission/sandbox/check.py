@@ -10,18 +10,12 @@ from admission.model.messages import path_in_pod
 from admission.model.outcome import NOTHING, Outcome
 from admission.risk.check import sandbox_reason, sandbox_rule
 from admission.sandbox.decision import RUNTIME_CLASS_FIELD, sandbox_decisions
+from admission.sandbox.messages import describe_signals, why_sandboxed
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Phase, Request
-from core.sandbox.decision import (
-    ENTERED,
-    INCOMPATIBLE,
-    REQUIRED,
-    RUNTIME,
-    SandboxDecision,
-    SandboxMode,
-)
+from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, SandboxDecision
 from sandbox.runtime_choice import Obstacle, Refusal
 
 _NAME: Final = 80
@@ -142,22 +136,13 @@ def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
 
 
 def _why(isolation: SandboxDecision, facts: Facts) -> str:
-    """Say why a Pod must run in a sandbox, to the person who is refused."""
-    if isolation.asked:
-        return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."
-    if isolation.identity:
+    """Say why a Pod must run in a sandbox, and what would change that, to who is refused."""
+    if isolation.reason == "identity":
         return sandbox_reason(facts)
-    if isolation.mode is SandboxMode.REQUIRED:
-        of_namespace = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
-        return f"Its {'namespace' if of_namespace else 'profile'} demands the sandbox."
-    heaviest = ", ".join(
-        f"{each.rule} {each.points} ({each.reason})" for each in isolation.signals[:_REASONS]
-    )
-    more = len(isolation.signals) - _REASONS
-    tail = f" and {more} more" if more > 0 else ""
-    rule = facts.rules.get(isolation.signals[0].rule) if isolation.signals else None
+    why = why_sandboxed(isolation)
+    said = f"{why[0].upper()}{why[1:]}"
+    if isolation.reason != "risk" or not isolation.signals:
+        return f"{said}."
+    rule = facts.rules.get(isolation.signals[0].rule)
     lower = f" To lower it: {rule.remedy}" if rule and rule.points else ""
-    return (
-        f"Its risk is {isolation.score}, and the sandbox is demanded from {isolation.threshold} "
-        f"on: {heaviest}{tail}.{lower}"
-    )
+    return f"{said}: {describe_signals(isolation.signals, _REASONS)}.{lower}"

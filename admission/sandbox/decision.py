@@ -16,7 +16,15 @@ from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod_templates import json_pointer
 from core.kubernetes.workload_pods import templates_of
-from core.sandbox.decision import RuntimeClass, SandboxMode
+from core.sandbox.decision import (
+    NAMESPACE,
+    NOTED_PROFILE,
+    PROFILE,
+    EffectiveMode,
+    ModeSource,
+    RuntimeClass,
+    SandboxMode,
+)
 from identity.requester_note_rules import NotedChange
 from policies.bundle.format import Rule
 from sandbox.risk_score import RiskScore, score_risk
@@ -31,6 +39,7 @@ from sandbox.runtime_choice import (
 RUNTIME_CLASS_FIELD: Final = "spec.runtimeClassName"
 
 _NONE: Final = RuntimeChoice("")
+_NOBODYS: Final = EffectiveMode(SandboxMode.NEVER)
 
 _FIXED: Final = frozenset({("batch", "Job"), ("jobset.x-k8s.io", "JobSet")})
 """Kinds of which an update may only say where their Pods run, while they are suspended: with a
@@ -42,21 +51,24 @@ _REFUSING: Final = "serving.knative.dev"
 of knative/serving config/core/configmaps/features.yaml)."""
 
 
-def mode_of(facts: Facts, chosen: str | None) -> SandboxMode:
+def mode_of(facts: Facts, chosen: str | None) -> EffectiveMode:
     """Return the strictest of the namespace's, the chosen profile's, and that noted on the root.
 
     Pods are judged by their service account's rights, which may be to another profile than that
     of the workload's author.
     """
-    mode = facts.namespace.sandbox if facts.namespace else SandboxMode.NEVER
-    if not facts.profiles.sandboxes or mode is SandboxMode.REQUIRED:
-        return mode
-    root = facts.root
-    for name in (chosen, root.profile if root else facts.told):
-        known = facts.profiles.by_name.get(name) if name else None
-        if known is not None and known.sandbox.strictness > mode.strictness:
-            mode = known.sandbox
-    return mode
+    mode, kind, setter = SandboxMode.NEVER, NAMESPACE, ""
+    if facts.namespace is not None:
+        mode, setter = facts.namespace.sandbox, facts.namespace.name
+    if facts.profiles.sandboxes and mode is not SandboxMode.REQUIRED:
+        root = facts.root
+        for of, name in ((PROFILE, chosen), (NOTED_PROFILE, root.profile if root else facts.told)):
+            known = facts.profiles.by_name.get(name) if name else None
+            if known is not None and known.sandbox.strictness > mode.strictness:
+                mode, kind, setter = known.sandbox, of, known.name
+    if mode is SandboxMode.NEVER:
+        return _NOBODYS
+    return EffectiveMode(mode, ModeSource(kind=kind, name=setter))
 
 
 def weigh_part(
@@ -79,7 +91,7 @@ def needs_sandbox(
 def decide_sandbox(  # noqa: PLR0913  All that it is made of.
     part: SandboxPart,
     weighed: RiskScore,
-    mode: SandboxMode,
+    mode: EffectiveMode,
     site: SandboxSettings,
     classes: Mapping[str, RuntimeClass | None],
     *,
@@ -90,7 +102,7 @@ def decide_sandbox(  # noqa: PLR0913  All that it is made of.
 
     Where it is excused, that and its author alone demand anything.
     """
-    counts = SandboxMode.NEVER if excused else mode
+    counts = SandboxMode.NEVER if excused else mode.mode
     demands = needs_sandbox(part, counts, weighed, site)
     choice = choose_runtime(site, part.named, part.features, classes) if demands or risky else _NONE
     isolation = sandbox_record(

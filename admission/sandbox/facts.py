@@ -29,7 +29,7 @@ from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.people.two_person import NotApproved
 from core.sandbox.capacity import NodePool
-from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
+from core.sandbox.decision import REQUIRED, EffectiveMode, RuntimeClass
 from policies.engine.interface import PolicyAnswer
 from sandbox.risk_score import RiskScore
 from sandbox.runtime_choice import SandboxSettings
@@ -107,7 +107,7 @@ class SandboxGatherer:
                 sandbox = SandboxFacts(kept.decided, reading.root, chosen)
                 return _with(facts, pod=_with(pod, sandbox=sandbox))
             weighed.append((kept.part, kept.weighed))
-        excusable = any(needs_sandbox(part, mode, sum_, self.site) for part, sum_ in weighed)
+        excusable = any(needs_sandbox(part, mode.mode, sum_, self.site) for part, sum_ in weighed)
         wanted = excusable or risky
         cluster = self.excuser.cluster
         runtimes = self.site.runtimes if wanted else ()
@@ -152,12 +152,12 @@ class SandboxGatherer:
             return facts
         chosen = check_profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
-        weighed = weight_from_record(document, mode)
+        weighed = weight_from_record(document, mode.mode)
         first = self.site.runtimes[0]
         asked = was is not None and was.asked
         part = SandboxPart(named=document.sandbox or first, asked=asked, needs=pod.needs)
         risky = facts.risk is not None and facts.risk.isolates
-        wanted = risky or needs_sandbox(part, mode, weighed, self.site)
+        wanted = risky or needs_sandbox(part, mode.mode, weighed, self.site)
         cluster = self.excuser.cluster
         classes = {name: cluster.runtime_class(name) for name in self.site.runtimes if wanted}
         excused = was is not None and was.excused
@@ -169,7 +169,7 @@ class SandboxGatherer:
         )
 
     async def _weigh(
-        self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, mode: SandboxMode
+        self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, mode: EffectiveMode
     ) -> WeighedPod:
         """Weigh one part: what its object shows, and what only the request does.
 
@@ -177,7 +177,7 @@ class SandboxGatherer:
         is told by its identity, since an engine that remembers gives the same value again.
         """
         subject, namespace, part = request.subject, facts.namespace, judging.of
-        seen = self.situations.seen(request, pod, mode)
+        seen = self.situations.seen(request, pod, mode.mode)
         large = len(part.projection) + len(part.part.fields) > MOST_BYTES
         alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
         if alone or large or not subject.is_system:
@@ -198,7 +198,7 @@ class SandboxGatherer:
         if known is None:
             made, weighed = await self._weigh_anew(request, facts, judging, pod, seen)
             risky = risk is not None and risk.isolates
-            free = not (risky or needs_sandbox(made, mode, weighed, self.site))
+            free = not (risky or needs_sandbox(made, mode.mode, weighed, self.site))
             decided = (decide_sandbox(made, weighed, mode, self.site, {}),) if free else ()
             known = WeighedPod(part.answer, namespace, made, weighed, decided)
             self.gangs.keep(key, known)

@@ -11,7 +11,6 @@ from cli.sandbox.run import LastSweep, Report, Unsandboxed
 from core.base.safe_text import safe_line
 
 _MOST_PODS: Final = 5
-_MOST_SIGNALS: Final = 3
 _MOST_RULES: Final = 3
 _WIDEST: Final = 120
 _LABEL: Final = 13
@@ -41,7 +40,7 @@ def _grouped(pods: Sequence[Unsandboxed]) -> list[list[Unsandboxed]]:
     """Join Pods of a workload of which the same is to be said."""
     groups: dict[object, list[Unsandboxed]] = {}
     for row in pods:
-        same = (row.cluster, row.namespace, row.workload or row.uid, row.requester, row.why)
+        same = (row.cluster, row.namespace, row.workload or row.uid, row.requester, row.reason)
         rest = (row.score, row.sandbox, row.runtime, row.first, row.also, row.excused_by)
         groups.setdefault((same, repr((rest, row.signals, row.recreate))), []).append(row)
     return list(groups.values())
@@ -62,7 +61,7 @@ def _print_workload(rows: Sequence[Unsandboxed], console: Console, *, several: b
 
 def _lines(rows: Sequence[Unsandboxed]) -> Iterator[tuple[str, str]]:
     row = rows[0]
-    yield "score", _score(row)
+    yield "why", row.reason
     if row.workload:
         count = f"{len(rows)}: " if len(rows) > 1 else ""
         yield "pods", count + _listed([each.pod for each in rows], _MOST_PODS)
@@ -79,17 +78,6 @@ def _lines(rows: Sequence[Unsandboxed]) -> Iterator[tuple[str, str]]:
         yield "also", f"it would be refused for {_listed(row.also, _MOST_RULES)}"
     yield "see", f"sallyport explain {row.decision}"
     yield "recreate", row.recreate
-
-
-def _score(row: Unsandboxed) -> str:
-    if row.why == "asked":
-        demanded = "asked for by its author"
-    elif row.why == "required":
-        demanded = "required by its profile or its namespace"
-    else:
-        demanded = f"and {row.threshold} demands a sandbox"
-    signals = _listed([f"{each.rule} {each.points}" for each in row.signals], _MOST_SIGNALS)
-    return f"{row.score}, {demanded}{': ' if signals else ''}{signals}"
 
 
 def _listed(items: Sequence[str], most: int) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from admission.sandbox.messages import why_with_signals
 from app.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
@@ -18,10 +19,21 @@ from cli import exits
 from core.base.errors import LedgerError
 from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Finding, Running
-from core.decision.document import CountedSignal, DecisionDocument, Isolated, decode_document
+from core.decision.document import (
+    CountedSignal,
+    DecisionDocument,
+    decode_document,
+    recorded_sandbox,
+)
 from core.decision.namespaces import Mode
 from core.people.subject import Subject
-from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME, SandboxMode, lacks_sandbox
+from core.sandbox.decision import (
+    INCOMPATIBLE,
+    REQUIRED,
+    RUNTIME,
+    SandboxDecision,
+    lacks_sandbox,
+)
 
 FORMAT: Final = 1
 
@@ -31,6 +43,9 @@ _SWEEPS: Final = 1000
 
 _MOST_ASKED: Final = 20
 """Decisions on one Pod that are looked through for that on its creation, the first ones first."""
+
+_MOST_SIGNALS: Final = 3
+"""Named in a reason."""
 
 _LABELS: Final = ("oid:", "user:", "system:")
 _RESTARTED: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
@@ -67,7 +82,9 @@ class Unsandboxed(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     requester: str | None
     """Who asked for that: an object id or a digest; None where nothing was recorded of it."""
     why: str
-    """`risk`, `required` (by a profile or the namespace) or `asked` (by its author)."""
+    """`risk`, `required` (by a profile or the namespace), `asked` (by its author) or `identity`."""
+    reason: str
+    """The same in words, with who requires it and the heaviest signals."""
     score: int
     threshold: int
     signals: list[CountedSignal]
@@ -125,7 +142,7 @@ def exit_code(report: Report) -> int:
 
 def unsandboxed(document: DecisionDocument, made: DecisionDocument | None) -> Unsandboxed:
     """Return the row of a Pod by the sweep's decision and the gate's on its creation. Pure."""
-    isolation = document.isolation or Isolated(mode=SandboxMode.NEVER.value)
+    decided = recorded_sandbox(document) or SandboxDecision()
     running = document.running or Running()
     root = made.root if made else None
     workload = f"{root.kind}/{root.name}" if root else running.workload
@@ -140,10 +157,11 @@ def unsandboxed(document: DecisionDocument, made: DecisionDocument | None) -> Un
         decision=document.id,
         workload=workload,
         requester=_requester(made),
-        why=_why(isolation),
-        score=isolation.score,
-        threshold=isolation.threshold,
-        signals=isolation.signals,
+        why=decided.decided_by or "risk",
+        reason=why_with_signals(decided, _MOST_SIGNALS),
+        score=decided.score,
+        threshold=decided.threshold,
+        signals=document.isolation.signals if document.isolation else [],
         runtime=running.runtime or None,
         sandbox=document.sandbox or "",
         first=first,
@@ -187,12 +205,6 @@ def _is_first(finding: Finding, running: Running) -> bool:
     return finding.rule in {INCOMPATIBLE, RUNTIME} or (
         finding.rule == REQUIRED and bool(running.runtime)
     )
-
-
-def _why(isolation: Isolated) -> str:
-    if isolation.asked:
-        return "asked"
-    return "required" if isolation.mode == SandboxMode.REQUIRED.value else "risk"
 
 
 def _requester(made: DecisionDocument | None) -> str | None:

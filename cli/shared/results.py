@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
+from admission.sandbox.messages import why_with_signals
 from cli.output import COLOURS, WORDS, name_object
-from cli.shared.sandbox_reasons import why_sandboxed
 from core.decision.decision import Action, Decision, Finding, Verdict
 
 SKIPPED = "skipped"
@@ -111,7 +111,7 @@ def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
     )
     needs = frozenset(need.privilege for need in decision.evidence.needs)
     isolation = decision.isolation
-    why = why_sandboxed(isolation) if isolation and isolation.runtime else ""
+    why = why_with_signals(isolation) if isolation and isolation.runtime else ""
     return Result(element, message=decision.message, needs=needs, why_sandboxed=why)
 
 

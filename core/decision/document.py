@@ -29,7 +29,7 @@ from core.decision.decision import (
 from core.decision.request import Request
 from core.decision.requester_notes import RootWorkload
 from core.people.subject import Subject
-from core.sandbox.decision import SandboxDecision
+from core.sandbox.decision import ModeSource, SandboxDecision, SandboxMode, WeighedSignal
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -124,6 +124,8 @@ class Isolated(DocumentPart, frozen=True):
 
     mode: str
     """The strictest of namespace, profile and root's profile: `never`, `by-risk`, `required`."""
+    mode_by: ModeSource | None = None
+    """Who set the mode; absent for `never`."""
     score: int = 0
     threshold: int = 0
     asked: bool = False
@@ -431,6 +433,7 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
 def _isolated(isolation: SandboxDecision) -> Isolated:
     return Isolated(
         mode=isolation.mode.value,
+        mode_by=isolation.mode_by,
         score=isolation.score,
         threshold=isolation.threshold,
         asked=isolation.asked,
@@ -445,6 +448,28 @@ def _isolated(isolation: SandboxDecision) -> Isolated:
             )
             for each in isolation.signals[:MOST_FINDINGS]
         ],
+    )
+
+
+def recorded_sandbox(document: DecisionDocument) -> SandboxDecision | None:
+    """Return what a document says was decided about the sandbox; None where nobody asked for one.
+
+    A mode that this release does not know counts as `required`, as the word of a label does.
+    """
+    was = document.isolation
+    if was is None:
+        return None
+    known = any(was.mode == mode.value for mode in SandboxMode)
+    return SandboxDecision(
+        mode=SandboxMode(was.mode) if known else SandboxMode.REQUIRED,
+        mode_by=was.mode_by,
+        asked=was.asked,
+        score=was.score,
+        threshold=was.threshold,
+        signals=tuple(WeighedSignal(s.rule, s.points, s.path, s.reason) for s in was.signals),
+        runtime=document.sandbox or "",
+        excused=was.excused,
+        identity=was.identity,
     )
 
 

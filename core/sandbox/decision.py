@@ -6,10 +6,11 @@ them.
 
 import enum
 from collections.abc import Collection
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from core.base.document_part import DocumentPart
 from core.sandbox.capacity import Toleration
 
 REQUIRED: Final = "sandbox/required"
@@ -38,7 +39,33 @@ class SandboxMode(enum.Enum):
         return _STRICTNESS[self.value]
 
 
+_DECIDING: Final = {"never": "", "by-risk": "risk", "required": "required"}
 _STRICTNESS: Final = {mode.value: number for number, mode in enumerate(SandboxMode)}
+
+
+NAMESPACE: Final = "namespace"
+"""The label of the namespace set the mode."""
+PROFILE: Final = "profile"
+"""The profile that the object is admitted under set it."""
+NOTED_PROFILE: Final = "noted-profile"
+"""The profile noted on the Pod, or on the workload that it comes from, set it."""
+
+
+class ModeSource(DocumentPart, frozen=True):
+    """Who set the mode that counts; as recorded."""
+
+    kind: str
+    """NAMESPACE, PROFILE or NOTED_PROFILE: the first of these where several set the same mode."""
+    name: str
+    """Of the namespace or the profile."""
+
+
+class EffectiveMode(NamedTuple):
+    """The strictest mode that anybody set, and who did."""
+
+    mode: SandboxMode
+    by: ModeSource | None = None
+    """None for NEVER, which nobody needs to set."""
 
 
 def mode_of_label(value: str | None) -> SandboxMode:
@@ -93,6 +120,8 @@ class SandboxDecision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What was decided about the sandbox of one object, and why."""
 
     mode: SandboxMode = SandboxMode.NEVER
+    mode_by: ModeSource | None = None
+    """Who set the mode; None for NEVER, and in records of releases that did not say."""
     asked: bool = False
     """Whether its author asked for the sandbox."""
     score: int = 0
@@ -106,15 +135,18 @@ class SandboxDecision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Whether the risk of an identity demands it, and nothing else does."""
 
     @property
-    def reason(self) -> str:
-        """Why: `asked`, `identity`, `required`, `risk`; empty where it need not run in one."""
-        if not self.runtime:
-            return ""
+    def decided_by(self) -> str:
+        """What decides: `asked`, `identity`, `required`, `risk`; empty where nothing may."""
         if self.asked:
             return "asked"
         if self.identity:
             return "identity"
-        return "required" if self.mode is SandboxMode.REQUIRED else "risk"
+        return _DECIDING[self.mode.value]
+
+    @property
+    def reason(self) -> str:
+        """The same where it must run in a sandbox; empty where it need not."""
+        return self.decided_by if self.runtime else ""
 
 
 class RuntimeClass(msgspec.Struct, frozen=True):

@@ -143,7 +143,7 @@ async def test_refusals_say_what_to_change(eve: Client) -> None:
     message = (await eve.dry_run(REFUSED["the node's network"][0])).message
     for said in ("sandbox/incompatible", "spec.hostNetwork", "gvisor", "Leave out hostNetwork"):
         assert said in message
-    assert "Its namespace demands the sandbox" in message
+    assert f"The namespace {BOXED} requires a sandbox." in message
     other = (await eve.dry_run(REFUSED["another class with the same handler"][0])).message
     for said in ("sandbox/required", "spec.runtimeClassName", "also-runsc", "gvisor"):
         assert said in other

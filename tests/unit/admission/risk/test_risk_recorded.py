@@ -157,7 +157,7 @@ async def test_a_sandbox_for_a_risk_is_explained(
     assert explained.decision.isolation.identity
     print_explanations([explained], Console(width=200))
     out = capsys.readouterr().out
-    assert "RuntimeClass gvisor: the risk of an identity behind it demands one" in out
+    assert "RuntimeClass gvisor: the risk of an identity behind it requires a sandbox" in out
 
 
 async def test_it_is_judged_again_by_the_risk_of_now(

@@ -119,7 +119,7 @@ async def test_a_final_pod_without_its_class_is_refused(
         ("sandbox/required", "spec.runtimeClassName")
     ]
     assert "gvisor" in decision.message
-    assert "Its namespace demands the sandbox" in decision.message
+    assert "The namespace train requires a sandbox." in decision.message
     fine = await final(judge(folder.cluster(), engine), request(pod(runtimeClassName="gvisor")))
     assert (fine.verdict, fine.findings) == (Verdict.ALLOW, [])
 

@@ -47,7 +47,7 @@ def test_review_says_the_sandbox_and_why(tmp_path: Path, form: str) -> None:
     if form == "json":
         assert [each["sandbox"] for each in json.loads(done.stdout)] == ["gvisor"]
     else:
-        assert "RuntimeClass gvisor: its profile or its namespace demands it." in done.stdout
+        assert "RuntimeClass gvisor: the namespace train requires a sandbox" in done.stdout
 
 
 def test_points_of_a_rule_that_there_is_not_are_an_error() -> None:

@@ -19,7 +19,7 @@ from core.decision.document import (
     TracedRoot,
 )
 from core.people.subject import Subject
-from core.sandbox.decision import REQUIRED
+from core.sandbox.decision import NAMESPACE, REQUIRED, ModeSource
 from tests.unit.audit.ledger.store.documents import NOW_MS, document, frame, sweep, sweep_frame
 from tests.unit.cli.conftest import Run
 
@@ -45,13 +45,17 @@ def found(name: str, at_ms: int = NOW_MS, **changes: Any) -> DecisionDocument:
     score = changes.pop("score", 85)
     mode = changes.pop("sandbox_mode", "by-risk")
     asked = changes.pop("asked", False)
+    by = changes.pop("mode_by", ModeSource(kind=NAMESPACE, name="train"))
+    isolation = Isolated(
+        mode=mode, mode_by=by, score=score, threshold=50, signals=SIGNALS, asked=asked
+    )
     fields: dict[str, Any] = {
         "source": "sweep",
         "id": uuid7(at_ms),
         "name": name,
         "object_uid": f"uid-{name}",
         "sandbox": "gvisor",
-        "isolation": Isolated(mode=mode, score=score, threshold=50, signals=SIGNALS, asked=asked),
+        "isolation": isolation,
         "running": Running("Deployment/agent"),
         "findings": [against(REQUIRED)],
     }

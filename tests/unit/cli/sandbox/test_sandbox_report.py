@@ -47,6 +47,9 @@ def test_a_row_says_all_of_a_pod(run: Run, tmp_path: Path) -> None:
         "workload": "Deployment/agent",
         "requester": ALICE,
         "why": "risk",
+        "reason": "its risk is 85, and the namespace train requires a sandbox from 50 on: "
+        "sandbox/code/notebook 40, sandbox/code/installs 25, sandbox/code/public_image 15 "
+        "and 1 more",
         "score": 85,
         "threshold": 50,
         "signals": [],
@@ -151,7 +154,7 @@ def test_a_gang_is_one_paragraph_that_says_how_many(run: Run, tmp_path: Path) ->
     url = keep(tmp_path, [found(f"p-{number:03}") for number in range(300)])
     text = said(run, url)
     assert "pods       300: p-000, p-001, p-002, p-003, p-004 and 295 more\n" in text
-    assert text.count("  score ") == text.count("  see        sallyport explain ") == 1
+    assert text.count("  why ") == text.count("  see        sallyport explain ") == 1
     assert "300 Pods of 1 workload should run in a sandbox" in text
     assert [row["pod"] for row in shown(run, url)] == [f"p-{number:03}" for number in range(300)]
 

@@ -28,15 +28,27 @@ def test_pods_of_a_workload_share_a_paragraph(run: Run, tmp_path: Path) -> None:
     [
         (
             {},
-            "85, and 50 demands a sandbox: sandbox/code/notebook 40, sandbox/code/installs 25, "
-            "sandbox/code/public_image 15 and 1 more",
+            "its risk is 85, and the namespace train requires a sandbox from 50 on: "
+            "sandbox/code/notebook 40, sandbox/code/installs 25, sandbox/code/public_image 15 "
+            "and 1 more",
         ),
-        ({"sandbox_mode": "required"}, "85, required by its profile or its namespace: "),
-        ({"asked": True}, "85, asked for by its author: "),
+        (
+            {"sandbox_mode": "required"},
+            "the namespace train requires a sandbox; its risk is 85: sandbox/code/notebook 40",
+        ),
+        (
+            {"sandbox_mode": "required", "mode_by": None},
+            "its namespace or profile requires a sandbox; its risk is 85: ",
+        ),
+        (
+            {"asked": True},
+            "its label sallyport.dev/sandbox asks for a sandbox, whatever the label's value; "
+            "its risk is 85: ",
+        ),
     ],
 )
 def test_it_says_why(run: Run, tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
-    """The score, the threshold or who else demands it, and the heaviest signals."""
+    """Who requires it, the score with its threshold, and the heaviest signals."""
     text = said(run, keep(tmp_path, [found("p", **changes)]))
     assert expected in " ".join(text.split())
 

@@ -21,7 +21,9 @@ from core.decision.document import (
     TriedProfile,
     decode_document,
     encode_document,
+    recorded_sandbox,
 )
+from core.sandbox.decision import ModeSource, SandboxMode
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -107,6 +109,7 @@ FIRST = DecisionDocument(
     sandbox="gvisor",
     isolation=Isolated(
         mode="by-risk",
+        mode_by=ModeSource(kind="profile", name="notebook"),
         score=70,
         threshold=50,
         asked=True,
@@ -197,3 +200,15 @@ def test_other_formats_are_refused(number: int) -> None:
     message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
     with pytest.raises(ValueError, match=message):
         decode_document(changed(format=number))
+
+
+@pytest.mark.parametrize(
+    ("mode", "read"), [("never", SandboxMode.NEVER), ("of-a-later-release", SandboxMode.REQUIRED)]
+)
+def test_the_sandbox_is_read_of_other_releases_too(mode: str, read: SandboxMode) -> None:
+    """One before did not say who set the mode; one after may have a mode that nobody knows here."""
+    isolation = {"mode": mode, "score": 3}
+    decided = recorded_sandbox(decode_document(changed(isolation=isolation)))
+    assert decided is not None
+    assert (decided.mode, decided.mode_by, decided.score) == (read, None, 3)
+    assert recorded_sandbox(decode_document(changed(isolation=None))) is None
