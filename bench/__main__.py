@@ -36,21 +36,21 @@ MEASUREMENTS: Final = {
         "a review with everything of the product switched on", "bench.comparison:with_everything"
     ),
     "recording": Measurement(
-        "the CPU that recording adds to a review", "bench.pairs:measure_recording"
+        "the CPU that recording adds to a review", "bench.paired_gates:measure_recording"
     ),
     "people": Measurement(
         "the CPU that notes, tracing, exceptions and break glass add to a review",
-        "bench.pairs:PEOPLE.main",
+        "bench.paired_gates:PEOPLE.main",
     ),
     "sandbox": Measurement(
         "the CPU that weighing the risk and choosing a sandbox add to a review",
-        "bench.pairs:SANDBOX.main",
+        "bench.paired_gates:SANDBOX.main",
     ),
     "identity": Measurement(
-        "the CPU that people at risk add to a review", "bench.pairs:IDENTITY.main"
+        "the CPU that people at risk add to a review", "bench.paired_gates:IDENTITY.main"
     ),
     "weights": Measurement(
-        "the CPU that guarding model weights adds to a review", "bench.pairs:WEIGHTS.main"
+        "the CPU that guarding model weights adds to a review", "bench.paired_gates:WEIGHTS.main"
     ),
     "scaling": Measurement(
         "the budget of each stage; growth with rules, Pods, profiles, connections; plots",

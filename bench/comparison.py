@@ -22,10 +22,10 @@ from bench.contenders import (
     start_null,
     validate_order,
 )
-from bench.pairs import ask_by_risk, guard_weights, store_people_at_risk
+from bench.paired_gates import ask_by_risk, guard_weights, store_people_at_risk
+from bench.review_stages import time_stages
 from bench.reviews import GANG, Pods
-from bench.rig import FEW_REMEMBERED, Rig, print_progress, rig
-from bench.stages import time_stages
+from bench.server_rig import FEW_REMEMBERED, Rig, print_progress, rig
 from policies import BUILT_IN_REGO
 from policies.build.builder import build
 from policies.site.choices import read_choices

@@ -20,7 +20,7 @@ import msgspec
 
 from bench.load import Order
 from bench.reviews import GANG, USUAL, Pods
-from bench.rig import CLIENT_CORE, UNCACHED, Rig, Server, free_port, print_progress
+from bench.server_rig import CLIENT_CORE, UNCACHED, Rig, Server, free_port, print_progress
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import connect

@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any, Final
 
 from app.wiring import make_judge
+from bench.review_stages import opened
 from bench.reviews import GANG, USUAL, Pods
-from bench.stages import opened
 from webhooks.app import AdmissionApp
 from webhooks.exchange import HttpRequest
 from webhooks.log import get_logger

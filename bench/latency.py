@@ -22,7 +22,7 @@ import aiohttp
 
 from bench.contenders import start_go_check, start_opa
 from bench.reviews import make_pod
-from bench.rig import CLIENT_CORE, UNCACHED, Rig, print_progress, rig
+from bench.server_rig import CLIENT_CORE, UNCACHED, Rig, print_progress, rig
 from network.connector import Connector
 from tests.api.chaos.cluster import Cluster
 from tests.api.chaos.load import TRAIN

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bench.load import ReviewClient, review_client
 from bench.reviews import USUAL
-from bench.rig import CLIENT_CORE, Rig, Server, free_port, print_progress, rig, stage_cluster
+from bench.server_rig import CLIENT_CORE, Rig, Server, free_port, print_progress, rig, stage_cluster
 from tests.harness.evidence import ROOT, record
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, connect, read_objects

@@ -16,9 +16,9 @@ from typing import Final
 from bench.contenders import Contender, start_null, validate_order
 from bench.plot import Chart, Series
 from bench.profiles import write_cluster
+from bench.review_stages import stage_columns
 from bench.reviews import GANG, USUAL, Pods
-from bench.rig import UNCACHED, Rig, Server, print_progress, rig
-from bench.stages import stage_columns
+from bench.server_rig import UNCACHED, Rig, Server, print_progress, rig
 from policies import BUILT_IN_REGO
 from policies.build.builder import build
 from tests.harness.evidence import ROOT, put_between_marks

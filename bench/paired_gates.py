@@ -1,7 +1,7 @@
 """What a part of the gate adds to a review's CPU: pairs of gates with and without it, in turn.
 
 Both gates of a pair judge the same Pods in the same cluster, in which the part has something to do;
-in one of them it does nothing (`bench.without`). What is put into that cluster is here as well.
+in one of them it does nothing (`bench.idle_part`). What is put into that cluster is here as well.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import yaml
 from bench.contenders import ALLOWED, Contender, in_pairs, validate_order
 from bench.load import Order
 from bench.reviews import GANG, USUAL, Pods
-from bench.rig import (
+from bench.server_rig import (
     FEW_REMEMBERED,
     UNCACHED,
     free_port,
@@ -82,7 +82,7 @@ class Pair:
     """A part of the gate, and how it is measured."""
 
     part: str
-    """As `bench.without` calls it."""
+    """As `bench.idle_part` calls it."""
     cases: Mapping[str, Case]
     against: str
     """The gate without the part, in words."""
@@ -109,7 +109,7 @@ class Pair:
 
     def measure(self, case: Case, pairs: int, seconds: float) -> list[float]:
         """Return for each pair what was added, in µs."""
-        without = (sys.executable, "-m", "bench.without", self.part)
+        without = (sys.executable, "-m", "bench.idle_part", self.part)
         with rig() as servers:
             case.prepare(servers.cluster)
             gates = {

@@ -4,8 +4,8 @@ import pytest
 
 from admission.chain import CHAIN
 from admission.gather import JUDGED_STEPS, Gatherer
-from bench.pairs import IDENTITY, PEOPLE, SANDBOX, WEIGHTS
-from bench.without import WITHOUT
+from bench.idle_part import WITHOUT
+from bench.paired_gates import IDENTITY, PEOPLE, SANDBOX, WEIGHTS
 
 LEFT_OUT = {"people": 2, "sandbox": 1, "identity": 0, "weights": 1}
 """Checks of each part."""

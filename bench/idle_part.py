@@ -1,6 +1,6 @@
-"""A gate in which one part does nothing: the other half of the pairs of `bench.pairs`.
+"""A gate in which one part does nothing: the other half of the pairs of `bench.paired_gates`.
 
-    python -m bench.without PART gate …
+    python -m bench.idle_part PART gate …
 
 It imports only what a gate imports, so that the two gates of a pair differ in nothing else.
 """

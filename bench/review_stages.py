@@ -22,7 +22,7 @@ from app.wiring import make_engine, make_judge, modes_of
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
-from bench.rig import stage_cluster
+from bench.server_rig import stage_cluster
 from core.decision.decision import Decision
 from core.decision.document import build_document, encode_document
 from core.decision.request import Request
