@@ -22,7 +22,7 @@ from typing import Final
 from certs.self_signed_pair import PairFiles, make_pair
 from tests.harness.evidence import ROOT
 from tests.harness.programs.ports import free_ports
-from tests.harness.programs.recorded import PROGRAM, Certificates
+from tests.harness.programs.recorded_gate import PROGRAM, Certificates
 
 SERVER_CORE: Final = 0
 CLIENT_CORE: Final = 1

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tests.compat.identifiers import findings, identifiers
 from tests.compat.public import PUBLIC
-from tests.compat.stored import STORED, golden_of
+from tests.compat.stored_values import STORED, golden_of
 
 _MADE: Final[Mapping[str, Callable[[], Any]]] = {
     **PUBLIC,

@@ -33,7 +33,7 @@ from policies.bundle.format import read_bundle
 from tests.compat.product import modules
 from tests.compat.source import source
 from tests.compat.wire import shapes_of, wire_shapes
-from tests.compat.written import WRITTEN
+from tests.compat.written_types import WRITTEN
 
 Json = Any
 

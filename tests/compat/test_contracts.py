@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from tests.compat.contracts import CONTRACTS, kept_in
-from tests.compat.filled import filled
+from tests.compat.examples import example_of
 from tests.compat.releases import GOLDEN, NEXT
 from tests.compat.source import source
-from tests.compat.stored import STORED, content_of
+from tests.compat.stored_values import STORED, content_of
 from tests.compat.wire import shapes_of
 
 HERE = GOLDEN / NEXT
@@ -88,7 +88,7 @@ class _Changed(msgspec.Struct):
 
 def test_no_field_of_an_example_has_its_default() -> None:
     """Also one that is true, and those of what is inside."""
-    example = filled(_Before)
+    example = example_of(_Before)
     assert example.number
     assert example.inner.word
     assert not example.flag

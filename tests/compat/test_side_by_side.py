@@ -19,7 +19,7 @@ from tests.compat.releases import BEFORE, code_of, environment, program_of, run,
 from tests.harness.evidence import ROOT, record
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerProcess
-from tests.harness.programs.recorded import CLUSTER, PROGRAM, START_S, Recorded
+from tests.harness.programs.recorded_gate import CLUSTER, PROGRAM, START_S, Recorded
 from tests.harness.sizes import PROOF, size
 
 

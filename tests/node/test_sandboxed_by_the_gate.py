@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.admission.conftest import install
 from tests.harness.programs.client import ApiStatusError, Client, Json
-from tests.harness.programs.guarded import guarded
+from tests.harness.programs.guarded_apiserver import guarded
 from tests.harness.programs.node.node import Node
 from tests.harness.worlds.rbac import grant, rule, user
 from tests.node.conftest import GVISOR

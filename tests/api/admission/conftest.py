@@ -7,7 +7,7 @@ import pytest
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, Json, connect, read_objects
-from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.guarded_apiserver import Installation, guarded
 
 GATE_ACCOUNT = ("sallyport-gate", "sallyport-system")
 ALLOW_AGE_S = 3.0

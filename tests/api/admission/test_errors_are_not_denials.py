@@ -10,7 +10,7 @@ from tests.api.admission.objects import GOOD, new_namespace
 from tests.harness.load.reviews import pod_review, post
 from tests.harness.programs.client import Client
 from tests.harness.programs.gate import Gate
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.worlds.rbac import grant, rule, service_account
 
 WATCHER = "watcher"

@@ -18,7 +18,7 @@ from tests.harness.evidence import record
 from tests.harness.load.reviews import pod_review, post
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.programs.gate import Gate
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.webhooks import configurations
 from tests.harness.sizes import PROOF, size

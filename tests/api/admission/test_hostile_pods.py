@@ -15,7 +15,7 @@ from tests.api.admission.objects import BAD, GOOD, new_namespace
 from tests.harness.evidence import record
 from tests.harness.load.reviews import pod_review, post
 from tests.harness.programs.client import Client, Json
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.sizes import PROOF, size
 
 ALICE = "alice@example.com"

@@ -7,7 +7,7 @@ import pytest
 
 from kube.client.settings import LiveSettings
 from tests.harness.evidence import record
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.sizes import PROOF, size
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from tests.api.identity.asking import enter, push, until, until_refused
+from tests.api.identity.requests import enter, push, until, until_refused
 from tests.api.identity.scene import BEARER, LAB, TOPIC, Scene, new_id, pod
 from tests.api.record.installation import PROGRAM
 from tests.harness.fakes.entra.directory import written

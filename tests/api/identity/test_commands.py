@@ -4,7 +4,7 @@ import json
 import subprocess
 from typing import Any, Final
 
-from tests.api.identity.asking import enter, push, until, until_let_in, until_refused
+from tests.api.identity.requests import enter, push, until, until_let_in, until_refused
 from tests.api.identity.scene import LAB, Scene, new_id
 from tests.api.record.installation import PROGRAM
 from tests.harness.fakes.event_transmitter import claims

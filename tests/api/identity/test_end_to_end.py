@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.api.identity.asking import enter, push, until_let_in, until_refused
+from tests.api.identity.requests import enter, push, until_let_in, until_refused
 from tests.api.identity.scene import TOPIC, Scene, new_id
 from tests.harness.evidence import record
 from tests.harness.fakes.entra.directory import written

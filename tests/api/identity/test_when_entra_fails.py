@@ -11,7 +11,7 @@ from core.risk.snapshot import SnapshotDraft
 from kube.client.objects import open_objects
 from kube.risk.store import RiskStore
 from tests.api.admission.objects import until_known
-from tests.api.identity.asking import enter, until, until_refused
+from tests.api.identity.requests import enter, until, until_refused
 from tests.api.identity.scene import Scene, new_id, pod
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.helm import NAMESPACE

@@ -18,8 +18,8 @@ from kube.client.objects import open_objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods
 from tests.api.certs.scene import Scene
 from tests.api.control.certificates.secrets import FOREVER, read
-from tests.api.install.asking import MERGE, ROOT
 from tests.api.install.conftest import TEAM
+from tests.api.install.questions import MERGE, ROOT
 from tests.harness.evidence import record
 from tests.harness.load.pods import SteadyLoad, failed_calls
 from tests.harness.programs.apiserver import ApiServer

@@ -9,8 +9,8 @@ import pytest
 from control.certificates.store import wanted_leaves
 from kube.client.objects import open_objects
 from tests.api.certs.scene import Scene
-from tests.api.install.asking import MERGE, REGISTRATIONS, ROOT, created, registrations
 from tests.api.install.conftest import TEAM, WHEN_READY
+from tests.api.install.questions import MERGE, REGISTRATIONS, ROOT, created, registrations
 from tests.harness.evidence import ROOT as REPOSITORY
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, Json

@@ -15,8 +15,8 @@ from cli import exits
 from control.certificates.loop import Certificates
 from kube.client.objects import open_objects
 from tests.api.control.certificates.secrets import FOREVER
-from tests.api.install.asking import be_ready, created, registrations
 from tests.api.install.conftest import TEAM
+from tests.api.install.questions import be_ready, created, registrations
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.install.asking import GATE, be_ready, registrations
 from tests.api.install.conftest import WHEN_READY
+from tests.api.install.questions import GATE, be_ready, registrations
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 from tests.harness.programs.helm import CHART, NAMESPACE, Helm

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.api.install.asking import GATE, MERGE, be_ready, created, registrations
 from tests.api.install.conftest import WHEN_READY
+from tests.api.install.questions import GATE, MERGE, be_ready, created, registrations
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 from tests.harness.programs.helm import RELEASE, Helm, HelmFailedError

@@ -12,7 +12,7 @@ import pytest
 from tests.api.chaos.cluster import Cluster
 from tests.api.chaos.load import TRAIN
 from tests.api.chaos.parts import request, wait_until
-from tests.api.install.asking import created
+from tests.api.install.questions import created
 from tests.harness.evidence import ROOT, record
 from tests.harness.programs.client import connect
 from tests.harness.programs.helm import Helm

@@ -14,7 +14,7 @@ from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
 from kube.manifests.reader import read_paths
 from tests.api.kube.objects import is_answered, profile, wait_for
-from tests.api.kube.restartable import RestartableServer
+from tests.api.kube.restartable_apiserver import RestartableServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import connect
 

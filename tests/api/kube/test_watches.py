@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from core.base.errors import NotSyncedError
 from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, profile, wait_for
-from tests.api.objects.makings import persistent_volume
+from tests.api.objects.other_objects import persistent_volume
 from tests.harness.programs.client import Client
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.api.objects.makings import persistent_volume
+from tests.api.objects.other_objects import persistent_volume
 from tests.api.objects.people import GROUPS
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.worlds.rbac import GROUP, service_account

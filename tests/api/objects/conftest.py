@@ -14,7 +14,7 @@ from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect, read_objects
 from tests.harness.programs.controller_manager import ControllerManager
-from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.guarded_apiserver import Installation, guarded
 from tests.harness.sizes import PROOF
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")

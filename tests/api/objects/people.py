@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tests.api.objects.makings import MAKINGS
+from tests.api.objects.other_objects import MAKINGS
 from tests.api.objects.pods import REGISTRY
 from tests.api.objects.ways import WAYS
 from tests.harness.programs.client import Client, Json

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from tests.api.objects.claims import Storage
-from tests.api.objects.makings import csi, local
+from tests.api.objects.other_objects import csi, local
 from tests.api.objects.people import People
 from tests.api.objects.pods import pod, with_claim, with_volume
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome

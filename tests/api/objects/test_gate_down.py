@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.api.objects.claims import Storage
-from tests.api.objects.makings import MAKINGS, ORDINARY_CLAIM, csi, persistent_volume
+from tests.api.objects.other_objects import MAKINGS, ORDINARY_CLAIM, csi, persistent_volume
 from tests.api.objects.people import People
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.gate import Gate
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.webhooks import configurations
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.api.objects.claims import Storage
-from tests.api.objects.makings import local
+from tests.api.objects.other_objects import local
 from tests.api.objects.people import HOST_PATHS, SHIPPED, People
 from tests.api.objects.pods import with_claim, with_volume
 from tests.harness.evidence import record

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.objects.conftest import Refused
-from tests.api.objects.makings import MAKINGS, Making
+from tests.api.objects.other_objects import MAKINGS, Making
 from tests.api.objects.people import People
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.objects.claims import Storage
-from tests.api.objects.makings import MAKINGS, ORDINARY_CLAIM, Making, csi, local
+from tests.api.objects.other_objects import MAKINGS, ORDINARY_CLAIM, Making, csi, local
 from tests.api.objects.people import People
 from tests.api.objects.pods import with_claim
 from tests.harness.programs.client import Client, Json, Outcome

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from tests.harness.load.reviews import post
-from tests.harness.programs.recorded import PROGRAM, Recorded
+from tests.harness.programs.recorded_gate import PROGRAM, Recorded
 from tests.harness.worlds.recorded_reviews import reviews
 from tests.harness.worlds.replay_bundles import make_bundles
 from tests.harness.worlds.replayed_reviews import cluster_of

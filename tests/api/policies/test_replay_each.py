@@ -24,7 +24,7 @@ from core.decision.document import DecisionDocument, decode_document
 from tests.harness.evidence import record
 from tests.harness.load.reviews import post
 from tests.harness.oracles.json_patch import apply_patch
-from tests.harness.programs.recorded import Recorded
+from tests.harness.programs.recorded_gate import Recorded
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.recorded_reviews import reviews
 from tests.harness.worlds.replay_bundles import make_bundles

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.harness.load.reviews import pod_review
-from tests.harness.programs.recorded import Recorded
+from tests.harness.programs.recorded_gate import Recorded
 from tests.harness.worlds.pods import RESTRICTED
 
 _CONNECTIONS = 8

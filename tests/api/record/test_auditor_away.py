@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.record.load import Answered, loaded, wait_until_shipped
 from tests.harness.evidence import record
-from tests.harness.programs.recorded import Recorded
+from tests.harness.programs.recorded_gate import Recorded
 from tests.harness.sizes import PROOF, size
 
 PER_SECOND = 200

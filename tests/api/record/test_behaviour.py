@@ -14,7 +14,7 @@ from audit.clients.behaviour import BehaviourClient
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.errors import LedgerError
 from core.risk.model import identity_key
-from tests.harness.programs.recorded import CLUSTER, Recorded
+from tests.harness.programs.recorded_gate import CLUSTER, Recorded
 from tests.unit.audit.behaviour.acts_of_people import DAY, HOUR, WHO, document
 from tests.unit.webhooks.connection import until
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.record.load import Answered, Load, loaded, wait_until_shipped
 from tests.harness.evidence import ROOT
-from tests.harness.programs.recorded import Recorded
+from tests.harness.programs.recorded_gate import Recorded
 
 DISK_BYTES = 2 * 1024 * 1024
 WAIT_S = 60.0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.record.load import loaded, wait_until_shipped
 from tests.harness.evidence import record
-from tests.harness.programs.recorded import Recorded
+from tests.harness.programs.recorded_gate import Recorded
 from tests.harness.sizes import PROOF, size
 
 SLACK_S = 0.5 if PROOF else 2.0

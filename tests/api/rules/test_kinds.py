@@ -17,7 +17,7 @@ from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, Json, Outcome, connect
-from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.guarded_apiserver import Installation, guarded
 from tests.harness.programs.helm import Helm
 
 NAMESPACE: Final = "site-rules"

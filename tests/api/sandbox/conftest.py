@@ -10,7 +10,7 @@ import pytest
 from tests.api.admission.conftest import install
 from tests.harness.evidence import ROOT
 from tests.harness.programs.client import Client, Json, Outcome, connect, read_objects
-from tests.harness.programs.guarded import Installation, guarded_with_controllers
+from tests.harness.programs.guarded_apiserver import Installation, guarded_with_controllers
 from tests.harness.worlds.rbac import grant, group, rule, use_of
 
 BOXED: Final = "boxed"

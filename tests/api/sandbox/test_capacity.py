@@ -21,7 +21,7 @@ from tests.api.kube.objects import is_answered, wait_for
 from tests.api.sandbox.conftest import BOXED, OPEN, POOL, TOLERATION, deployment, pod_of
 from tests.harness.evidence import record
 from tests.harness.programs.client import Client, Json
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.sizes import PROOF, size
 
 SYSTEM: Final = "sallyport-system"

@@ -11,7 +11,7 @@ from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import is_answered, new_name, wait_for
 from tests.api.sandbox.conftest import BOXED, OPEN
 from tests.harness.programs.client import Client, Json
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 
 INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
 SOON_S = 60.0

@@ -25,7 +25,7 @@ from tests.api.sandbox.conftest import (
 from tests.harness.fakes.sidecar_webhook import LABEL as SIDECAR
 from tests.harness.fakes.sidecar_webhook import injecting, registration
 from tests.harness.programs.client import Client, Json, Outcome
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 
 _SIDECAR: Final[Json] = {"name": "plain", "image": "registry.example/proxy:1"}
 _REMOVES: Final[Json] = {"op": "remove", "path": "/spec/runtimeClassName"}

@@ -21,7 +21,7 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from tests.api.record.installation import PROGRAM, Installation
 from tests.api.weights.followers import term
-from tests.api.weights.granting.conftest import (
+from tests.api.weights.grants.conftest import (
     ANN,
     API,
     BEN,

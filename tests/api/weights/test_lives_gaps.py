@@ -11,7 +11,7 @@ from core.weights.documents.pod_life import LifeEvent
 from core.weights.documents.roll_calls import read_roll_calls
 from kube.client.objects import Objects
 from tests.api.kube.objects import new_name, wait_for
-from tests.api.kube.restartable import RestartableServer
+from tests.api.kube.restartable_apiserver import RestartableServer
 from tests.api.weights.followers import CLUSTER, Scene, Taken, leading, pod, run_pod, scene_of
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect

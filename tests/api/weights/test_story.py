@@ -8,7 +8,7 @@ from typing import Final
 
 from audit.ledger.records.frames import FrameKind
 from tests.api.weights.followers import set_status
-from tests.api.weights.granting.conftest import (
+from tests.api.weights.grants.conftest import (
     ANN,
     BEN,
     CAROL,

@@ -7,7 +7,7 @@ import pytest
 from core.kubernetes.workload_kinds import WORKLOADS
 from tests.api.admission.conftest import install
 from tests.harness.programs.client import Client, Json, connect
-from tests.harness.programs.guarded import Installation, guarded_with_controllers
+from tests.harness.programs.guarded_apiserver import Installation, guarded_with_controllers
 from tests.harness.worlds.rbac import grant, rule, user
 
 TRAIN = "train"

@@ -19,7 +19,7 @@ from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.workloads.conftest import TRAIN
 from tests.harness.programs.client import Client, Json, Outcome
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.worlds.pods import RESTRICTED
 from tests.harness.worlds.rbac import grant, rule, user
 

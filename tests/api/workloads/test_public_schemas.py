@@ -13,7 +13,7 @@ from core.kubernetes.workload_kinds import OPERATORS, WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN
 from tests.harness.programs.client import Answer, ApiStatusError, Client, Json, connect
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.published.crds import UNPUBLISHED, installable
 from tests.harness.worlds.rbac import grant, rule, use_of, user
 from tests.unit.core.kubernetes.workload_samples import merged, wrapped

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.api.backstop.keeping import GROUPS, comes_to, install, kept, leftovers
+from tests.api.backstop.installed_backstop import GROUPS, comes_to, install, kept, leftovers
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import ApiStatusError, Client, connect
 from tests.harness.worlds.pods import RESTRICTED

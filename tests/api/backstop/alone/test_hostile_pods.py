@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.backstop.alone.conftest import SPACE
-from tests.api.backstop.keeping import GROUPS, changed, is_refusal, status_of
+from tests.api.backstop.installed_backstop import GROUPS, changed, is_refusal, status_of
 from tests.harness.programs.client import Client, Json
 from tests.harness.sizes import size
 from tests.harness.worlds.pods import RESTRICTED

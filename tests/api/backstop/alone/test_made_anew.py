@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.api.backstop.alone.conftest import SPACE
-from tests.api.backstop.keeping import changed, comes_to, leftovers, shipped
+from tests.api.backstop.installed_backstop import changed, comes_to, leftovers, shipped
 from tests.harness.programs.client import Client
 from tests.harness.worlds.pods import RESTRICTED
 from tests.harness.worlds.rbac import binding, role, use_of, user

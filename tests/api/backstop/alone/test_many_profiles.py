@@ -10,7 +10,14 @@ import pytest
 
 from policies.backstop.policy import MOST_ASKED
 from tests.api.backstop.alone.conftest import SPACE
-from tests.api.backstop.keeping import GROUPS, MAP_PATH, SETTLE_S, comes_to, is_refusal, status_of
+from tests.api.backstop.installed_backstop import (
+    GROUPS,
+    MAP_PATH,
+    SETTLE_S,
+    comes_to,
+    is_refusal,
+    status_of,
+)
 from tests.harness.programs.client import Client, Json
 from tests.harness.worlds.pods import RESTRICTED
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.api.backstop.alone.conftest import SPACE
 from tests.api.backstop.alone.test_without_a_gate import host_path
-from tests.api.backstop.keeping import changed, status_of
+from tests.api.backstop.installed_backstop import changed, status_of
 from tests.harness.evidence import record
 from tests.harness.programs.client import Client, Json
 from tests.harness.sizes import PROOF, size

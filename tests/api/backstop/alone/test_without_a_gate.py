@@ -8,7 +8,7 @@ import yaml
 
 from policies.backstop.rules import COVERED
 from tests.api.backstop.alone.conftest import SPACE
-from tests.api.backstop.keeping import (
+from tests.api.backstop.installed_backstop import (
     GROUPS,
     MAP_PATH,
     changed,

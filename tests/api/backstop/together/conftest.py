@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.api.admission.conftest import ALLOW_AGE_S, GATE_ACCOUNT
-from tests.api.backstop.keeping import SETTLE_S, changed, install, kept, leftovers
-from tests.api.backstop.together.asking import LATE, PLAIN, answer_to
+from tests.api.backstop.installed_backstop import SETTLE_S, changed, install, kept, leftovers
+from tests.api.backstop.together.questions import LATE, PLAIN, answer_to
 from tests.api.kube.objects import wait_for
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, connect, read_objects
-from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.guarded_apiserver import Installation, guarded
 from tests.harness.worlds.pods import RESTRICTED
 
 WEBHOOKS = {f"{name}.sallyport.dev" for name in ("validate", "mutate", "guards", "authors")}

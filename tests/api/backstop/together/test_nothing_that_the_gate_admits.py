@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.api.admission.objects import until_known
-from tests.api.backstop.keeping import GROUPS, changed, is_refusal
-from tests.api.backstop.together.asking import (
+from tests.api.backstop.installed_backstop import GROUPS, changed, is_refusal
+from tests.api.backstop.together.questions import (
     AGENT,
     EXCUSED,
     GLASS,
@@ -22,9 +22,9 @@ from tests.api.backstop.together.asking import (
     ask,
     asked,
 )
-from tests.api.people.breaking_glass.glass import ON_CALL, approve, new_name, opens, sealed
-from tests.api.people.breaking_glass.glass import set_up as set_up_people
-from tests.api.people.excepting.exceptions import ANN, API, AUTHOR, BEN, approval, exception
+from tests.api.people.break_glass.glass import ON_CALL, approve, new_name, opens, sealed
+from tests.api.people.break_glass.glass import set_up as set_up_people
+from tests.api.people.exceptions.exceptions import ANN, API, AUTHOR, BEN, approval, exception
 from tests.harness.evidence import record
 from tests.harness.programs.client import Client, Json, Outcome
 from tests.harness.sizes import PROOF, size

@@ -9,8 +9,8 @@ import pytest
 
 from control.sweep.settings import SweepSettings
 from tests.api.control.sweep.rights import ACCOUNT, rights
-from tests.api.control.sweep.swept import Frames, Swept
-from tests.api.kube.restartable import RestartableServer
+from tests.api.control.sweep.sweep_run import Frames, Swept
+from tests.api.kube.restartable_apiserver import RestartableServer
 from tests.harness.evidence import ROOT
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect, read_objects

@@ -14,9 +14,9 @@ from control.sweep.progress import Progress, document_of
 from core.base.errors import ClusterError
 from core.base.ids import uuid7
 from kube.client.objects import Objects, Page
-from tests.api.control.sweep import swept as sweeping
+from tests.api.control.sweep import sweep_run as sweeping
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
-from tests.api.control.sweep.swept import Swept
+from tests.api.control.sweep.sweep_run import Swept
 from tests.harness.programs.client import Client
 from tests.harness.programs.etcd import put_pods
 from tests.harness.programs.sweeper import CLUSTER, NAMESPACE

@@ -11,7 +11,7 @@ from audit.ledger.records.frames import FrameKind
 from core.base.errors import NotRecordedError
 from tests.api.control.sweep.conftest import FAST, SWEEP, SweptCluster
 from tests.api.control.sweep.rights import rights
-from tests.api.control.sweep.swept import Frames, Swept, document_of, report_in, reports
+from tests.api.control.sweep.sweep_run import Frames, Swept, document_of, report_in, reports
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.etcd import put_pods
 from tests.harness.programs.sweeper import NAMESPACE, open_parts

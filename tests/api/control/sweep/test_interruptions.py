@@ -16,8 +16,8 @@ from core.decision.document import DecisionDocument, SweepDocument
 from kube.client.objects import Objects, Page
 from kube.leader.lease import Leadership
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
-from tests.api.control.sweep.swept import Swept, document_of, essence, said
-from tests.api.kube.restartable import RestartableServer
+from tests.api.control.sweep.sweep_run import Swept, document_of, essence, said
+from tests.api.kube.restartable_apiserver import RestartableServer
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.etcd import compact, put_pods
 from tests.harness.programs.sweeper import NAMESPACE

@@ -15,7 +15,7 @@ from cli.sandbox.run import Report, read_report
 from core.base.ids import uuid7_unix_ms
 from core.decision.document import DecisionDocument, decode_document
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
-from tests.api.control.sweep.swept import Swept
+from tests.api.control.sweep.sweep_run import Swept
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.etcd import put_pods
 from tests.harness.programs.sweeper import CLUSTER

@@ -17,7 +17,7 @@ import pytest
 from audit.ledger.records.frames import FrameKind, read_frames
 from core.decision.document import SweepDocument, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
-from tests.api.control.sweep.swept import essence, said
+from tests.api.control.sweep.sweep_run import essence, said
 from tests.harness.evidence import ROOT, record
 from tests.harness.programs.client import Client
 from tests.harness.programs.etcd import put_pods

@@ -7,7 +7,7 @@ from audit.ledger.records.frames import FrameKind
 from control.sweep.progress import decision_id
 from core.decision.document import DecisionDocument, decode_document, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
-from tests.api.control.sweep.swept import Swept, document_of, report_in, reports
+from tests.api.control.sweep.sweep_run import Swept, document_of, report_in, reports
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.etcd import delete_pods, put_pods
 from tests.harness.worlds.running_pods import namespace_name, running_pod, running_pods

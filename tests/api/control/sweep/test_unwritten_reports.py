@@ -12,7 +12,7 @@ from control.sweep.report_writer import ReportWriter
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.control.sweep.conftest import SweptCluster
-from tests.api.control.sweep.swept import Swept, reports
+from tests.api.control.sweep.sweep_run import Swept, reports
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.etcd import delete_pods, put_pods
 from tests.harness.worlds.running_pods import namespace_name, running_pods

@@ -9,7 +9,7 @@ from tests.api.admission.objects import new_namespace
 from tests.api.egress.intents.people import set_up, until_known
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, connect
-from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.guarded_apiserver import Installation, guarded
 
 WEBHOOKS = {"guards.sallyport.dev", "authors.sallyport.dev"}
 

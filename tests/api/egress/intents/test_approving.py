@@ -18,9 +18,9 @@ from tests.api.egress.intents.people import (
     new_name,
     shared,
 )
-from tests.api.people.excepting.test_approve_command import approve
+from tests.api.people.exceptions.test_approve_command import approve
 from tests.harness.programs.client import ApiStatusError, Client, Json
-from tests.harness.programs.guarded import Installation
+from tests.harness.programs.guarded_apiserver import Installation
 
 BROAD = {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}
 

@@ -14,7 +14,7 @@ from kube.risk.store import RiskStore
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, connect
-from tests.harness.programs.guarded import Installation, guarded
+from tests.harness.programs.guarded_apiserver import Installation, guarded
 
 WEBHOOKS = {f"{name}.sallyport.dev" for name in ("validate", "mutate", "guards", "authors")}
 SYSTEM = "sallyport-system"

@@ -8,9 +8,9 @@ from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identit
 from core.risk.snapshot import SnapshotDraft
 from kube.risk.store import RiskStore
 from tests.api.admission.objects import new_namespace, privileged
-from tests.api.people.breaking_glass import glass
-from tests.api.people.breaking_glass.glass import ADMIN, ON_CALL, OPENED
-from tests.api.people.excepting.exceptions import (
+from tests.api.people.break_glass import glass
+from tests.api.people.break_glass.glass import ADMIN, ON_CALL, OPENED
+from tests.api.people.exceptions.exceptions import (
     ANN,
     AUTHOR,
     BEN,

@@ -7,13 +7,13 @@ from typing import Final
 
 import pytest
 
-from tests.api.people.rights.asking import OPERATED, OTHERS, TEAM, Givers, rights
+from tests.api.people.rights.people import OPERATED, OTHERS, TEAM, Givers, rights
 from tests.api.people.rights.tries import READER
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, Json, connect, read_objects
 from tests.harness.programs.controller_manager import ControllerManager
-from tests.harness.programs.guarded import guarded
+from tests.harness.programs.guarded_apiserver import guarded
 from tests.harness.worlds.rbac import GROUP
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")

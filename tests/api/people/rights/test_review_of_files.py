@@ -11,7 +11,7 @@ from cli.shared.manifests import ReviewTerms
 from cli.shared.results import Result
 from core.decision.decision import Verdict
 from core.people.subject import Subject
-from tests.api.people.rights.asking import (
+from tests.api.people.rights.people import (
     ADMINISTRATOR,
     MAKERS,
     MANAGER,

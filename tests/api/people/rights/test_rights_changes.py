@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.api.people.rights.asking import (
+from tests.api.people.rights.people import (
     OPERATED,
     OTHERS,
     TEAM,

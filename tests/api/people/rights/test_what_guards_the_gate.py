@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.api.people.rights.asking import TEAM, Givers, bound
+from tests.api.people.rights.people import TEAM, Givers, bound
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.worlds.rbac import role, rule, service_account
 

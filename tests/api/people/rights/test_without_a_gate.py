@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.people.rights.asking import Givers, account, bound, cluster_role
+from tests.api.people.rights.people import Givers, account, bound, cluster_role
 from tests.harness.programs.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.worlds.rbac import rule, user
 

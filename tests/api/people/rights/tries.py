@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from tests.api.people.rights.asking import OTHERS, TEAM, account, bound, cluster_role
+from tests.api.people.rights.people import OTHERS, TEAM, account, bound, cluster_role
 from tests.harness.programs.client import Json
 from tests.harness.worlds.rbac import group, role, rule, service_account, user
 

@@ -22,13 +22,13 @@ from core.risk.snapshot import Coverage, SnapshotDraft
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
-from tests.api.people.noting.conftest import template, workload
+from tests.api.people.requester_notes.conftest import template, workload
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, Json, Outcome, connect, read_objects
 from tests.harness.programs.controller_manager import ControllerManager
-from tests.harness.programs.guarded import guarded
+from tests.harness.programs.guarded_apiserver import guarded
 from tests.harness.worlds.rbac import grant, group, rule, use_of
 
 NAMESPACE: Final = "risk-train"
