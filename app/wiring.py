@@ -9,11 +9,12 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from app.settings.egress import intent_settings_of
 from app.settings.identity import Identity
+from app.settings.rollout import Rollout
 from app.settings.root import Settings
 from app.settings.sections import MIB, Evaluation, Opa, Sandbox
 from core.base.errors import BundleRefusedError, SettingsError
 from core.cluster import Cluster
-from core.decision.namespaces import Modes
+from core.decision.namespaces import Mode, Modes, parse_moment
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from identity.risk.standings import Freshness, PeopleAtRisk
 from identity.subjects import parse_controllers
@@ -105,12 +106,21 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
         ground=intent_settings_of(settings.egress, settings.namespace),
         freshness=_freshness(settings.identity),
     )
-    return Judge(gatherer, modes_of(settings), when_unrecorded=settings.record.when_full)
+    return Judge(
+        gatherer,
+        modes_of(settings.rollout, settings.default_mode),
+        when_unrecorded=settings.record.when_full,
+    )
 
 
-def modes_of(settings: Settings) -> Modes:
-    """Return which mode holds where."""
-    return settings.rollout.modes(settings.default_mode)
+def modes_of(rollout: Rollout, default: Mode) -> Modes:
+    """Return which mode holds where; `default` is that of namespaces without the label."""
+    return Modes(
+        default=default,
+        least=rollout.least,
+        new=Mode(rollout.new) if rollout.new else None,
+        new_since=parse_moment(rollout.new_since),
+    )
 
 
 def _freshness(section: Identity) -> Freshness:

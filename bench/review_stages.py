@@ -74,7 +74,7 @@ class Bench:
         judge = make_judge(self.cluster, self.remembering, self.settings)
         request = decode_review(body)
         place = self.runner.run(self.cluster.namespace(request.namespace))
-        mode = modes_of(self.settings).of(place)
+        mode = modes_of(self.settings.rollout, self.settings.default_mode).of(place)
         facts = self.runner.run(judge.gatherer.gather(request, place, mode))
         decision = self.runner.run(judge.validate(request, budget=_BUDGET_S))
         return Case(body, request, facts, decision)

@@ -1,12 +1,13 @@
-"""What a command runs in: an event loop, and log lines for a person on standard error.
+"""What a command runs in: an event loop, with log lines and progress on standard error.
 
 Standard output belongs to the command's result, which may be JSON that a program reads.
 """
 
 import logging
 import sys
+import time
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from core.base.safe_text import safe_line
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
 
 T = TypeVar("T")
+
+_PROGRESS_EVERY: Final = 500
+
+_EVERY_S: Final = 5.0
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
@@ -40,3 +45,27 @@ def _render(_logger: "WrappedLogger", _name: str, event: "EventDict") -> str:
     event.pop("exc_info", None)
     fields = ", ".join(f"{key} {value}" for key, value in event.items())
     return safe_line(f"sallyport: {level}: {what}" + (f" ({fields})" if fields else ""))
+
+
+def tell_progress(count: int, done: str) -> None:
+    """Say on standard error how many objects are done, once in a while."""
+    if count % _PROGRESS_EVERY == 0:
+        sys.stderr.write(f"{count} objects {done}\n")
+
+
+class Progress:
+    """Says how far something has come, unless it is done quickly."""
+
+    def __init__(self, done: str) -> None:
+        """Take the word for what is done to records."""
+        self._done = done
+        self._began = self._said = time.monotonic()
+
+    def tell(self, count: int, of: int) -> None:
+        """Say it, if the last time is long ago."""
+        now = time.monotonic()
+        if now - self._said >= _EVERY_S:
+            self._said = now
+            rate = int(count / (now - self._began))
+            sys.stderr.write(f"{count:,} of {of:,} records {self._done}, {rate:,} a second\n")
+            sys.stderr.flush()

@@ -10,7 +10,7 @@ from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, collapse, parse_network
 from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
-from core.kubernetes.workload_kinds import service_account_user
+from core.people.subject import service_account_subject
 from egress.dns.learnt_names import NamesSettings
 from egress.dns.resolver_settings import ResolverSettings
 from egress.limits.breadth import Limits
@@ -258,7 +258,7 @@ def intent_settings_of(section: Egress, own: str) -> IntentSettings:
         enrolment=enrolment_of(section, own),
         ranges=ranges_of(section),
         compares=section.engine == _WITHOUT_NAMES,
-        control=service_account_user(_CONTROL, own),
+        control=service_account_subject(own, _CONTROL).username,
     )
 
 

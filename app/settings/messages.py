@@ -1,15 +1,13 @@
 """Messages about wrong settings, in the words of those who give them: flag, variable, setting."""
 
-import difflib
-import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from core.base.errors import SettingsError
 from core.base.safe_text import shorten
 
-_PREFIX: Final = "SALLYPORT_"
+PREFIX: Final = "SALLYPORT_"
+"""Of the environment's variables that are settings."""
 
 _FLAGS: Final[Mapping[str, str]] = {
     "cluster": "--cluster",
@@ -21,15 +19,6 @@ _FLAGS: Final[Mapping[str, str]] = {
     "listen.port": "--port",
 }
 """Settings that have a flag."""
-
-_ELSEWHERE: Final = frozenset({"HELM", "KAFKA", "OPA", "POSTGRES", "PROOF"})
-"""Variables that are no settings: programs of builds and tests, and the size of `make proof`."""
-
-_SERVICE_LINK: Final = re.compile(
-    r"(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
-)
-"""Variables that kubelet sets in a Pod for a Service `sallyport…` of its namespace
-(kubernetes/pkg/kubelet/envvars); beside them `…PORT=tcp://…`."""
 
 _MUST: Final[Mapping[str, str]] = {
     "less_than_equal": "must be at most {le}",
@@ -55,7 +44,7 @@ _SHOWN: Final = 60
 
 def name_setting(path: str) -> str:
     """Return the names of a setting: `--port (SALLYPORT_LISTEN__PORT, listen.port)`."""
-    variable = _PREFIX + path.upper().replace(".", "__")
+    variable = PREFIX + path.upper().replace(".", "__")
     flag = _FLAGS.get(path)
     return f"{flag} ({variable}, {path})" if flag else f"{path} ({variable})"
 
@@ -84,33 +73,3 @@ def unreadable_variable(error: ValueError) -> str:
     """Name the variable whose value is a list or a map, and no JSON."""
     found = re.search(r'for field "(\w+)"', str(error))
     return f"{name_setting(found[1])}: is not JSON" if found else f"settings: {error}"
-
-
-def refuse_unknown_variables(known: Collection[str]) -> None:
-    """Refuse variables that look like settings and are none: a slip would go unseen.
-
-    Raises:
-        SettingsError: naming each, and the setting that was probably meant.
-    """
-    names = {name.upper() for name in known}
-    problems = [
-        f"{variable}: there is no such setting{_meant(first, names)}"
-        for variable, value in sorted(os.environ.items())
-        if variable.upper().startswith(_PREFIX)
-        and (first := variable[len(_PREFIX) :].upper().partition("__")[0]) not in names
-        and first not in _ELSEWHERE
-        and not _is_service_link(variable[len(_PREFIX) :], value)
-    ]
-    if problems:
-        raise SettingsError("; ".join(problems))
-
-
-def _meant(first: str, names: Collection[str]) -> str:
-    close = difflib.get_close_matches(first, names, n=1)
-    return f"; did you mean {_PREFIX}{close[0]}?" if close else ""
-
-
-def _is_service_link(name: str, value: str) -> bool:
-    if _SERVICE_LINK.fullmatch(name):
-        return True
-    return name.endswith("PORT") and value.startswith(("tcp://", "udp://", "sctp://"))

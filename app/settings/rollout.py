@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from core.decision.namespaces import Mode, Modes, parse_moment
+from core.decision.namespaces import Mode, parse_moment
 
 
 class Rollout(BaseModel):
@@ -35,12 +35,3 @@ class Rollout(BaseModel):
             problem = f"new_since: {self.new_since} is no time that a calendar and a clock have"
             raise ValueError(problem)
         return self
-
-    def modes(self, default: Mode) -> Modes:
-        """Return which mode holds where; `default` is that of namespaces without the label."""
-        return Modes(
-            default=default,
-            least=self.least,
-            new=Mode(self.new) if self.new else None,
-            new_since=parse_moment(self.new_since),
-        )

@@ -4,8 +4,12 @@
 `docs/reference/names.md` lists them, made from this module.
 """
 
+import difflib
+import os
+import re
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import (
@@ -20,9 +24,9 @@ from app.settings.certificates import Certificates
 from app.settings.egress import Egress
 from app.settings.identity import Identity
 from app.settings.messages import (
+    PREFIX,
     explain_problem,
     name_setting,
-    refuse_unknown_variables,
     unreadable_variable,
 )
 from app.settings.rollout import Rollout
@@ -47,6 +51,15 @@ from app.settings.weights import Weights
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from kube.manifests.strict_yaml import YamlError, load_all
+
+_ELSEWHERE: Final = frozenset({"HELM", "KAFKA", "OPA", "POSTGRES", "PROOF"})
+"""Variables that are no settings: programs of builds and tests, and the size of `make proof`."""
+
+_SERVICE_LINK: Final = re.compile(
+    r"(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+"""Variables that kubelet sets in a Pod for a Service `sallyport…` of its namespace
+(kubernetes/pkg/kubelet/envvars); beside them `…PORT=tcp://…`."""
 
 
 def read_file(file: Path) -> dict[str, Any]:
@@ -84,7 +97,7 @@ class Settings(BaseSettings):
     """Everything that can be set."""
 
     model_config = SettingsConfigDict(
-        env_prefix="SALLYPORT_",
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
@@ -168,7 +181,7 @@ def read_settings(file: Path | None, flags: dict[str, Any]) -> Settings:
     Raises:
         SettingsError: naming each wrong setting and what it must be.
     """
-    refuse_unknown_variables(Settings.model_fields)
+    _refuse_unknown_variables(Settings.model_fields)
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         settings = _with_file(read_file(file) if file else {})(**given)
@@ -193,3 +206,33 @@ def _with_file(values: dict[str, Any]) -> type[Settings]:
             return (*higher, InitSettingsSource(settings_cls, values))
 
     return WithFile
+
+
+def _refuse_unknown_variables(known: Collection[str]) -> None:
+    """Refuse variables that look like settings and are none: a slip would go unseen.
+
+    Raises:
+        SettingsError: naming each, and the setting that was probably meant.
+    """
+    names = {name.upper() for name in known}
+    problems = [
+        f"{variable}: there is no such setting{_meant(first, names)}"
+        for variable, value in sorted(os.environ.items())
+        if variable.upper().startswith(PREFIX)
+        and (first := variable[len(PREFIX) :].upper().partition("__")[0]) not in names
+        and first not in _ELSEWHERE
+        and not _is_service_link(variable[len(PREFIX) :], value)
+    ]
+    if problems:
+        raise SettingsError("; ".join(problems))
+
+
+def _meant(first: str, names: Collection[str]) -> str:
+    close = difflib.get_close_matches(first, names, n=1)
+    return f"; did you mean {PREFIX}{close[0]}?" if close else ""
+
+
+def _is_service_link(name: str, value: str) -> bool:
+    if _SERVICE_LINK.fullmatch(name):
+        return True
+    return name.endswith("PORT") and value.startswith(("tcp://", "udp://", "sctp://"))

@@ -13,9 +13,9 @@ from app.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.log.export import EndLine
 from audit.ledger.store.log_export import make_opening, write_export
+from cli.session import Progress
 from cli.shared.decision_queries import read_since
 from cli.shared.ledger_keys import trusted_keys_of
-from cli.shared.progress import Progress
 from core.base.errors import SettingsError
 from core.base.whole_files import replace_file
 

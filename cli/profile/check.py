@@ -14,9 +14,9 @@ from app.settings.root import Settings
 from cli import exits
 from cli.output import COLOURS, WORDS
 from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
+from cli.session import tell_progress
 from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge, require_profile
-from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill, findings_of
 from core.base.errors import SettingsError
 from core.base.safe_text import safe_line

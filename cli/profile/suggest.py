@@ -15,9 +15,9 @@ from app.settings.root import Settings
 from cli import exits
 from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
 from cli.profile.profile_yaml import profile_yaml
+from cli.session import tell_progress
 from cli.shared.defaults_preview import fills_asked
 from cli.shared.judge import BUDGET, open_judge
-from cli.shared.progress import tell_progress
 from cli.shared.results import Fill, Result, describe_fill
 from core.base import names
 from core.base.errors import SettingsError

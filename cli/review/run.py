@@ -10,7 +10,8 @@ from app.settings.root import Settings
 from cli import exits
 from cli.output import display_file
 from cli.review.report import Report
-from cli.shared.defaults_preview import fills_of
+from cli.session import tell_progress
+from cli.shared.defaults_preview import fills_of_request
 from cli.shared.judge import BUDGET, open_judge, require_profile
 from cli.shared.manifests import (
     ManifestFacts,
@@ -19,10 +20,11 @@ from cli.shared.manifests import (
     read_manifest_facts,
     read_manifests,
 )
-from cli.shared.progress import tell_progress
-from cli.shared.results import Result, Unjudged, of_decision
+from cli.shared.results import Fill, Result, Unjudged, of_decision
 from core.base.errors import SettingsError
-from core.decision.decision import Verdict
+from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Mode
+from core.profiles.container_profiles import ProfileSet
 from kube.manifests.reader import Manifest
 
 
@@ -81,9 +83,26 @@ async def _one(
         decision = await judge.validate(request, budget=BUDGET)
         element = msgspec.structs.replace(
             element,
-            defaults=fills_of(judge.gatherer.cluster.profiles(), decision, manifest),
+            defaults=_fills(judge.gatherer.cluster.profiles(), decision, manifest),
             notes=files.notes(manifest, decision),
         )
         result = of_decision(element, decision)
     part = manifest.source.removeprefix(manifest.file)
     return dataclasses.replace(result, file=manifest.file, part=part)
+
+
+def _fills(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> list[Fill]:
+    """Return what the gate would fill in of an object that was admitted as it is.
+
+    Of a workload: of its Pods, when they are created. What its operator makes of a template is
+    unknown, and left out.
+    """
+    if not decision.allowed or decision.mode != Mode.ENFORCE.value or decision.profile is None:
+        return []
+    profile = profiles.by_name[decision.profile]
+    needs = {need.privilege for need in decision.evidence.needs}
+    left = {each for each in needs if not profile.covers(each)}
+    excused = frozenset(left) if decision.evidence.exceptions else frozenset[str]()
+    return fills_of_request(
+        profile.defaults, manifest.group, manifest.kind, manifest.value, excused
+    )

@@ -9,33 +9,14 @@ import msgspec
 from admission.profiles.defaults import default_patches
 from cli.shared.results import Fill
 from core.base.errors import InvalidObjectError
-from core.decision.decision import Decision, Patch
-from core.decision.namespaces import Mode
+from core.decision.decision import Patch
 from core.decision.request import Request
 from core.kubernetes.pod_templates import PodTemplate, template_at
 from core.kubernetes.workload_pods import templates_of
 from core.profiles.container_profiles import ProfileSet
 from core.profiles.defaults import Defaults
-from kube.manifests.reader import Manifest
 
 _INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
-
-
-def fills_of(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> list[Fill]:
-    """Return what the gate would fill in of an object that was admitted as it is.
-
-    Of a workload: of its Pods, when they are created. What its operator makes of a template is
-    unknown, and left out.
-    """
-    if not decision.allowed or decision.mode != Mode.ENFORCE.value or decision.profile is None:
-        return []
-    profile = profiles.by_name[decision.profile]
-    needs = {need.privilege for need in decision.evidence.needs}
-    left = {each for each in needs if not profile.covers(each)}
-    excused = frozenset(left) if decision.evidence.exceptions else frozenset[str]()
-    return fills_of_request(
-        profile.defaults, manifest.group, manifest.kind, manifest.value, excused
-    )
 
 
 def fills_asked(

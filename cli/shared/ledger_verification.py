@@ -20,9 +20,9 @@ from audit.ledger.log.verifier import VerificationTerms, Verifier, VerifierTrust
 from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
+from cli.session import Progress
 from cli.shared.decision_queries import read_since
 from cli.shared.ledger_keys import read_trusted_keys, trusted_keys_of
-from cli.shared.progress import Progress
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.times import milli_text
 

@@ -37,12 +37,12 @@ async def read_modes(objects: Objects, settings: Settings) -> tuple[Modes, list[
             problem = "there is none"
         else:
             kept = _Kept.model_validate(yaml.safe_load(text) or {})
-            return kept.rollout.modes(kept.default_mode), []
+            return modes_of(kept.rollout, kept.default_mode), []
     except ClusterError as error:
         problem = str(error)
     except (ValidationError, yaml.YAMLError):
         problem = f"its {_FILE} cannot be read"
-    return modes_of(settings), [
+    return modes_of(settings.rollout, settings.default_mode), [
         f"modes of namespaces without the label are by this command's own settings: ConfigMap "
         f"{settings.namespace}/{_CONFIG}: {problem}"
     ]

@@ -123,7 +123,11 @@ async def verify(
     await connection.open()
     try:
         objects = Objects(connection, _TIMEOUT_S)
-        known = (modes_of(settings), []) if by_settings else await read_modes(objects, settings)
+        known = (
+            (modes_of(settings.rollout, settings.default_mode), [])
+            if by_settings
+            else await read_modes(objects, settings)
+        )
         modes, notes = known
         mode = modes.of(await _namespace(connection, namespace))
         steps = [

@@ -9,7 +9,7 @@ import msgspec
 from core.base.errors import ClusterError
 from kube.client.objects import PAGE, Objects, list_objects
 from kube.cluster.folder import read_rbac
-from kube.rbac.default_roles import bootstrap_roles
+from kube.rbac.authorizer import bootstrap_roles
 from kube.rbac.objects import API_VERSION, Binding, Role
 
 _ROOT: Final = f"/apis/{API_VERSION}"

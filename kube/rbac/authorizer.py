@@ -1,8 +1,9 @@
-"""Kubernetes' RBAC authorizer and its aggregation of ClusterRoles, as pure functions.
+"""Kubernetes' RBAC authorizer, its ClusterRoles and their aggregation, as pure functions.
 
 Sources: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go,
 pkg/registry/rbac/validation/rule.go, pkg/apis/rbac/v1/evaluation_helpers.go and
-pkg/controller/clusterroleaggregation; labels: apimachinery pkg/labels.
+pkg/controller/clusterroleaggregation; labels: apimachinery pkg/labels. The ClusterRoles that every
+cluster has: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac.default_roles import bootstrap_roles
 from kube.rbac.objects import (
+    GROUP,
     AggregationRule,
     Binding,
     BindingSubject,
@@ -21,6 +22,58 @@ from kube.rbac.objects import (
     Role,
     SelectorRequirement,
 )
+
+MASTERS: Final = "system:masters"
+"""The group that kube-apiserver lets do everything (its privileged-groups authorizer)."""
+
+ALL: Final = "*"
+
+_LABELS: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+_AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
+
+_READ: Final = ["get", "list", "watch"]
+_WRITE: Final = ["create", "update", "patch", "delete", "deletecollection"]
+
+_VIEW: Final = [PolicyRule(_READ, [""], ["pods"])]
+_ENTERED: Final = ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy"]
+_EDIT: Final = [
+    PolicyRule([*_READ, *_WRITE], [""], _ENTERED),
+    PolicyRule(["impersonate"], [""], ["serviceaccounts"]),
+    PolicyRule(["create"], [""], ["serviceaccounts/token"]),
+    PolicyRule([*_READ, *_WRITE], [""], ["secrets"]),
+    PolicyRule(_WRITE, [""], ["pods", "replicationcontrollers"]),
+    PolicyRule(_WRITE, ["apps"], ["daemonsets", "deployments", "replicasets", "statefulsets"]),
+    PolicyRule(_WRITE, ["batch"], ["cronjobs", "jobs"]),
+]
+_ADMIN: Final = [
+    PolicyRule(["create"], ["authorization.k8s.io"], ["localsubjectaccessreviews"]),
+    PolicyRule([*_READ, *_WRITE], [GROUP], ["roles", "rolebindings"]),
+]
+
+
+def bootstrap_roles() -> Iterator[Role]:
+    """Yield the ClusterRoles that can reach Sallyport's resources, and those they are made of.
+
+    `admin`, `edit` and `view` have no rule for these resources but what is aggregated. Of the
+    rules of the roles that they aggregate from the start, those are here that need privileges where
+    they are bound (docs/operate/rights.md), among them those by which one holder becomes another,
+    which `sallyport who-can` follows; each has some, which keeps a role that selects it from being
+    empty. Roles of Kubernetes' controllers that may get, list or delete
+    anything are left out: none has a verb that Sallyport asks for.
+    """
+    everything = [PolicyRule(["*"], ["*"], ["*"]), PolicyRule(["*"], non_resource_urls=["*"])]
+    yield Role(Meta("cluster-admin", labels=_LABELS), everything, kind="ClusterRole")
+    for name, feeds, rules in (
+        ("admin", "", _ADMIN),
+        ("edit", "admin", _EDIT),
+        ("view", "edit", _VIEW),
+    ):
+        own = {_AGGREGATE + name: "true"}
+        meta = Meta(f"system:aggregate-to-{name}", labels=_LABELS | own)
+        yield Role(meta, rules, kind="ClusterRole")
+        meta = Meta(name, labels=_LABELS | ({_AGGREGATE + feeds: "true"} if feeds else {}))
+        selected = AggregationRule([LabelSelector(match_labels=own)])
+        yield Role(meta, aggregation_rule=selected, kind="ClusterRole")
 
 
 def aggregate(roles: Mapping[str, Role]) -> dict[str, tuple[PolicyRule, ...]]:
@@ -96,12 +149,6 @@ def _meets(requirement: SelectorRequirement, labels: Mapping[str, str]) -> bool:
         return not present
     among = present and labels[requirement.key] in (requirement.values or ())
     return among if requirement.operator == "In" else not among
-
-
-MASTERS: Final = "system:masters"
-"""The group that kube-apiserver lets do everything (its privileged-groups authorizer)."""
-
-ALL: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)

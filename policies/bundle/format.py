@@ -2,12 +2,15 @@
 
 It is an OPA bundle (https://www.openpolicyagent.org/docs/management-bundles) compiled to
 WebAssembly. Its manifest carries, under `metadata.sallyport`, the format version and the METADATA
-of each rule, since the gate has no Rego compiler to ask.
+of each rule, since the gate has no Rego compiler to ask. Its file is a `.tar.gz`, as OPA's are.
 """
 
+import gzip
 import hashlib
 import io
+import stat
 import tarfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,8 +25,14 @@ from core.base.json_errors import DECODE_ERRORS
 from core.base.safe_text import safe_excerpt
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
-from policies.bundle.archive import pack, read_archive, unpack
-from policies.bundle.signatures import NO_KEYS, SIGNATURES, BundleKeys, refuse_large, sign, verify
+from policies.bundle.signatures import (
+    NO_KEYS,
+    SIGNATURES,
+    BundleKeys,
+    is_structured,
+    sign,
+    verify,
+)
 
 if TYPE_CHECKING:  # As signatures.py: its libraries are not for what is not signed.
     from policies.bundle.signature_keys import SigningKey
@@ -45,6 +54,12 @@ JUDGE: Final = "sallyport/judge/answer"
 """The entry point `judge`: the context of a request in, and the object where a site's signals may
 read it; for each rule, what makes the request riskier."""
 
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Largest bundle, packed and unpacked; ours take under 1 MiB."""
+
+MOST_JSON: Final = 2 * 1024 * 1024
+"""Of a file that is parsed: ours take a tenth, and cases up to 1 MiB. Parsed, a file of these can
+take twenty times what it takes as text."""
 
 EngineName = Literal["embedded", "opa"]
 Effect = Literal["deny", "warn"]
@@ -183,6 +198,26 @@ def parse_bundle(packed: bytes, path: str, keys: BundleKeys = NO_KEYS) -> Bundle
         return _parsed(packed, path, keys)
 
 
+def read_archive(path: Path) -> bytes:
+    """Read the file of a bundle.
+
+    Raises:
+        BundleRefusedError: it is missing, too large or no file.
+    """
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise BundleRefusedError(f"{path}: cannot be read as a bundle: not a regular file")
+        if found.st_size > MAX_BYTES:
+            raise BundleRefusedError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        message = f"{path}: no such bundle; make it with 'sallyport policy build'"
+        raise BundleRefusedError(message) from error
+    except OSError as error:
+        raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
+
+
 @contextmanager
 def wording_refusals() -> Iterator[None]:
     """Cut and spell out what is said of a bundle: it holds text of the bundle's own.
@@ -198,8 +233,8 @@ def wording_refusals() -> Iterator[None]:
 
 def _parsed(packed: bytes, path: str, keys: BundleKeys) -> Bundle:
     files = unpack(packed, path)
-    refuse_large(files, path)
-    signed_by = verify(files, keys, path) if keys else ""
+    _refuse_large(files, path)
+    signed_by = verify(files, keys, path) if keys.by_id else ""
     try:
         wasm, manifest_json = files["policy.wasm"], files[".manifest"]
     except KeyError as error:
@@ -236,6 +271,17 @@ def _parsed(packed: bytes, path: str, keys: BundleKeys) -> Bundle:
     )
 
 
+def _refuse_large(files: Mapping[str, bytes], where: str) -> None:
+    """Refuse files that would take too much memory to parse: to be asked before that is done.
+
+    Raises:
+        BundleRefusedError: one is too large.
+    """
+    for name, content in files.items():
+        if len(content) > MOST_JSON and (name == SIGNATURES or is_structured(name)):
+            raise BundleRefusedError(f"{where}: {name}: larger than {MOST_JSON >> 20} MiB")
+
+
 def add_signature(packed: bytes, signing: "SigningKey", path: str) -> bytes:
     """Return a packed bundle with a signature; one that it has already is replaced.
 
@@ -243,7 +289,7 @@ def add_signature(packed: bytes, signing: "SigningKey", path: str) -> bytes:
         BundleRefusedError: it cannot be read.
     """
     files = unpack(packed, path)
-    refuse_large(files, path)
+    _refuse_large(files, path)
     return pack(files | {SIGNATURES: sign(files, signing)})
 
 
@@ -274,3 +320,55 @@ def with_manifest(archive: bytes, manifest: Manifest, sources: Mapping[str, byte
     opa.pop("wasm", None)
     files[".manifest"] = msgspec.json.encode(opa)
     return pack(files)
+
+
+def unpack(packed: bytes, path: str) -> dict[str, bytes]:
+    """Return the files of a packed bundle, by name; `path` is what messages call it.
+
+    Raises:
+        BundleRefusedError: it is damaged, or too large.
+    """
+    try:
+        with gzip.open(io.BytesIO(packed)) as unpacked:
+            content = unpacked.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise BundleRefusedError(f"{path}: unpacks to more than {MAX_BYTES >> 20} MiB")
+        return dict(_entries(content))
+    except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error) as error:
+        raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
+
+
+def _entries(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file of an unpacked archive.
+
+    The blocks are walked here, since `tarfile` follows links and takes any memory for extended
+    headers. OPA and `pack` write neither: files and folders are all there can be.
+    """
+    at = 0
+    while (header := content[at : at + tarfile.BLOCKSIZE]).strip(b"\0"):
+        entry = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
+        at += tarfile.BLOCKSIZE
+        if entry.isdir():
+            continue
+        if entry.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
+            raise ValueError(f"{entry.name!r} is neither a file nor a folder")
+        end = at + entry.size
+        if not at <= end <= len(content):
+            raise ValueError(f"{entry.name!r} does not end in it")
+        yield entry.name.lstrip("/"), content[at:end]
+        at = end + -end % tarfile.BLOCKSIZE
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return a packed bundle of files by name; same in, same out."""
+    out = io.BytesIO()
+    with (
+        # Without a time in the header, which tarfile's own "w:gz" would put there.
+        gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as new,
+    ):
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(f"/{name}")
+            entry.size = len(content)
+            new.addfile(entry, io.BytesIO(content))
+    return out.getvalue()

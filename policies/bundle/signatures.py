@@ -26,10 +26,6 @@ if TYPE_CHECKING:  # What is not signed is read without the libraries of keys.
 
 SIGNATURES: Final = ".signatures.json"
 
-MOST_JSON: Final = 2 * 1024 * 1024
-"""Of a file that is parsed: ours take a tenth, and cases up to 1 MiB. Parsed, a file of these can
-take twenty times what it takes as text."""
-
 _STRUCTURED: Final = frozenset({".manifest", "data.json"})
 _FIX: Final = "sign it with 'sallyport policy build --signing-key FILE'"
 
@@ -39,10 +35,6 @@ class BundleKeys:
     """Public keys, one of which must have signed a bundle; without any, none need be signed."""
 
     by_id: "Mapping[str, PublicKey]" = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        """Return whether bundles must be signed."""
-        return bool(self.by_id)
 
 
 NO_KEYS: Final = BundleKeys()
@@ -76,17 +68,6 @@ def sign(files: Mapping[str, bytes], signing: "SigningKey") -> bytes:
     signed = f"{_encode(_json(header))}.{_encode(_json(payload))}"
     token = f"{signed}.{_encode(make_signature(key, signed.encode()))}"
     return _json({"signatures": [token]})
-
-
-def refuse_large(files: Mapping[str, bytes], where: str) -> None:
-    """Refuse files that would take too much memory to parse: to be asked before that is done.
-
-    Raises:
-        BundleRefusedError: one is too large.
-    """
-    for name, content in files.items():
-        if len(content) > MOST_JSON and (name == SIGNATURES or _is_structured(name)):
-            raise BundleRefusedError(f"{where}: {name}: larger than {MOST_JSON >> 20} MiB")
 
 
 def verify(files: Mapping[str, bytes], keys: BundleKeys, where: str) -> str:
@@ -147,12 +128,13 @@ def _verified(content: bytes, keys: BundleKeys, where: str) -> tuple[dict[str, A
     )
 
 
-def _is_structured(name: str) -> bool:
+def is_structured(name: str) -> bool:
+    """Return whether a bundle's file is JSON that is read as such, and signed in canonical form."""
     return PurePosixPath(name).name in _STRUCTURED
 
 
 def _hash(name: str, content: bytes) -> str:
-    if _is_structured(name):
+    if is_structured(name):
         with contextlib.suppress(ValueError, RecursionError):
             return _canonical_hash(content)
     return hashlib.sha256(content).hexdigest()

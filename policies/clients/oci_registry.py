@@ -27,7 +27,7 @@ from core.base.errors import (
     RegistryAwayError,
     SettingsError,
 )
-from policies.bundle.archive import MAX_BYTES
+from policies.bundle.format import MAX_BYTES
 
 _REFERENCE: Final = re.compile(
     r"(?P<host>[a-z0-9][a-z0-9.-]*(?::[0-9]{1,5})?)/"

@@ -20,8 +20,14 @@ from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
 from policies.builtins.denylist import hint
 from policies.builtins.registry import SUPPLIED
 from policies.bundle.format import JUDGE, NEEDS, Bundle
-from policies.engine.canary import CANARY, CANARY_CONTEXT, find_problem
-from policies.engine.entry_points import judge_input, read_answer, read_judgement
+from policies.engine.entry_points import (
+    CANARY,
+    CANARY_CONTEXT,
+    find_problem,
+    judge_input,
+    read_answer,
+    read_judgement,
+)
 from policies.engine.forbidden_calls import place_of
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 from policies.engine.wasm import Code, Instance

@@ -1,6 +1,7 @@
-"""The entry points `needs` and `judge`: their input, and their answers read strictly.
+"""The entry points `needs` and `judge`: their input, their answers read strictly, and a canary.
 
-What is not read might have counted.
+What is not read might have counted. Every engine is asked the canary before its bundle counts: a
+bundle that finds nothing would let everything in.
 """
 
 from typing import Final, TypeVar
@@ -9,11 +10,21 @@ import msgspec
 
 from core.base.errors import EvaluationError
 from core.decision.decision import Denial, Need
+from core.kubernetes.pod import SecurityContext
 from core.sandbox.decision import Feature, Signal
 from policies.bundle.format import JUDGE, NEEDS
 from policies.engine.interface import Judgement, PolicyAnswer, ShownFields
+from policies.projection.model import Container, Context, Projection, encode, encode_context
 
 _ENCODER: Final = msgspec.json.Encoder()
+
+MOST_OF_JUDGEMENT: Final = 256 * 1024
+"""Bytes of what `judge` may answer: more than all signals of a Pod of a thousand containers."""
+
+MOST_OF_MESSAGE: Final = 500
+"""Characters kept of what a rule says of one thing that it found."""
+
+_ENTERING: Final = "sandbox/actor/entered"
 
 
 def judge_input(
@@ -38,12 +49,6 @@ def judge_input(
         projection,
     )
 
-
-MOST_OF_JUDGEMENT: Final = 256 * 1024
-"""Bytes of what `judge` may answer: more than all signals of a Pod of a thousand containers."""
-
-MOST_OF_MESSAGE: Final = 500
-"""Characters kept of what a rule says of one thing that it found."""
 
 _T = TypeVar("_T")
 
@@ -167,3 +172,36 @@ def _signals(found: dict[str, list[_SignalHit]]) -> tuple[Signal, ...]:
     ]
     signals.sort(key=lambda it: (it.path, it.rule, it.value, it.container or ""))
     return tuple(signals)
+
+
+CANARY: Final = encode(
+    Projection(
+        containers=[
+            Container(
+                "spec.containers[0]",
+                "canary",
+                "container",
+                security_context=SecurityContext(privileged=True),
+            )
+        ]
+    )
+)
+"""The projection of a Pod that every bundle must find something in."""
+
+CANARY_CONTEXT: Final = encode_context(Context("CONNECT", "exec"))
+"""The context of a request that every bundle must find something in."""
+
+
+def find_problem(answer: PolicyAnswer, judged: Judgement | None = None) -> str:
+    """Say what is wrong with what a bundle answers to them; empty where nothing is.
+
+    `judged` is None while only `answer` is known.
+    """
+    found = ""
+    if all(need.privilege != "container/privileged" for need in answer.needs):
+        found = "nothing wrong with a privileged container"
+    elif judged is not None and all(each.rule != _ENTERING for each in judged.signals):
+        found = "no signal where somebody enters a Pod"
+    if not found:
+        return ""
+    return f"the bundle finds {found}: the built-in rules are missing from it or do not work"

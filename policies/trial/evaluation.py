@@ -20,7 +20,7 @@ from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationErro
 from core.base.json_errors import DECODE_ERRORS
 from policies.bundle.format import Bundle, BundleCase, Rule, wording_refusals
 from policies.engine.cache import CachedSample, RememberingEngine
-from policies.engine.canary import CANARY, CANARY_CONTEXT
+from policies.engine.entry_points import CANARY, CANARY_CONTEXT
 from policies.engine.interface import Judgement, PolicyAnswer, ShownFields
 from policies.projection.model import NO_POD
 

@@ -181,7 +181,7 @@ class _Control:
             profiles=self.cluster.profiles,
             excepted=self.cluster.exceptions,
             sealed=self.cluster.break_glasses,
-            modes=modes_of(self.settings),
+            modes=modes_of(self.settings.rollout, self.settings.default_mode),
             controllers=parse_controllers(self.settings.controllers).kinds,
             since=lambda: {rule.id: rule.since for rule in self._engine.rules.values()},
             registry=self.metrics.registry,

@@ -13,7 +13,7 @@ from cli.policy.shared.documents import Activation
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
 from kube.bundles.store import BundleStore, with_active, with_not_before, with_wanted
-from policies.bundle.archive import read_archive
+from policies.bundle.format import read_archive
 
 _LOOK_S: Final = 0.5
 

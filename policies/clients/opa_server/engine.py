@@ -24,9 +24,15 @@ from policies.clients.opa_server.policies import (
     ServedPolicies,
     ServerPolicies,
 )
-from policies.engine.canary import CANARY, CANARY_CONTEXT, find_problem
 from policies.engine.embedded_engine import EvaluationLimits
-from policies.engine.entry_points import judge_input, read_answer, read_judgement
+from policies.engine.entry_points import (
+    CANARY,
+    CANARY_CONTEXT,
+    find_problem,
+    judge_input,
+    read_answer,
+    read_judgement,
+)
 from policies.engine.forbidden_calls import refuse_outside
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer

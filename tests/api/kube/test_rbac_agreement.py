@@ -18,8 +18,7 @@ import msgspec
 import pytest
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac.authorizer import Rbac, RbacQuestion, aggregate
-from kube.rbac.default_roles import bootstrap_roles
+from kube.rbac.authorizer import Rbac, RbacQuestion, aggregate, bootstrap_roles
 from kube.rbac.objects import GROUP, Binding, PolicyRule, Role, check_binding, check_role
 from tests.harness.evidence import record
 from tests.harness.programs.apiserver import ApiServer

@@ -20,8 +20,7 @@ from core.base.errors import (
 )
 from core.base.safe_text import LONGEST_PROBLEM
 from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, PublishedBundle
-from policies.bundle.archive import pack, unpack
-from policies.bundle.format import add_signature
+from policies.bundle.format import add_signature, pack, unpack
 from policies.bundle.signature_keys import SigningKey
 from tests.harness.fakes.oci_registry import PASSWORD, USER
 from tests.harness.worlds.policy_bundles import retitled, revision_of

@@ -15,8 +15,7 @@ from app.settings.root import Settings
 from core.base.errors import BundleRefusedError
 from core.base.safe_text import LONGEST_PROBLEM
 from policies import BUILT_IN_BUNDLE
-from policies.bundle.archive import pack, unpack
-from policies.bundle.format import parse_bundle
+from policies.bundle.format import pack, parse_bundle, unpack
 from policies.bundle.signatures import BundleKeys
 from tests.unit.cli.conftest import Run
 

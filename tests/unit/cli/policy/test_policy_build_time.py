@@ -11,8 +11,7 @@ import pytest
 
 from cli.policy.shared.build_time import built_at
 from core.base.errors import BundleRefusedError, SettingsError
-from policies.bundle.archive import pack, unpack
-from policies.bundle.format import parse_bundle, read_bundle
+from policies.bundle.format import pack, parse_bundle, read_bundle, unpack
 from policies.bundle.signatures import read_keys
 from tests.harness.worlds.policy_bundles import retitled
 from tests.tools.provide import provide

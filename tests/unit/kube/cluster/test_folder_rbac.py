@@ -5,7 +5,7 @@ from pathlib import Path
 from identity.rights.holders import Holder
 from identity.rights.who_can import who_can_use
 from kube.cluster.rbac_snapshot import read_folder_rbac
-from kube.rbac.default_roles import bootstrap_roles
+from kube.rbac.authorizer import bootstrap_roles
 from tests.harness.worlds import rbac
 from tests.unit.cli.manifests import write
 

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.base.errors import BundleRefusedError
-from policies.bundle.archive import MAX_BYTES
-from policies.bundle.format import Bundle, read_bundle
+from policies.bundle.format import MAX_BYTES, Bundle, read_bundle
 
 MANIFEST = {"metadata": {"sallyport": {"format": 2, "rules": []}}}
 

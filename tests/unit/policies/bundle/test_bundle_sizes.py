@@ -10,10 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from core.base.errors import BundleRefusedError
-from policies.bundle.archive import pack, unpack
-from policies.bundle.format import Bundle, add_signature, parse_bundle
+from policies.bundle.format import MOST_JSON, Bundle, add_signature, pack, parse_bundle, unpack
 from policies.bundle.signature_keys import SigningKey
-from policies.bundle.signatures import MOST_JSON, SIGNATURES, BundleKeys, sign
+from policies.bundle.signatures import SIGNATURES, BundleKeys, sign
 from policies.engine.cache import RememberingEngine
 from policies.trial.evaluation import try_out
 from tests.unit.policies.trial.test_trial import make

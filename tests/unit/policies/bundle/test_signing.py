@@ -14,8 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from core.base.errors import BundleRefusedError, SettingsError
-from policies.bundle.archive import unpack
-from policies.bundle.format import add_signature, parse_bundle
+from policies.bundle.format import add_signature, parse_bundle, unpack
 from policies.bundle.signature_keys import PrivateKey, read_signing_key
 from policies.bundle.signatures import SIGNATURES, BundleKeys, read_keys, sign, verify
 from tests.tools.provide import provide

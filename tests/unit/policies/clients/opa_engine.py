@@ -11,8 +11,8 @@ import aiohttp
 from core.sandbox.decision import Signal
 from policies.bundle.format import Bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.canary import CANARY_CONTEXT
 from policies.engine.embedded_engine import EvaluationLimits
+from policies.engine.entry_points import CANARY_CONTEXT
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.programs.opa_server import OpaProgram

@@ -11,8 +11,8 @@ from policies import BUILT_IN_REGO
 from policies.build.builder import build
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.canary import CANARY
 from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
+from policies.engine.entry_points import CANARY
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.programs.availability import require

@@ -11,8 +11,8 @@ from aiohttp import web
 from core.base.errors import EngineAwayError, EvaluationError, SettingsError
 from policies.bundle.format import Bundle
 from policies.clients.opa_server.engine import LoopThread, OpaServerEngine
-from policies.engine.canary import CANARY
 from policies.engine.embedded_engine import EvaluationLimits
+from policies.engine.entry_points import CANARY
 from policies.engine.opa_endpoint import OpaServer
 
 Answering = Callable[[str], web.StreamResponse | None]

@@ -11,7 +11,7 @@ from core.sandbox.decision import Signal
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.clients.opa_server.policies import MOST_ROOTS
-from policies.engine.canary import CANARY_CONTEXT
+from policies.engine.entry_points import CANARY_CONTEXT
 from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.programs.opa_server import OpaProgram

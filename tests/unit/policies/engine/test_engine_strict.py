@@ -9,8 +9,7 @@ from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
 from policies.builtins.native import NATIVE
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.strict_builtins import make_strict
-from policies.engine.wasm_binary import Functions, number_of
+from policies.engine.strict_builtins import Functions, make_strict, number_of
 from tests.unit.policies.bundles import make_bundle, rule
 
 CALLS = 'startswith(input.odd, "a")'
