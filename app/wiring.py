@@ -163,7 +163,7 @@ async def open_cluster(
     if settings.cluster is not None:
         yield FolderCluster(settings.cluster, shipped=read_profiles([SHIPPED_PROFILES]))
         return
-    from app.live_cluster import open_live  # noqa: PLC0415 (a folder needs no Kubernetes client)
+    from app.cluster.live import open_live  # noqa: PLC0415 (a folder needs no Kubernetes client)
 
     async with open_live(settings, default_deny) as cluster:
         if wait_s is not None:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from rich.console import Console
 
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store

@@ -8,7 +8,7 @@ from typing import Final
 
 from admission.explain.explanation import Explanation, explain
 from admission.judge import Judge
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from cli import exits
 from cli.output import STANDARD_INPUT

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.log.export import EndLine
 from audit.ledger.store.log_export import make_opening, write_export

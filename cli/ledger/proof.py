@@ -4,7 +4,7 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.export import leaf_line

@@ -40,7 +40,7 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     form: FormFlag = Format.TABLE,
 ) -> None:
     """Fetch a bundle from an OCI registry by its digest, and check its signature."""
-    from app.bundle_registry import FLAGS, read_registry  # noqa: PLC0415
+    from app.bundles.registry import FLAGS, read_registry  # noqa: PLC0415
     from cli.policy.shared.documents import made_bundle  # noqa: PLC0415 (keeps --help quick)
     from policies.bundle.format import parse_bundle  # noqa: PLC0415
     from policies.bundle.signatures import read_keys  # noqa: PLC0415

@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store

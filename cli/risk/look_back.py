@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from app.ledger import ledger_url, open_ledger
+from app.records.ledger import ledger_url, open_ledger
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from audit.access.server.reads import LedgerReads

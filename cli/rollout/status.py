@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from cli.rollout.cluster import RolloutCluster, read_rollout_cluster, some_pods
 from cli.rollout.evidence import Evidence, EvidenceReader, Period

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from admission.sandbox.messages import why_with_signals
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store

@@ -8,7 +8,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from app.ledger import signing_key
+from app.records.ledger import signing_key
 from app.settings.root import Settings
 from audit.ledger.log.heads import key_id
 from audit.ledger.log.keys import pem_key, read_key

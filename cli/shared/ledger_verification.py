@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from app.ledger import ledger_url
+from app.records.ledger import ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
 from audit.ledger.log.keys import LogKeys, public_key

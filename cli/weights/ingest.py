@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from app.ledger import ledger_url
 from app.processes.auditor.weight_logs import cluster_of, ingest_of, named_sources
+from app.records.ledger import ledger_url
 from app.settings.root import Settings
 from audit.access.ingest.pipeline import Ingest, slow_garbage_collection
 from audit.access.model.batch import RecordBatch

@@ -10,8 +10,8 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from app.entra_tokens import token_for
-from app.ledger import ledger_url, signing_key
+from app.entra.tokens import token_for
+from app.records.ledger import ledger_url, signing_key
 from app.settings.root import Settings
 from app.settings.sections import AnchorPlace
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from app.entra_tokens import token_for
+from app.entra.tokens import token_for
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from app.settings.weights import networks_of, require_whole

@@ -7,8 +7,8 @@ from dataclasses import replace
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from app.bundle_check import check_bundle
-from app.bundle_registry import SETTINGS, read_registry
+from app.bundles.check import check_bundle
+from app.bundles.registry import SETTINGS, read_registry
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from app.wiring import limits_of

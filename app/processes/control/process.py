@@ -13,14 +13,20 @@ import uvloop
 from structlog.typing import FilteringBoundLogger
 
 from admission.bundles.watch import BundleWatch
-from app.bundles import load_initial_bundle
-from app.live_cluster import open_live
+from app.bundles.initial import load_initial_bundle
+from app.cluster.live import open_live
 from app.processes.control.bundle_source import announce_with_source, make_bundle_source
 from app.processes.control.egress import make_egress
 from app.processes.control.record import ClusterRecord
 from app.processes.control.risk import ControlContext, RiskControl, open_risk
 from app.processes.control.weights import WeightsControl, open_weights
-from app.recorder import Recording, cluster_id, open_auditor, open_recording, wait_for_cluster_id
+from app.records.recorder import (
+    Recording,
+    cluster_id,
+    open_auditor,
+    open_recording,
+    wait_for_cluster_id,
+)
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from app.wiring import make_judge, modes_of, runtimes_of

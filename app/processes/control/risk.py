@@ -10,8 +10,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
-from app.entra_clients import event_hub_of, federated_token, poll_settings_of, security_events_of
-from app.recorder import Recording
+from app.entra.clients import event_hub_of, federated_token, poll_settings_of, security_events_of
+from app.records.recorder import Recording
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from audit.clients.auditor import AuditorChannel

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from admission.approvals.approvals import ask_approved
-from app.entra_clients import federated_token
+from app.entra.clients import federated_token
 from app.processes.control.risk import ControlContext
 from app.settings.azure_roles import require_azure_sign_in
 from app.wiring import terms_of

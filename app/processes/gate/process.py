@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry
 from admission.bundles.shadow import ActiveBundle, Shadow
 from admission.bundles.watch import BundleWatch
 from admission.judge import Judge
-from app.bundles import load_initial_bundle
-from app.default_deny import default_deny_of
+from app.bundles.initial import load_initial_bundle
+from app.cluster.default_deny import default_deny_of
 from app.processes.gate.huge_pages import use_huge_pages
-from app.recorder import Recording, open_auditor, open_recording
+from app.records.recorder import Recording, open_auditor, open_recording
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from app.wiring import load_embedded, make_judge, open_cluster

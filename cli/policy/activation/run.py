@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from app.bundle_check import CheckedBundle, check_bundle
+from app.bundles.check import CheckedBundle, check_bundle
 from app.settings.root import Settings
 from cli.policy.activation.status import read_announcements
 from cli.policy.shared.documents import Activation

@@ -16,7 +16,7 @@ import msgspec
 
 from admission.replay.evaluation import BundleAnswer
 from admission.replay.outcomes import Effect, ReplayBase, ReplayEnd, UnknownReason, replay_decision
-from app.ledger import open_ledger
+from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from app.wiring import load_embedded, open_cluster
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery

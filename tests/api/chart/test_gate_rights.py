@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.default_deny import default_deny_of
+from app.cluster.default_deny import default_deny_of
 from app.settings.egress import Egress
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from app import recorder
+from app.records import recorder
 from app.settings.identity import Identity, require_sources, require_tenant
 from app.settings.root import Settings, read_settings
 from audit.ledger.spool.queue import Spool

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.entra_clients import sign_in_of
+from app.entra.clients import sign_in_of
 from app.processes.auditor.weight_logs import cluster_of
 from app.settings.azure_roles import require_azure_sign_in
 from app.settings.root import Settings

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.default_deny import default_deny_of
+from app.cluster.default_deny import default_deny_of
 from app.settings.egress import Egress
 from egress.render.target import EngineKind
 from kube.client.settings import LiveSettings

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from app.bundle_check import check_bundle
+from app.bundles.check import check_bundle
 from app.settings.root import Settings
 from core.base.errors import BundleRefusedError
 from core.base.safe_text import LONGEST_PROBLEM

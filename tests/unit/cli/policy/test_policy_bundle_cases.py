@@ -9,7 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from app.bundle_check import check_bundle
+from app.bundles.check import check_bundle
 from app.settings.root import Settings
 from cli.policy.build import bundle_cases
 from core.base.errors import BundleRefusedError

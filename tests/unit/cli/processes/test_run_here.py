@@ -11,8 +11,8 @@ from rich.console import Console
 
 from app.processes.run import process
 from app.processes.run.process import LocalGate
+from app.records.state_folder import state_folder
 from app.settings.root import Settings
-from app.state_folder import state_folder
 from cli.processes.showcase import Showcase
 from tests.unit.cli.conftest import Run
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.default_deny import default_deny_of
+from app.cluster.default_deny import default_deny_of
 from app.settings.egress import Egress
 from core.base.errors import NotSyncedError
 from kube.client.connection import Connection

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from app.records.state_folder import state_folder
 from app.settings.root import Settings
-from app.state_folder import state_folder
 from audit.ledger.store.store import Store
 
 

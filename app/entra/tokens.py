@@ -20,7 +20,7 @@ def token_for(
     Raises:
         SettingsError: the settings name nothing to sign in as.
     """
-    from app.entra_clients import federated_token, sign_in_of  # noqa: PLC0415 (only who signs in)
+    from app.entra.clients import federated_token, sign_in_of  # noqa: PLC0415 (only who signs in)
     from identity.clients.tokens import Tokens  # noqa: PLC0415 (only who signs in)
 
     tokens = Tokens(sign_in_of(settings.identity, federated_token()))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from app import recorder as module
-from app.recorder import Recording, cluster_id, open_recording, wait_for_cluster_id
+from app.records import recorder as module
+from app.records.recorder import Recording, cluster_id, open_recording, wait_for_cluster_id
 from app.settings.root import Settings
 from core.base.errors import NotSyncedError
 from kube.cluster.folder import FolderCluster

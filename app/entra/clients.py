@@ -1,6 +1,6 @@
 """Configures clients of Entra ID, and of those who report risk, by the section `identity`.
 
-Of this room, only this, `app.entra_tokens` and the modules of control know `identity.clients`.
+Of this room, only this, `app.entra.tokens` and the modules of control know `identity.clients`.
 """
 
 import os

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.entra_clients import event_hub_of, federated_token, poll_settings_of, security_events_of
+from app.entra.clients import event_hub_of, federated_token, poll_settings_of, security_events_of
 from app.settings.identity import Identity
 from core.base.errors import SettingsError
 from identity.clients.tokens import CredentialKind

@@ -1,0 +1,1 @@
+"""The real cluster of the settings, and the policy that closes a namespace in it."""

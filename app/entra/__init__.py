@@ -1,0 +1,1 @@
+"""Clients of Entra ID and their tokens, by the settings."""
