@@ -26,7 +26,12 @@ from core.cluster import SignIn
 from core.decision.namespaces import Namespace
 from core.decision.requester_notes import OwnerObject, kind_of_owner
 from core.egress import allowlists
-from core.egress.allowlists import parse_allowlist, parse_destinations
+from core.egress.allowlists import (
+    EgressAllowlist,
+    EgressDestinations,
+    parse_allowlist,
+    parse_destinations,
+)
 from core.kubernetes import crds
 from core.kubernetes.crds import CustomResourceDefinition, read_definition
 from core.kubernetes.object_meta import OwnerReference
@@ -42,15 +47,23 @@ from core.profiles.container_profiles import (
     build_profile_set,
     parse_profile,
 )
+from core.risk.columns import SnapshotBase
 from core.risk.snapshot import RiskSnapshot
-from core.risk.snapshot_storage import SECRET_NAMES
+from core.risk.snapshot_storage import (
+    HEAD_NAME,
+    SECRET_NAMES,
+    SHARD_KEY,
+    decode_head,
+    decode_shard,
+    shard_name,
+    snapshot_of,
+)
 from core.sandbox.capacity import Capacity
 from core.sandbox.decision import RuntimeClass
 from core.weights import access_grants, stores
 from core.weights.access_grants import parse_grant
 from core.weights.stores import parse_store
 from kube.approvals.watch import BreakGlasses, Exceptions
-from kube.egress.allowlists import FolderIntents
 from kube.manifests.reader import Manifest, read_paths
 from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import API_VERSION as RBAC_API_VERSION
@@ -62,7 +75,7 @@ from kube.resources.namespaces import parse_namespace
 from kube.resources.owners import read_owned
 from kube.resources.persistent_volumes import Volumes
 from kube.resources.service_accounts import creation_time, sign_in_of
-from kube.risk.store import SecretContent, parse_content, snapshot_in
+from kube.risk.store import SecretContent, parse_content
 from kube.weights.watch import WeightGrants
 
 _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
@@ -276,7 +289,7 @@ class FolderCluster:
         self.exposing = Services(reading.exposing).exposing
         self._owners = reading.owners
         self._pods = reading.pods
-        self._risk = snapshot_in(reading.risk)
+        self._risk = _risk_in(reading.risk)
         guarded = reading.guarded
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
@@ -414,6 +427,31 @@ class FolderCluster:
         )
 
 
+class FolderIntents:
+    """EgressAllowlists and EgressDestinations of the folder, as they are when one is written."""
+
+    def __init__(
+        self,
+        allowlists: Iterable[EgressAllowlist] = (),
+        sets: Iterable[EgressDestinations] = (),
+    ) -> None:
+        self._allowlists = {(one.meta.namespace, one.meta.name): one for one in allowlists}
+        self._sets = {one.meta.name: one for one in sets}
+
+    async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:
+        """Return the allowlists of a namespace, by name."""
+        found = sorted(self._allowlists.items())
+        return tuple(one for (place, _), one in found if place == namespace)
+
+    async def allowlist(self, namespace: str, name: str) -> EgressAllowlist | None:
+        """Return one allowlist."""
+        return self._allowlists.get((namespace, name))
+
+    async def destinations(self, name: str) -> EgressDestinations | None:
+        """Return one set."""
+        return self._sets.get(name)
+
+
 def role_rule(rule: PolicyRule) -> RoleRule:
     """Return a rule of a file as one of a cluster."""
     return RoleRule(
@@ -449,3 +487,20 @@ def _named(namespace: Namespace) -> Namespace:
     """Return a namespace with the label that kube-apiserver sets on each."""
     labels = {**namespace.labels, names.NAMESPACE_NAME_LABEL: namespace.name}
     return msgspec.structs.replace(namespace, labels=labels)
+
+
+def _risk_in(secrets: Mapping[str, SecretContent]) -> RiskSnapshot | None:
+    """Return the risk snapshot of Secrets, by name; None where there is no head.
+
+    Raises:
+        InvalidObjectError: one is broken, or a shard is missing.
+    """
+    if HEAD_NAME not in secrets:
+        return None
+    stored = decode_head(secrets[HEAD_NAME])
+    if not stored.generation:
+        return snapshot_of(stored, SnapshotBase())
+    names_of = [shard_name(stored.generation, number) for number in range(len(stored.shards))]
+    contents = [secrets.get(name, {}).get(SHARD_KEY, b"") for name in names_of]
+    shards = tuple(map(decode_shard, contents, stored.shards))
+    return snapshot_of(stored, SnapshotBase(shards))

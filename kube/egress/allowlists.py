@@ -5,7 +5,6 @@ controller watches them (`kube.egress.watch`).
 """
 
 import asyncio
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -35,31 +34,6 @@ _log = structlog.get_logger(__name__)
 def allowlists_path(namespace: str) -> str:
     """Return the path of a namespace's allowlists."""
     return f"/apis/{names.API_VERSION}/namespaces/{namespace}/{names.ALLOWLISTS_RESOURCE}"
-
-
-class FolderIntents:
-    """Those of a folder of YAML, as a cluster wrote them."""
-
-    def __init__(
-        self,
-        allowlists: Iterable[EgressAllowlist] = (),
-        sets: Iterable[EgressDestinations] = (),
-    ) -> None:
-        self._allowlists = {(one.meta.namespace, one.meta.name): one for one in allowlists}
-        self._sets = {one.meta.name: one for one in sets}
-
-    async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:
-        """Return the allowlists of a namespace, by name."""
-        found = sorted(self._allowlists.items())
-        return tuple(one for (place, _), one in found if place == namespace)
-
-    async def allowlist(self, namespace: str, name: str) -> EgressAllowlist | None:
-        """Return one allowlist."""
-        return self._allowlists.get((namespace, name))
-
-    async def destinations(self, name: str) -> EgressDestinations | None:
-        """Return one set."""
-        return self._sets.get(name)
 
 
 class IntentLookup:

@@ -123,23 +123,6 @@ def parse_content(raw: bytes | msgspec.Raw) -> SecretContent:
         return {}
 
 
-def snapshot_in(secrets: Mapping[str, SecretContent]) -> RiskSnapshot | None:
-    """Return the snapshot of Secrets, by name; None where there is no head.
-
-    Raises:
-        InvalidObjectError: one is broken, or a shard is missing.
-    """
-    if HEAD_NAME not in secrets:
-        return None
-    stored = decode_head(secrets[HEAD_NAME])
-    if not stored.generation:
-        return snapshot_of(stored, SnapshotBase())
-    names_of = [shard_name(stored.generation, number) for number in range(len(stored.shards))]
-    contents = [secrets.get(name, {}).get(SHARD_KEY, b"") for name in names_of]
-    shards = tuple(map(decode_shard, contents, stored.shards))
-    return snapshot_of(stored, SnapshotBase(shards))
-
-
 MANY: Final = 64 * 1024
 """Bytes of changes in the head from which on all is written anew …"""
 
