@@ -13,6 +13,7 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError
+from core.base.process_names import CONTROL
 from core.base.sallyport_objects import Metadata
 from core.base.times import time_text
 from kube.client.objects import Objects
@@ -21,7 +22,6 @@ from kube.leader.lease import Leadership
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 
-_COMPONENT: Final = "sallyport-control"
 _LONGEST: Final = 1000
 """Characters of a message."""
 
@@ -41,7 +41,7 @@ def event_body(
         "type": kind,
         "reason": reason,
         "message": message,
-        "source": {"component": _COMPONENT},
+        "source": {"component": CONTROL},
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,

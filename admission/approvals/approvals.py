@@ -1,11 +1,10 @@
 """Asks whether two people have approved an object, and may do so still."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from core.base import names
 from core.base.sallyport_objects import Metadata
-from core.base.times import time_text
+from core.base.times import DAY_S, time_text
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.people.two_person import (
@@ -21,8 +20,6 @@ from core.people.two_person import (
     write_people,
     write_person,
 )
-
-_DAY_S: Final = 86_400
 
 
 async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
@@ -82,8 +79,8 @@ def guard_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
 
 def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
     """Demand a time that is to come, and not too far ahead."""
-    if now < expires <= now + days * _DAY_S:
+    if now < expires <= now + days * DAY_S:
         return ()
     message = f"must be a time to come, at most {days} days ahead"
-    remedy = f"Set it to {time_text(now + days * _DAY_S)} or before."
+    remedy = f"Set it to {time_text(now + days * DAY_S)} or before."
     return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)

@@ -19,6 +19,7 @@ from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.networks import Span, any_holds, merge_spans, network_of, subtract_spans
 from core.base.safe_text import printable
 from core.base.sallyport_objects import UntypedObject
+from core.base.times import DAY_S
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Phase, Request
@@ -44,7 +45,6 @@ from egress.model.reserved_ranges import ALWAYS_RESERVED
 Intent = EgressAllowlist | EgressDestinations
 
 LONG_DAYS: Final = 180
-_DAY_S: Final = 86_400
 _LINE: Final = 118
 """Longest message: kubectl prints each as one line."""
 
@@ -60,7 +60,7 @@ def intent_warnings(what: Intent, ground: IntentSettings, now: float) -> Iterato
     yield from _broad(what, ground)
     for index, entry in enumerate(what.spec.to):
         yield from _of_entry(entry, f"spec.to[{index}]", ground)
-    if what.expires is not None and what.expires > now + LONG_DAYS * _DAY_S:
+    if what.expires is not None and what.expires > now + LONG_DAYS * DAY_S:
         message = f"lies more than {LONG_DAYS} days ahead"
         yield warning_finding(
             "lasting", "spec.expiresAt", message, "Renew it when it is still needed."

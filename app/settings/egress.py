@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, collapse, parse_network
+from core.base.process_names import CONTROL
 from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from core.people.subject import service_account_subject
@@ -239,8 +240,6 @@ def _networks(texts: list[str], field: str) -> list[Network]:
 
 
 _WITHOUT_NAMES: Final = "networkpolicy"
-_CONTROL: Final = "sallyport-control"
-"""Its service account, in Sallyport's namespace."""
 
 _log = structlog.get_logger(__name__)
 
@@ -258,7 +257,7 @@ def intent_settings_of(section: Egress, own: str) -> IntentSettings:
         enrolment=enrolment_of(section, own),
         ranges=ranges_of(section),
         compares=section.engine == _WITHOUT_NAMES,
-        control=service_account_subject(own, _CONTROL).username,
+        control=service_account_subject(own, CONTROL).username,
     )
 
 

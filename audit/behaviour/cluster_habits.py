@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from audit.behaviour.acts import Act
-from audit.behaviour.habits import DAY_S, Habits, Norms, learn_act, make_norms
+from audit.behaviour.habits import Habits, Norms, learn_act, make_norms
+from core.base.times import DAY_S
 from core.risk.model import Behaviour
 
 _HOUR_S: Final = 3600

@@ -11,9 +11,9 @@ import msgspec
 
 from audit.behaviour.acts import Act, ActKind
 from audit.behaviour.rates import Norm, Rate, close_day, count_act, set_limit
+from core.base.times import DAY_S
 from core.risk.model import Behaviour
 
-DAY_S: Final = 86_400
 HOURS: Final = 24
 
 MOST_NAMESPACES: Final = 32

@@ -38,7 +38,7 @@ from audit.ledger.records.frames import Frame
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.decisions import DecisionQuery, FindDecisions
 from core.base.errors import LedgerError
-from core.base.times import second_text
+from core.base.times import DAY_MS, second_text
 
 DAYS: Final = 30
 """The longest that a mean remembers is thirty days with acts (`audit.behaviour.rates`)."""
@@ -46,7 +46,6 @@ DAYS: Final = 30
 AGAIN_S: Final = 2.0
 
 _PAGE: Final = 1000
-_DAY_MS: Final = 86_400_000
 
 
 class _Identified(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +65,7 @@ async def read_last_days(
     now_ms = int(now * 1000)
     query = DecisionQuery(
         source="validate",
-        since_ms=now_ms - DAYS * _DAY_MS,
+        since_ms=now_ms - DAYS * DAY_MS,
         until_ms=now_ms,
         oldest_first=True,
         limit=_PAGE,

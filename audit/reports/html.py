@@ -20,10 +20,11 @@ from audit.reports.attention import plural
 from audit.reports.display_text import percent_text, size_text
 from audit.reports.model import FindingRow, Report
 from audit.reports.page_templates import environment, style, style_hash
-from audit.reports.periods import DAY_MS, month_period, unix_ms_of
+from audit.reports.periods import month_period, unix_ms_of
 from audit.reports.pictures.heat_map import draw_heat_map
 from audit.reports.pictures.reach_map import draw_reach
 from audit.reports.pictures.timeline import draw_timeline
+from core.base.times import DAY_MS
 from core.weights.documents.access import Confidence
 
 _IDENTITY_LABEL: Final = re.compile(

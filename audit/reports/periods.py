@@ -7,9 +7,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import SettingsError
-from core.base.times import time_text
-
-DAY_MS: Final = 86_400_000
+from core.base.times import DAY_MS, time_text
 
 _MONTH: Final = re.compile(r"(\d{4})-(\d{2})")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")

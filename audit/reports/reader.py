@@ -18,7 +18,7 @@ from audit.reports.builder import Tallies
 from audit.reports.completeness import LearntDetections, YoungRow
 from audit.reports.model import MOST_ROWS
 from audit.reports.pages import DocumentPages, Progress, ReportRequest, merge_pages
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.periods import Period
 from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.bounded_rows import cut_rows
 from audit.reports.tallies.confirmations import PATIENCE_MS
@@ -31,7 +31,7 @@ from audit.reports.tallies.decisions_and_findings import (
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
 from core.base.ids import uuid7_unix_ms
-from core.base.times import time_text
+from core.base.times import DAY_MS, time_text
 from core.weights.access_grants import MAX_DAYS
 from core.weights.documents.access import Access, decode_access
 from core.weights.documents.events import (

@@ -33,17 +33,15 @@ from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.base.safe_text import safe_line, safe_text
-from core.base.times import time_text
+from core.base.times import DAY_S, time_text
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import write_people, write_person
 from core.weights import stores
 from core.weights.access_grants import AccessGrant
 from kube.approvals.watch import CLUSTER_APPROVALS_PATH
 from kube.client.connection import Connection
-from kube.client.objects import Objects
+from kube.client.objects import PAGE, Objects
 
-_DAY_S: Final = 86_400
-_PAGE: Final = 500
 _FORBIDDEN: Final = 403
 _PROPOSED: Final = (*PROFILE_CALLED, *STORE_CALLED, *REMOVAL_CALLED)
 
@@ -86,7 +84,7 @@ class Approving:
         token = ""
         while True:
             page = await self._objects.page(
-                self.kind.approvals(self.what.meta.namespace), _PAGE, token
+                self.kind.approvals(self.what.meta.namespace), PAGE, token
             )
             found += [parse_approval(raw, kind=self.kind.approval) for raw in page.items]
             if not (token := page.continue_token):
@@ -101,7 +99,7 @@ class Approving:
             ClusterError: kube-apiserver does not answer.
         """
         meta = self.what.meta
-        ends = time.time() + days * _DAY_S - 60
+        ends = time.time() + days * DAY_S - 60
         if not isinstance(self.what, BreakGlass) and self.what.expires is not None:
             ends = min(self.what.expires, ends)
         body = self._approval(time_text(ends), reason)
@@ -228,7 +226,7 @@ async def _run_proposal(
         if wish.show or not (wish.yes or _wanted()):
             return answer
         days = min(wish.days, MAX_DAYS_OF_PROPOSAL)
-        expires = time_text(time.time() + days * _DAY_S - 60)
+        expires = time_text(time.time() + days * DAY_S - 60)
         body = proposal.approval(expires, wish.reason)
         return await _create(objects, CLUSTER_APPROVALS_PATH, body, answer)
 

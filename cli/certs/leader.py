@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from certs.status import CertificateProblem
+from core.base.process_names import CONTROL
 from kube.client.objects import Objects
-
-_LEASE: Final = "sallyport-control"
 
 _LONGEST: Final = dt.timedelta(minutes=2)
 """A Lease is renewed every two seconds; clocks may differ a little."""
@@ -28,7 +27,7 @@ async def read_leader(objects: Objects, namespace: str) -> Leader | None:
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.
     """
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{_LEASE}"
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{CONTROL}"
     body = await objects.get(path)
     if body is None:
         return None
@@ -41,12 +40,12 @@ def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[Cert
     remedy = "see why control does not run: kubectl get pods, and its log"
     if leader is None or not leader.holder:
         yield CertificateProblem(
-            f"Lease {_LEASE}", "is nobody's: nothing is renewed", remedy, person=True
+            f"Lease {CONTROL}", "is nobody's: nothing is renewed", remedy, person=True
         )
     elif leader.renewed is None or now - leader.renewed > _LONGEST:
         since = f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
         what = f"has not been renewed since {since}: nothing is renewed"
-        yield CertificateProblem(f"Lease {_LEASE}", what, remedy, person=True)
+        yield CertificateProblem(f"Lease {CONTROL}", what, remedy, person=True)
 
 
 def _time(text: object) -> dt.datetime | None:

@@ -13,6 +13,7 @@ from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Modes, Namespace, parse_moment
 from kube.client.objects import Objects, list_objects
 from kube.resources.namespaces import parse_namespace
+from kube.resources.paths import NAMESPACES_PATH
 
 _WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
 _JUDGING: Final = "validate.sallyport.dev"
@@ -71,7 +72,7 @@ async def read_rollout_cluster(objects: Objects, settings: Settings) -> RolloutC
         InvalidObjectError: what it answers is no namespace.
     """
     modes, notes = await read_modes(objects, settings)
-    namespaces = [parse_namespace(raw) async for raw in list_objects(objects, "/api/v1/namespaces")]
+    namespaces = [parse_namespace(raw) async for raw in list_objects(objects, NAMESPACES_PATH)]
     problems: list[str] = []
     left_out = await _left_out(objects, namespaces, notes, problems)
     uids = {namespace.name: namespace.uid for namespace in namespaces}

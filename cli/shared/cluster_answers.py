@@ -5,7 +5,8 @@ from typing import Final
 
 from core.base.errors import ClusterError, NotSyncedError
 from kube.client.connection import Connection
-from kube.cluster.live import NAMESPACES_PATH, PROFILES_PATH
+from kube.cluster.live import PROFILES_PATH
+from kube.resources.paths import NAMESPACES_PATH
 from kube.resources.persistent_volumes import VOLUMES_PATH
 
 _ANSWER_S: Final = 5.0

@@ -13,7 +13,7 @@ from certs.authority import KeyPair, LeafNames, Purpose
 from certs.rotation import Authority, Leaf, RotationState
 from certs.status import SeenCertificates
 from core.base.errors import ClusterError
-from core.base.names import process_uri
+from core.base.process_names import process_uri
 from kube.client.objects import Objects
 from kube.resources.secrets import Secret, Secrets
 

@@ -30,7 +30,7 @@ from control.discovery.workload_kinds import (
 from control.events import NORMAL, event_body
 from control.loop import Loop
 from core.base.errors import ClusterError, InvalidObjectError
-from kube.client.objects import Objects
+from kube.client.objects import PAGE, Objects
 from kube.leader.lease import Leadership, wall_time
 
 INTERVAL_S: Final = 4.0
@@ -44,7 +44,6 @@ _SHIPPED: Final = "sallyport"
 _EVENTS: Final = "/api/v1/namespaces/default/events"
 """Where Events of what lies in no namespace have to be."""
 _FROM_MEMORY: Final = {"resourceVersion": "0"}
-_PAGE: Final = 500
 _SHOWN: Final = 5
 
 _log = structlog.get_logger(__name__)
@@ -137,7 +136,7 @@ class Discovery:
         token = ""
         while True:
             page = await self._objects.page(
-                _DEFINITIONS, _PAGE, token, _FROM_MEMORY, metadata_only=True
+                _DEFINITIONS, PAGE, token, _FROM_MEMORY, metadata_only=True
             )
             for raw in page.items:
                 metadata = msgspec.json.decode(raw, type=_Listed).metadata

@@ -18,8 +18,6 @@ from prometheus_client import CollectorRegistry, Gauge
 from control.loop import Loop
 from control.sandbox_capacity.node_shapes import (
     MOST_SHAPES,
-    NODES,
-    PODS,
     READY,
     STATES,
     Node,
@@ -34,6 +32,7 @@ from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
 from core.sandbox.decision import RuntimeClass
 from kube.client.objects import Objects, list_objects
 from kube.leader.lease import Leadership
+from kube.resources.paths import NODES_PATH, PODS_PATH
 from kube.resources.sandbox_capacity import NAME
 
 FIELD_MANAGER: Final = "sallyport-capacity"
@@ -130,7 +129,7 @@ class SandboxCapacity:
         parameters = {"labelSelector": selector} if selector else {}
         return [
             read_node(raw)
-            async for raw in list_objects(self._objects, NODES, parameters=parameters)
+            async for raw in list_objects(self._objects, NODES_PATH, parameters=parameters)
         ]
 
     async def _look(self, nodes: Mapping[str, Node]) -> None:
@@ -154,7 +153,7 @@ class SandboxCapacity:
 
     async def _used(self, node: str) -> dict[str, int]:
         fields = {"fieldSelector": f"spec.nodeName={node},{_RUNNING}"}
-        pods = list_objects(self._objects, PODS, parameters={**_FROM_MEMORY, **fields})
+        pods = list_objects(self._objects, PODS_PATH, parameters={**_FROM_MEMORY, **fields})
         return sum_usage([raw async for raw in pods])
 
     def _summary(self, nodes: Sequence[Node], runtime_class: RuntimeClass) -> Capacity | None:

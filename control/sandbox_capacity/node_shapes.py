@@ -19,6 +19,7 @@ from core.kubernetes.object_meta import IdentityMeta
 from core.kubernetes.quantities import Amounts, parse_amounts
 from core.sandbox.capacity import Capacity, NodeShape, Taint, Toleration
 from core.sandbox.pod_resources import parse_pod_resources, sum_amounts
+from kube.resources.paths import NODES_PATH, PODS_PATH
 
 _with: Final = msgspec.structs.replace
 
@@ -99,9 +100,6 @@ def _largest(group: _Group, resources: Sequence[str]) -> NodeShape:
     )
 
 
-NODES: Final = "/api/v1/nodes"
-PODS: Final = "/api/v1/pods"
-
 MOST_SHAPES: Final = 128
 """Shapes that are written of one pool, about 20 KB; a question takes the gate 0.1 ms then."""
 
@@ -170,7 +168,7 @@ def read_node(raw: msgspec.Raw) -> Node:
         node = _DECODER.decode(raw)
         allocatable = parse_amounts(node.status.allocatable)
     except (ValueError, RecursionError) as error:  # of ValueError, msgspec's own are some
-        raise ClusterError(f"GET {NODES}: an item is no Node: {error}") from None
+        raise ClusterError(f"GET {NODES_PATH}: an item is no Node: {error}") from None
     taints = (each for each in node.spec.taints or () if each.effect != _PREFERS)
     return Node(
         node.metadata.name,
@@ -197,7 +195,7 @@ def sum_usage(pods: Iterable[msgspec.Raw]) -> dict[str, int]:
     try:
         return sum_amounts(parse_pod_resources(raw).demand for raw in pods)
     except InvalidObjectError as error:
-        raise ClusterError(f"GET {PODS}: an item is no Pod: {error}") from None
+        raise ClusterError(f"GET {PODS_PATH}: an item is no Pod: {error}") from None
 
 
 def summarize_nodes(

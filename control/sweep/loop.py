@@ -18,7 +18,7 @@ from control.sweep import progress as counting
 from control.sweep.cursor import Cursor, CursorStore
 from control.sweep.judge import Judge, PodDecision, PodJudge
 from control.sweep.metrics import SweepMetrics
-from control.sweep.pods import PATH, ListedPod, read_pod
+from control.sweep.pods import ListedPod, read_pod
 from control.sweep.progress import NamespaceTally, Progress
 from control.sweep.report_writer import ReportWriter
 from control.sweep.reports import CLUSTER_REPORT_PATH, cluster_report_of, report_of, report_path
@@ -32,6 +32,7 @@ from core.decision.namespaces import Mode
 from core.sandbox.decision import lacks_sandbox
 from kube.client.objects import Objects, Page
 from kube.leader.lease import Leadership
+from kube.resources.paths import PODS_PATH
 
 _BATCH: Final = 16
 """Pods between two looks at the clocks."""
@@ -153,7 +154,7 @@ class SweepRun:
     async def _page(self, token: str) -> Page | None:
         """Return the next page; None where `progress` says now how to go on instead."""
         try:
-            return await self._parts.objects.page(PATH, self._parts.settings.page_size, token)
+            return await self._parts.objects.page(PODS_PATH, self._parts.settings.page_size, token)
         except ClusterError as error:
             if error.status not in _TOKEN_REFUSED or not token:
                 raise

@@ -7,8 +7,8 @@ import msgspec
 from core.base.errors import ClusterError
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import service_account_subject
+from kube.resources.paths import PODS_PATH
 
-PATH: Final = "/api/v1/pods"
 """All Pods of all namespaces, in the order of their keys: namespace by namespace."""
 
 _POD: Final = Kind("Pod", "v1")
@@ -81,7 +81,7 @@ def read_pod(raw: msgspec.Raw) -> ListedPod:
     try:
         pod = _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ClusterError(f"GET {PATH}: an item is no Pod: {error}") from None
+        raise ClusterError(f"GET {PODS_PATH}: an item is no Pod: {error}") from None
     metadata = pod.metadata
     if metadata.deletion_timestamp is not None:
         passed_over = "deleting"

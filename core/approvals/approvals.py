@@ -10,6 +10,7 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
 from core.base.sallyport_objects import DIGEST, Metadata, convert_spec, parse_time, read_object
 from core.egress import allowlists
+from core.kubernetes.names import SUBDOMAIN_CHARACTERS
 from core.people.subject import Subject
 from core.people.two_person import Consent
 from core.weights import access_grants, stores
@@ -48,7 +49,6 @@ MAX_DAYS_OF_PROPOSAL: Final = 7
 _NOT_YET: Final = "none"
 """Stands for the UID of what does not exist yet."""
 
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _UID: Final = re.compile(r"[A-Za-z0-9-]+")
 _OPTIONAL: Final = frozenset({"uid", "digest", "reason"})
 
@@ -119,7 +119,7 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
     if spec.for_.kind in PROPOSED and spec.for_.digest is None:
         message = "is missing: the change is approved before it is written (sallyport approve)"
         raise InvalidObjectError(what, "spec.for.digest", message)
-    if not _NAME.fullmatch(spec.for_.name):
+    if not SUBDOMAIN_CHARACTERS.fullmatch(spec.for_.name):
         raise InvalidObjectError(what, "spec.for.name", f"{spec.for_.name!r} must be its name")
     if spec.for_.uid is not None and not _UID.fullmatch(spec.for_.uid):
         raise InvalidObjectError(what, "spec.for.uid", f"{spec.for_.uid!r} must be its UID")

@@ -10,6 +10,7 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.sallyport_objects import Metadata, convert_spec, parse_time, read_object
 from core.base.times import time_text
+from core.kubernetes.names import LABEL
 from core.people.two_person import Approvable, approvable_of
 from core.profiles.privileges import covers, validate_pattern
 from core.sandbox.decision import ENTERED
@@ -24,7 +25,6 @@ EVERYTHING: Final = "*"
 _HOUR_S: Final = 3600
 _ACTIVATED: Final = "activated"
 _OPTIONAL: Final = frozenset({"rules", "privileges", _ACTIVATED})
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _RULE: Final = re.compile(r"(privileges|rules)(/[a-z0-9_]+)+|identity/(risk|stale)")
 
 _NAMED: Final = ("privileges/", "rules/", "identity/")
@@ -140,7 +140,7 @@ def _began(spec: BreakGlassSpec, meta: Metadata) -> float | None:
 
 def _check(spec: BreakGlassSpec, what: str) -> None:
     for index, name in enumerate(spec.namespaces):
-        if not _NAMESPACE.fullmatch(name):
+        if not LABEL.fullmatch(name):
             message = f"{name!r} must be the whole name of one namespace"
             raise InvalidObjectError(what, f"spec.namespaces[{index}]", message)
     if not (spec.rules or spec.privileges):

@@ -14,6 +14,7 @@ from core.base.sallyport_objects import (
     require_match,
 )
 from core.decision.decision import Denial, Need
+from core.kubernetes.names import LABEL, SUBDOMAIN_CHARACTERS
 from core.people.two_person import Approvable, approvable_of
 from core.profiles.privileges import validate_pattern
 from core.sandbox import decision
@@ -25,8 +26,6 @@ MAX_DAYS: Final = 180
 
 _API_VERSION: Final = re.compile(r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?v[a-z0-9]+")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-_CONTAINER: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _RULE: Final = re.compile(rf"rules(/[a-z0-9_]+)+|{decision.REQUIRED}")
 
 _OPTIONAL: Final = frozenset({"privilege", "rule", "container", "value"})
@@ -120,7 +119,9 @@ def parse_exception(raw: bytes | msgspec.Raw, namespace: str = "") -> PolicyExce
 def _check_workload(workload: WorkloadName, path: str, what: str) -> None:
     require_match(_API_VERSION, workload.api_version, f"{path}.apiVersion", what, "such as apps/v1")
     require_match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Deployment")
-    require_match(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
+    require_match(
+        SUBDOMAIN_CHARACTERS, workload.name, f"{path}.name", what, "the whole name of one workload"
+    )
 
 
 def _check_excuse(excuse: ExceptionItem, path: str, what: str) -> None:
@@ -140,4 +141,4 @@ def _check_excuse(excuse: ExceptionItem, path: str, what: str) -> None:
         if excuse.container is not None:
             raise InvalidObjectError(what, f"{path}.container", "goes with a privilege: remove it")
     if excuse.container is not None:
-        require_match(_CONTAINER, excuse.container, f"{path}.container", what, "a container's name")
+        require_match(LABEL, excuse.container, f"{path}.container", what, "a container's name")

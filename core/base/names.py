@@ -150,11 +150,3 @@ BREAK_GLASSES_RESOURCE = "breakglasses"
 CLUSTER_APPROVALS_RESOURCE = "clusterapprovals"
 TIERS_RESOURCE = "approvaltiers"
 NAMESPACES_RESOURCE = "namespaces"
-
-
-def process_uri(cluster: str, process: str) -> str:
-    """Return the URI by which the certificate of a cluster's process shows what it is.
-
-    The auditor takes frames of a cluster from whoever has a URI that begins with the cluster's.
-    """
-    return f"sallyport://{cluster}/{process}"

@@ -5,8 +5,11 @@ import time
 from functools import lru_cache
 from typing import Final
 
+DAY_S: Final = 86_400
+DAY_MS: Final = 1000 * DAY_S
+
 LATEST_S: Final = 253_402_300_799
-"""Unix seconds: the last second of the year 9999."""
+"""Unix seconds: the last second of the year 9999; a later one cannot be written as a date."""
 
 
 @lru_cache(maxsize=8)

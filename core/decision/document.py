@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 from core.base.ids import uuid7_time
 from core.decision.decision import (
     MOST_ASSESSED,
@@ -257,14 +257,8 @@ def decode_document(content: bytes) -> DecisionDocument:
         ValueError: it is none; the message names the field.
     """
     document = _DECODER.decode(content)
-    _demand_format(document.format)
+    require_format(document.format, FORMAT)
     return document
-
-
-def _demand_format(number: int) -> None:
-    if not FORMAT - 1 <= number <= FORMAT + 1:
-        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
 
 
 def projection_digest(projection: bytes) -> str:
@@ -321,7 +315,7 @@ def decode_sweep(content: bytes) -> SweepDocument:
         ValueError: it is none; the message names the field.
     """
     document = _SWEEP_DECODER.decode(content)
-    _demand_format(document.format)
+    require_format(document.format, FORMAT)
     return document
 
 

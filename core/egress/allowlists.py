@@ -22,6 +22,7 @@ from core.egress.destinations import (
     check_distinct,
 )
 from core.kubernetes.label_selectors import LabelSelector, requirements_of
+from core.kubernetes.names import SUBDOMAIN
 from core.people.two_person import Approvable, approvable_of
 
 KIND: Final = "EgressAllowlist"
@@ -33,7 +34,6 @@ MAX_SETS: Final = 16
 MAX_DAYS: Final = 366
 """An allowlist ends within so many days after it is made or changed."""
 
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 _OPTIONAL: Final = OPTIONAL | {"workloads", "podSelector", "whenExpired", "expiresAt"}
@@ -125,12 +125,14 @@ def parse_allowlist(raw: bytes | msgspec.Raw, namespace: str = "") -> EgressAllo
     what = f"{KIND} {written.meta.name}"
     for index, name in enumerate(spec.service_accounts):
         path = f"spec.serviceAccounts[{index}]"
-        require_match(_NAME, name, path, what, "the whole name of a ServiceAccount")
+        require_match(SUBDOMAIN, name, path, what, "the whole name of a ServiceAccount")
     check_distinct(spec.service_accounts, "spec.serviceAccounts", what)
     for index, workload in enumerate(spec.workloads or ()):
         path = f"spec.workloads[{index}]"
         require_match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Job")
-        require_match(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
+        require_match(
+            SUBDOMAIN, workload.name, f"{path}.name", what, "the whole name of one workload"
+        )
     requirements_of(spec.pod_selector, field="spec.podSelector", what=what)
     check_destinations(spec.to, "spec.to", what, shared=False)
     if len(spec.sets) > MAX_SETS:

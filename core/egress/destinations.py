@@ -26,6 +26,7 @@ from core.base.networks import (
 from core.base.sallyport_objects import require_match
 from core.egress.dns_names import check_dns_name
 from core.kubernetes.label_selectors import LabelSelector, requirements_of
+from core.kubernetes.names import LABEL, SUBDOMAIN
 
 MAX_ENTRIES: Final = 64
 MAX_PORTS: Final = 32
@@ -157,8 +158,6 @@ def kind_fields(entry: Destination) -> Iterator[tuple[str, object]]:
 _PROTOCOLS: Final[dict[Protocol, int]] = {"TCP": 0, "UDP": 1, "SCTP": 2}
 
 _TAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*")
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
-_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def check_destinations(
@@ -200,7 +199,7 @@ def _check_entry(entry: Destination, path: str, what: str, *, shared: bool) -> N
             raise InvalidObjectError(what, f"{path}.destinations", message)
         name = entry.destinations.name
         require_match(
-            _NAME, name, f"{path}.destinations.name", what, "the name of an EgressDestinations"
+            SUBDOMAIN, name, f"{path}.destinations.name", what, "the name of an EgressDestinations"
         )
     else:
         _check_inside(entry, path, what, shared=shared)
@@ -211,11 +210,11 @@ def _check_inside(entry: Destination, path: str, what: str, *, shared: bool) -> 
     named: ServiceName | PodsSelector | None = entry.service or entry.pods
     path = f"{path}.{entry.kind}"
     if named is not None and named.namespace is not None:
-        require_match(_LABEL, named.namespace, f"{path}.namespace", what, "the name of a namespace")
+        require_match(LABEL, named.namespace, f"{path}.namespace", what, "the name of a namespace")
     elif shared:
         raise InvalidObjectError(what, f"{path}.namespace", "is missing: a set has no namespace")
     if entry.service is not None:
-        require_match(_LABEL, entry.service.name, f"{path}.name", what, "the name of a Service")
+        require_match(LABEL, entry.service.name, f"{path}.name", what, "the name of a Service")
         for index, port in enumerate(entry.ports or ()):
             if port.end_port is not None:
                 field = f"{path.removesuffix('.service')}.ports[{index}].endPort"
@@ -223,7 +222,7 @@ def _check_inside(entry: Destination, path: str, what: str, *, shared: bool) -> 
     if entry.pods is not None:
         for index, name in enumerate(entry.pods.service_accounts or ()):
             field = f"{path}.serviceAccounts[{index}]"
-            require_match(_NAME, name, field, what, "the name of a ServiceAccount")
+            require_match(SUBDOMAIN, name, field, what, "the name of a ServiceAccount")
         check_distinct(entry.pods.service_accounts or (), f"{path}.serviceAccounts", what)
         requirements_of(entry.pods.pod_selector, field=f"{path}.podSelector", what=what)
 

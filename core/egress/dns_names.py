@@ -1,11 +1,11 @@
 """DNS names as allowlists write them. Pure."""
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
 from core.base.errors import InvalidObjectError
+from core.kubernetes.names import LABEL
 
 ANY: Final = "*"
 """Every name."""
@@ -14,7 +14,6 @@ WILDCARD: Final = "*."
 """Before a name: one or more labels stand here. The name itself is not meant."""
 
 _MAX: Final = 253
-_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _ENCODED: Final = "xn--"
 
 
@@ -63,7 +62,7 @@ def _problems(text: str) -> Iterator[str]:
         yield f"has capital letters: write {text.lower()!r}"
     if "*" in name:
         yield "has a wildcard that is not its first label: only `*.` in front, or `*`, can be"
-    if len(name) > _MAX or not all(map(_LABEL.fullmatch, labels)):
+    if len(name) > _MAX or not all(map(LABEL.fullmatch, labels)):
         yield "must be a DNS name: labels of a-z, 0-9 and -, such as packages.example.org"
     if labels[-1].isdigit():
         yield "is an address, or like one: use `cidr` for addresses"

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
+from core.kubernetes.names import is_subdomain
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 
 _VALUE: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
-_PREFIX: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
-_MAX_PREFIX: Final = 253
 
 
 class Requirement(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -135,7 +134,7 @@ def is_label_value(text: str) -> bool:
 def is_label_key(text: str) -> bool:
     """Return whether a text can be the key of a label: `[prefix/]name`."""
     prefix, slash, name = text.rpartition("/")
-    if slash and not (len(prefix) <= _MAX_PREFIX and _PREFIX.fullmatch(prefix)):
+    if slash and not is_subdomain(prefix):
         return False
     return _NAME.fullmatch(name) is not None
 

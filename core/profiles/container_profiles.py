@@ -10,6 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.kubernetes.names import SUBDOMAIN
 from core.kubernetes.object_meta import NameMeta
 from core.profiles.defaults import NO_DEFAULTS, Defaults, normalize_defaults, validate_defaults
 from core.profiles.privileges import PatternIndex, PatternSet, validate_pattern
@@ -34,7 +35,6 @@ Version = tuple[int, int]
 """A Kubernetes version, (major, minor)."""
 
 _VERSION: Final = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\+|\.[0-9A-Za-z.+-]{0,64})?")
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 
 # Bounds, so that no profile costs every review dear. The CRD says the same (a test proves it).
 _Pattern = Annotated[str, msgspec.Meta(max_length=MAX_PATTERN)]
@@ -139,7 +139,7 @@ class ProfileSet:
 
 def is_profile_name(text: str) -> bool:
     """Return whether a ContainerProfile can have this name (RFC 1123 subdomain)."""
-    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
+    return len(text) <= MAX_NAME and SUBDOMAIN.fullmatch(text) is not None
 
 
 def parse_version(text: str, *, field: str, what: str) -> Version:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 from core.kubernetes.workload_kinds import GroupKind
 
 FORMAT: Final = 1
@@ -221,7 +221,5 @@ def decode_look_back(content: bytes) -> LookBackDocument:
         ValueError: it is none; the message names the field.
     """
     document = _DECODER.decode(content)
-    if not FORMAT - 1 <= document.format <= FORMAT + 1:
-        message = f"format {document.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(document.format, FORMAT)
     return document

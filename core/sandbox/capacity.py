@@ -11,6 +11,7 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
+from core.base.times import LATEST_S
 from core.kubernetes.quantities import Amounts
 
 FORMAT: Final = 1
@@ -24,9 +25,6 @@ UNLIMITED: Final = 2**31
 
 Measure = Literal["free", "allocatable"]
 """What is free now, or what there is when nothing runs."""
-
-_LATEST: Final = 253_402_300_799
-"""The last second of the year 9999: a later one cannot be written as a date."""
 
 _Natural = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -186,7 +184,7 @@ def largest_allocatable(
 
 class _Written(msgspec.Struct, frozen=True, rename="camel"):
     format: int
-    as_of: Annotated[float, msgspec.Meta(ge=0, le=_LATEST)]
+    as_of: Annotated[float, msgspec.Meta(ge=0, le=LATEST_S)]
     nodes: _Natural
     shapes: Annotated[tuple[NodeShape, ...], msgspec.Meta(max_length=MOST_SHAPES)]
     left_out: dict[str, _Natural] = {}

@@ -14,6 +14,7 @@ from core.base.sallyport_objects import (
     read_object,
     require_match,
 )
+from core.kubernetes.names import SUBDOMAIN
 from core.people.two_person import Approvable, approvable_of
 from core.weights.stores import Right
 
@@ -22,7 +23,6 @@ KIND: Final = "AccessGrant"
 MAX_DAYS: Final = 90
 """A grant that is made or changed ends within so many days."""
 
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _PERSON: Final = re.compile(r"oid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|user:[0-9a-f]{16}")
 _OPTIONAL: Final = frozenset(
     {"container", "prefixes", "serviceAccounts", "people", "groups", "notBefore", "owner"}
@@ -102,10 +102,10 @@ def grant_of(written: UntypedObject) -> AccessGrant:
     """
     spec = convert_spec(written, KIND, GrantSpec, _OPTIONAL)
     what = f"{KIND} {written.meta.name}"
-    require_match(_NAME, spec.store, "spec.store", what, "the whole name of a WeightStore")
+    require_match(SUBDOMAIN, spec.store, "spec.store", what, "the whole name of a WeightStore")
     for index, name in enumerate(spec.service_accounts or ()):
         path = f"spec.serviceAccounts[{index}]"
-        require_match(_NAME, name, path, what, "the whole name of a ServiceAccount")
+        require_match(SUBDOMAIN, name, path, what, "the whole name of a ServiceAccount")
     for index, person in enumerate(spec.people or ()):
         wanted = "oid: and an object id in lower case, or user: and 16 hex digits"
         require_match(_PERSON, person, f"spec.people[{index}]", what, wanted)

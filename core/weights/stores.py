@@ -14,6 +14,7 @@ from core.base.sallyport_objects import (
     read_object,
     require_match,
 )
+from core.kubernetes.names import SUBDOMAIN_CHARACTERS
 from core.kubernetes.quantities import LARGEST, parse_amount
 
 KIND: Final = "WeightStore"
@@ -26,7 +27,6 @@ Right = Literal["read", "write", "delete"]
 
 _ACCOUNT: Final = re.compile(r"[a-z0-9]{3,24}")
 _CONTAINER: Final = re.compile(r"[a-z0-9$]([a-z0-9-]{1,61}[a-z0-9])?")
-_SUFFIX: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _RESOURCE: Final = re.compile(
     r"/subscriptions/[0-9a-fA-F-]{36}/resourceGroups/[^/]{1,90}"
     r"/providers/Microsoft\.Storage/storageAccounts/[a-z0-9]{3,24}"
@@ -134,7 +134,11 @@ def store_of(written: UntypedObject) -> WeightStore:
     what = f"{KIND} {written.meta.name}"
     require_match(_ACCOUNT, spec.account, "spec.account", what, "the name of a storage account")
     require_match(
-        _SUFFIX, spec.endpoint_suffix, "spec.endpointSuffix", what, "such as core.windows.net"
+        SUBDOMAIN_CHARACTERS,
+        spec.endpoint_suffix,
+        "spec.endpointSuffix",
+        what,
+        "such as core.windows.net",
     )
     if spec.resource_id is not None:
         require_match(

@@ -12,6 +12,7 @@ from typing import Final
 
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
+from core.base.times import DAY_S
 from core.egress import allowlists
 from core.kubernetes.workload_kinds import GroupKind
 from core.people.subject import Subject
@@ -34,7 +35,6 @@ from identity.risk.standings import entry_at_risk
 MARGIN_S: Final = 3600
 """Looked back further still, for clocks and for what led up to it."""
 
-DAY_S: Final = 86_400
 
 ORDER: Final = (
     Standing.HIDDEN,

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from core.base.errors import ClusterError
+from core.base.process_names import CONTROL
 from core.kubernetes.object_meta import ContinueMeta
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
 
-FIELD_MANAGER: Final = "sallyport-control"
+FIELD_MANAGER: Final = CONTROL
 
 _APPLY: Final = "application/apply-patch+yaml"
 """JSON is YAML; kube-apiserver 1.36 knows this content type for server-side apply."""

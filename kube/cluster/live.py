@@ -32,6 +32,7 @@ from kube.resources.exposed_services import WatchedServices
 from kube.resources.lookups import PodLookup, RoleLookup
 from kube.resources.namespaces import parse_namespace
 from kube.resources.owners import OwnerCache, OwnerLookup
+from kube.resources.paths import NAMESPACES_PATH
 from kube.resources.persistent_volumes import WatchedVolumes
 from kube.resources.runtime_classes import WatchedRuntimeClasses
 from kube.resources.sandbox_capacity import WatchedCapacities
@@ -74,7 +75,6 @@ async def read_version(connection: Connection, timeout_s: float) -> Version:
 
 
 PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
-NAMESPACES_PATH: Final = "/api/v1/namespaces"
 
 SYSTEM_NAMESPACE: Final = "kube-system"
 

@@ -16,7 +16,6 @@ from core.egress.destinations import PortRange, Protocol
 from core.kubernetes.label_selectors import is_label_value
 from kube.client.objects import Objects, list_objects
 
-SERVICES_PATH: Final = "/api/v1/services"
 SLICES_PATH: Final = "/apis/discovery.k8s.io/v1/endpointslices"
 SERVICE_LABEL: Final = "kubernetes.io/service-name"
 """On an EndpointSlice: its Service (k8s.io/api/discovery/v1, LabelServiceName)."""

@@ -39,9 +39,10 @@ from kube.egress.service_endpoints import (
     read_service,
     read_slice,
 )
-from kube.egress.watch import ALLOWLISTS_PATH, NAMESPACES_PATH
+from kube.egress.watch import ALLOWLISTS_PATH
 from kube.manifests.reader import Manifest, read_paths
 from kube.resources.namespaces import parse_namespace
+from kube.resources.paths import NAMESPACES_PATH
 
 NAMES_PREFIX: Final = "sallyport-egress-names-"
 """ConfigMaps that begin so, in Sallyport's namespace, hold what was learnt of DNS names."""

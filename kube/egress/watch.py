@@ -24,7 +24,6 @@ from kube.client.settings import LiveSettings
 from kube.egress.allowlists import SETS_PATH, allowlists_path
 from kube.egress.network_policies import PLURALS, POLICY_PATHS, LivePolicy, read_policy
 from kube.egress.service_endpoints import (
-    SERVICES_PATH,
     SLICES_PATH,
     ServiceShape,
     SliceMark,
@@ -32,10 +31,10 @@ from kube.egress.service_endpoints import (
     read_service,
 )
 from kube.resources.namespaces import parse_namespace
+from kube.resources.paths import NAMESPACES_PATH, SERVICES_PATH
 from kube.watch.listwatch import DeltaWatch, Resource
 
 ALLOWLISTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ALLOWLISTS_RESOURCE}"
-NAMESPACES_PATH: Final = "/api/v1/namespaces"
 
 
 class Condition(msgspec.Struct, frozen=True, rename="camel"):

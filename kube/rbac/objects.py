@@ -4,21 +4,16 @@ Shapes: k8s.io/api/rbac/v1 types.go. Checks: k8s.io/kubernetes/pkg/apis/rbac/val
 what it calls of k8s.io/apimachinery (pkg/api/validation/path, pkg/util/validation).
 """
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from core.base.errors import InvalidObjectError
+from core.kubernetes.label_selectors import is_label_key, is_label_value
+from core.kubernetes.names import is_subdomain
 
 GROUP = "rbac.authorization.k8s.io"
 API_VERSION = f"{GROUP}/v1"
-
-_LABEL_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_DNS_NAME = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
-_LABEL_KEY = re.compile(rf"(?:(?=[^/]{{1,253}}/){_DNS_NAME}/)?{_LABEL_NAME}")
-_LABEL_VALUE = re.compile(rf"(?:{_LABEL_NAME})?")
-_ACCOUNT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_DNS_NAME}")
 
 
 class _Struct(
@@ -140,13 +135,13 @@ def check_role(role: Role, what: str) -> None:
 
 def _check_labels(selector: LabelSelector, path: str, what: str) -> None:
     for field, key, values in _labels(selector):
-        if not _LABEL_KEY.fullmatch(key):
+        if not is_label_key(key):
             message = (
                 f"{key!r} is no label's key: at most 63 of A-Za-z0-9-_. after a DNS name and /"
             )
             raise InvalidObjectError(what, f"{path}.{field}", message)
         for value in values:
-            if not _LABEL_VALUE.fullmatch(value):
+            if not is_label_value(value):
                 message = f"{value!r} is no label's value: at most 63 of A-Za-z0-9-_."
                 raise InvalidObjectError(what, f"{path}.{field}", message)
 
@@ -215,7 +210,7 @@ def _check_subject(subject: BindingSubject, path: str, what: str, *, namespaced:
         return
     if not namespaced and not subject.namespace:
         raise InvalidObjectError(what, f"{path}.namespace", "is missing")
-    if not _ACCOUNT_NAME.fullmatch(subject.name):
+    if not is_subdomain(subject.name):
         message = f"{subject.name!r} is no service account's name: must be a DNS name in lower case"
         raise InvalidObjectError(what, f"{path}.name", message)
 

@@ -22,13 +22,13 @@ import msgspec
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
 from kube.client.settings import LiveSettings
+from kube.resources.paths import SERVICES_PATH
 from kube.watch.listwatch import OptionalWatch, Resource
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
 
 KIND: Final = "Service"
-SERVICES_PATH: Final = "/api/v1/services"
 
 _AZURE: Final = "service.beta.kubernetes.io/azure-load-balancer-internal"
 """`true` alone (cloud-provider-azure, pkg/provider/azure_loadbalancer.go)."""

@@ -20,9 +20,7 @@ from core.decision.requester_notes import controller_reference
 from core.kubernetes.object_meta import OwnerReference
 from core.people.two_person import read_people, read_person
 from core.risk.look_back import LiveObject
-from kube.client.objects import Objects, Page
-
-PAGE: Final = 500
+from kube.client.objects import PAGE, Objects, Page
 
 _GONE: Final = frozenset({HTTPStatus.GONE})
 

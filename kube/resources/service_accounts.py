@@ -16,13 +16,13 @@ import msgspec
 from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
 from core.cluster import SignIn
 from kube.client.settings import LiveSettings
+from kube.resources.paths import SERVICE_ACCOUNTS_PATH
 from kube.watch.listwatch import OptionalWatch, Resource
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
 
 KIND: Final = "ServiceAccount"
-SERVICE_ACCOUNTS_PATH: Final = "/api/v1/serviceaccounts"
 
 _LONGEST: Final = 64
 """Characters kept of an id: a GUID has 36; what is longer is none, cut or not."""

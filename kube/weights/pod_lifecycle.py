@@ -11,8 +11,6 @@ import msgspec
 
 from core.base.json_errors import decode_json
 
-PODS_PATH: Final = "/api/v1/pods"
-
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _DEFAULT: Final = "default"
 

@@ -18,8 +18,9 @@ from core.people.two_person import Approvable, Consent, approvable_of, read_peop
 from core.weights import access_grants, stores
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
+from kube.resources.paths import SERVICE_ACCOUNTS_PATH
 from kube.resources.service_accounts import KIND as ACCOUNT
-from kube.resources.service_accounts import SERVICE_ACCOUNTS_PATH, parse_account, sign_in_of
+from kube.resources.service_accounts import parse_account, sign_in_of
 from kube.watch.listwatch import ListWatch, Resource, skip_broken
 
 PROFILE: Final = approvals.PROFILE

@@ -17,8 +17,8 @@ from typing import Final
 
 import pytest
 
-from app.processes.control.process import LEASE
 from core.base import names
+from core.base.process_names import CONTROL
 from core.egress.pod_labels import egress_labels
 from kube.leader.lease import RELEASED_S
 from tests.api.egress.control.field import allowlist, later
@@ -57,7 +57,7 @@ START_TIMEOUT_S: Final = 120.0
 _LEASE: Final[Json] = {
     "apiVersion": "coordination.k8s.io/v1",
     "kind": "Lease",
-    "metadata": {"name": LEASE, "namespace": NAMESPACE},
+    "metadata": {"name": CONTROL, "namespace": NAMESPACE},
     "spec": {"holderIdentity": "", "leaseDurationSeconds": RELEASED_S},
 }
 """As one who leaves in order leaves it: the next leads at once."""

@@ -52,6 +52,7 @@ from control.sweep.metrics import SweepMetrics
 from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.base.errors import SettingsError
+from core.base.process_names import CONTROL
 from identity.subjects import parse_controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
@@ -68,8 +69,6 @@ from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
 from webhooks.server import serve_status
-
-LEASE: Final = "sallyport-control"
 
 _LOOK_S: Final = 5.0
 """How often the sweep's loop asks whether one is due."""
@@ -136,7 +135,7 @@ class _Control:
         return self.following.bundles.in_force.engine
 
     def _election(self) -> LeaseElection:
-        return LeaseElection(self.objects, self.settings.namespace, LEASE, platform.node())
+        return LeaseElection(self.objects, self.settings.namespace, CONTROL, platform.node())
 
     def _loops(self, cluster: str) -> list[Loop]:
         namespace = self.settings.namespace

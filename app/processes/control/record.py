@@ -25,8 +25,8 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
+from kube.resources.paths import PODS_PATH
 from kube.watch.change_stream import ChangeStream
-from kube.weights.pod_lifecycle import PODS_PATH
 from kube.weights.recorded_objects import RecordedObjects
 
 WATCHES: Final = LiveSettings(watch_min_s=15.0, watch_max_s=25.0)

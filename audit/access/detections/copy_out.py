@@ -5,9 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable
+from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news, touch
+from core.base.times import DAY_S
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Finding, Severity
 

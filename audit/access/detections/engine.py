@@ -11,7 +11,6 @@ import msgspec
 
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.detection import (
-    DAY_S,
     Detection,
     DetectionSurroundings,
     Event,
@@ -21,6 +20,7 @@ from audit.access.model.detection import (
 from audit.access.model.findings import make_failure_finding
 from core.base.errors import SettingsError
 from core.base.ids import uuid7_unix_ms
+from core.base.times import DAY_S
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, LogGap, Topic
 

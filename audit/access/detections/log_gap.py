@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import DAY_S, HOUR_S, Detection, EventContext, Tunable
+from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import is_news
-from core.base.times import seconds_of
+from core.base.times import DAY_S, seconds_of
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, LogGap, Severity, Topic
 

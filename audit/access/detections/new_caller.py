@@ -5,9 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
+from audit.access.model.detection import Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, agent_family, is_news, network_of, origin_of, touch
+from core.base.times import DAY_S
 from core.weights.documents.access import Access, Act, Caller, Confidence
 from core.weights.documents.events import Finding, Severity
 

@@ -14,10 +14,10 @@ from audit.access.baselines.blob_sizes import (
     size_of,
 )
 from audit.access.baselines.footprints import Footprint, add_window, forget_before
-from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
+from audit.access.model.detection import Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import LISTED, digest_of, touch
-from core.base.times import day_text
+from core.base.times import DAY_S, day_text
 from core.weights.documents.access import Access, Act, Confidence
 from core.weights.documents.events import Finding, Severity
 

@@ -15,10 +15,10 @@ from audit.access.baselines.daily_amounts import (
     usual_before,
 )
 from audit.access.baselines.footprints import Footprint, add_day, forget_before
-from audit.access.model.detection import DAY_S, GIB, Detection, EventContext, Tunable, YoungBaseline
+from audit.access.model.detection import GIB, Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import count_text, make_finding, size_text
 from audit.access.model.sightings import count_crowd, digest_of, is_news, touch
-from core.base.times import day_text
+from core.base.times import DAY_S, day_text
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Finding, Severity
 

@@ -19,6 +19,7 @@ from audit.access.ingest.projections import PAGE, Projections
 from audit.access.ingest.state import IngestOptions, restore_memory, save_memory
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7_unix_ms
+from core.base.times import DAY_S
 from core.weights.documents.access import Access
 
 FORMAT: Final = 2
@@ -113,8 +114,6 @@ def read_days(content: bytes) -> KeptDays:
         return KeptDays()
     return days if days.format == FORMAT else KeptDays()
 
-
-DAY_S: Final = 86_400
 
 NAME: Final = "weights/memory/"
 """Begins the names of these checkpoints: a day since 1970-01-01 follows."""

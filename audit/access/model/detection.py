@@ -18,7 +18,6 @@ from core.weights.stores import WeightStore
 
 Event = Access | Activity | LogGap
 
-DAY_S: Final = 86_400
 HOUR_S: Final = 3_600
 
 GIB: Final = 1 << 30

@@ -25,12 +25,12 @@ from audit.access.sources.blob_hours import (
     write_marks,
 )
 from audit.access.sources.blob_reader import BlobPiece, BlobStore, read_pieces
+from core.base.times import DAY_S
 from core.weights.documents.events import LogGap
 
 _TIME: Final = re.compile(
     rb'"(?:time|requestReceivedTimestamp|eventTimestamp)"\s*:\s*"([^"]{1,40})'
 )
-_DAY_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class HourlySettings:
     recent_days: int = 3
     late_s: int = 6 * HOUR_S
     """After its hour a blob can come so late without being missed."""
-    settled_s: int = 2 * _DAY_S
+    settled_s: int = 2 * DAY_S
     """After its hour a blob is taken to grow no more."""
 
 
@@ -96,7 +96,7 @@ class HourlyBlobs:
     def _recent(self, folders: Iterable[str]) -> list[str]:
         """Return the prefixes of the last days."""
         now = self.clock()
-        days = [time.gmtime(now - back * _DAY_S) for back in range(self.settings.recent_days)]
+        days = [time.gmtime(now - back * DAY_S) for back in range(self.settings.recent_days)]
         texts = [time.strftime("y=%Y/m=%m/d=%d/", day) for day in days]
         return [f"{one}/{text}" if one else text for one in sorted(folders) for text in texts]
 

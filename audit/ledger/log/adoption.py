@@ -11,7 +11,8 @@ import msgspec
 
 from audit.ledger.log.problems import Flaw, Problem, RecordPlace, id_ms, make_problem
 from audit.ledger.records.frames import FrameKind
-from core.base.times import milli_text
+from core.base.document_part import require_format
+from core.base.times import DAY_MS, milli_text
 
 FORMAT: Final = 1
 """Version of the record. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -64,9 +65,7 @@ def decode_adoption(content: bytes) -> Adoption:
         ValueError: it is none; the message names the field.
     """
     adoption = _DECODER.decode(content)
-    if not FORMAT - 1 <= adoption.format <= FORMAT + 1:
-        message = f"format {adoption.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(adoption.format, FORMAT)
     if adoption.records < 0:
         raise ValueError("records: there are no fewer than 0")
     return adoption
@@ -75,7 +74,6 @@ def decode_adoption(content: bytes) -> Adoption:
 _FORMER: Final = frozenset({FrameKind.DECISION, FrameKind.SWEEP, FrameKind.LOOK_BACK})
 """Kinds that the release without a log stored; and what it could not read."""
 
-_DAY_MS: Final = 86_400_000
 _MOST_PROBLEMS: Final = 20
 
 
@@ -139,7 +137,7 @@ class AdoptionCheck:
         return ""
 
     def _is_late(self, time_ms: int) -> bool:
-        return bool(self._begun_ms) and time_ms > self._begun_ms + FIRST_DAYS * _DAY_MS
+        return bool(self._begun_ms) and time_ms > self._begun_ms + FIRST_DAYS * DAY_MS
 
     def _say(self, says: str, where: RecordPlace) -> None:
         if len(self.problems) < _MOST_PROBLEMS:

@@ -18,6 +18,7 @@ import msgspec
 from audit.ledger.log.heads import TreeHead, encode_head
 from audit.ledger.log.heads import decode_head as _decode_head
 from audit.ledger.log.leaves import MARK_BYTES
+from core.base.document_part import require_format
 
 FORMAT: Final = 1
 """Version of a line. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -100,9 +101,7 @@ def decode_line(content: bytes) -> AnchorLine:
         ValueError: it is none; the message names the field.
     """
     line = _DECODER.decode(content)
-    if not FORMAT - 1 <= line.format <= FORMAT + 1:
-        message = f"format {line.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(line.format, FORMAT)
     try:
         marks = base64.b64decode(line.marks, validate=True)
     except binascii.Error:

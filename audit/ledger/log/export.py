@@ -18,6 +18,7 @@ from audit.ledger.log.heads import TreeHead, encode_head
 from audit.ledger.log.heads import decode_head as _decode_head
 from audit.ledger.log.merkle import Frontier
 from audit.ledger.log.problems import RecordPlace
+from core.base.document_part import require_format
 
 FORMAT: Final = 1
 """Version of an export. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -171,9 +172,7 @@ def _spelt(payload: bytes) -> tuple[str | None, str | None]:
 
 
 def _demand_export(line: ExportLine) -> None:
-    if not FORMAT - 1 <= line.format <= FORMAT + 1:
-        message = f"format {line.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(line.format, FORMAT)
     if not 0 <= line.first <= line.size:
         message = f"size: it holds the leaves {line.first} to {line.size}"
         raise ValueError(message)

@@ -12,6 +12,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from audit.ledger.log.merkle import HASH_BYTES
+from core.base.document_part import require_format
 from core.base.times import milli_text
 
 FORMAT: Final = 1
@@ -99,9 +100,7 @@ def decode_head(content: bytes) -> TreeHead:
         ValueError: it is none; the message names the field.
     """
     head = _DECODER.decode(content)
-    if not FORMAT - 1 <= head.format <= FORMAT + 1:
-        message = f"format {head.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(head.format, FORMAT)
     if head.size < 0:
         raise ValueError("size: a log has no fewer than 0 leaves")
     _demand_hex("log", head.log, 16)

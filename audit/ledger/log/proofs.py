@@ -11,6 +11,7 @@ from audit.ledger.log.heads import decode_head as _decode_head
 from audit.ledger.log.keys import LogKeys
 from audit.ledger.log.leaves import Leaf, payload_digest
 from audit.ledger.log.merkle import proves_consistency, proves_inclusion
+from core.base.document_part import require_format
 
 FORMAT: Final = 1
 """Version of a proof. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -62,9 +63,7 @@ def decode_proof(content: bytes) -> Proof:
         ValueError: it is none; the message names the field.
     """
     proof = _DECODER.decode(content)
-    if not FORMAT - 1 <= proof.format <= FORMAT + 1:
-        message = f"format {proof.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(proof.format, FORMAT)
     for head in heads_of(proof):
         _decode_head(encode_head(head))
     return proof

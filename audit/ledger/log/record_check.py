@@ -16,9 +16,7 @@ from audit.ledger.log.problems import (
     make_problem,
 )
 from audit.ledger.records.frames import FrameKind
-from core.base.times import milli_text, second_text
-
-DAY_MS: Final = 86_400_000
+from core.base.times import DAY_MS, milli_text, second_text
 
 LATE_MS: Final = 3_600_000
 """A record that came later than this after its own time is counted as late."""

@@ -27,8 +27,9 @@ from audit.ledger.log.problems import (
     make_place_problem,
     make_problem,
 )
-from audit.ledger.log.record_check import DAY_MS
 from audit.ledger.records.frames import FrameKind
+from core.base.document_part import require_format
+from core.base.times import DAY_MS
 
 FORMAT: Final = 1
 """Version of the record. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -108,9 +109,7 @@ def decode_retention(content: bytes) -> Retention:
         ValueError: it is none; the message names the field.
     """
     retention = _DECODER.decode(content)
-    if not FORMAT - 1 <= retention.format <= FORMAT + 1:
-        message = f"format {retention.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(retention.format, FORMAT)
     return retention
 
 

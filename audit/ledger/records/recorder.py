@@ -16,6 +16,7 @@ import msgspec
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from core.base.ids import uuid7_unix_ms
 from core.base.safe_text import shorten
+from core.base.times import DAY_MS
 from core.decision.decision import Decision, Finding, Need
 from core.decision.document import (
     DecisionDocument,
@@ -126,8 +127,6 @@ MAX_LOOK_BACK: Final = 512 * 1024
 _REMEMBERED: Final = 16_384
 """Projections remembered as sent: about 2 MB."""
 
-_DAY_MS: Final = 86_400_000
-
 
 class FrameAppender(Protocol):
     """Takes frames: the spool."""
@@ -167,7 +166,7 @@ class LedgerRecorder:
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // _DAY_MS
+        evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // DAY_MS
         most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
         document = build_document(
             source,

@@ -2,7 +2,7 @@
 
 The body is frames, one after the other; the answer, `Acknowledged` as JSON. Over mutual TLS: the
 client's certificate carries the URI of one of the cluster's processes
-(`core.base.names.process_uri`).
+(`core.base.process_names.process_uri`).
 """
 
 from typing import Final

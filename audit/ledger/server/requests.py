@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
-from core.base.names import process_uri
+from core.base.process_names import process_uri
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -29,7 +29,7 @@ from audit.ledger.server.requests import (
 from core.base.errors import LedgerError
 
 ASKER: Final = "control"
-"""The process whose certificate may ask (`core.base.names.process_uri`)."""
+"""The process whose certificate may ask (`core.base.process_names.process_uri`)."""
 
 _OK: Final = 200
 _LOG_EVERY_S: Final = 1.0

@@ -15,10 +15,11 @@ from audit.ledger.log.adoption import (
 )
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.batch_write import WriteBackend
-from audit.ledger.store.columns import DAY_MS, uuid_bytes
+from audit.ledger.store.columns import uuid_bytes
 from audit.ledger.store.log_append import OpenLog
 from audit.ledger.store.tables import adoptions, decisions, log, look_backs, quarantine, sweeps
 from core.base.ids import uuid7
+from core.base.times import DAY_MS
 
 AT_ONCE: Final = 5000
 """Rows of one transaction; what is delivered waits no longer than for one."""

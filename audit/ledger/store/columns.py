@@ -2,10 +2,11 @@
 
 from typing import Any, Final
 
+from core.base.times import DAY_MS
+
 Row = tuple[Any, ...]
 """In the order of a table's columns; of a table of the log, without the position, its last."""
 
-DAY_MS: Final = 86_400_000
 
 MOST_TEXT: Final = 512
 """Characters of a text in a column. An entry of a PostgreSQL index holds 2704 bytes at most

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.columns import DAY_MS, ID_BYTES
+from audit.ledger.store.columns import ID_BYTES
 from audit.ledger.store.tables import BY_KIND, STANDING, checkpoints, places
+from core.base.times import DAY_MS
 
 MOST_DOCUMENTS: Final = 10_000
 """The most that one page holds."""

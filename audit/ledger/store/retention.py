@@ -15,7 +15,7 @@ from audit.ledger.log.retention import (
     encode_retention,
 )
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.columns import DAY_MS, first_id, uuid_bytes
+from audit.ledger.store.columns import first_id, uuid_bytes
 from audit.ledger.store.log_append import AppendBackend, OpenLog, read_state
 from audit.ledger.store.log_entries import TreeReader
 from audit.ledger.store.tables import (
@@ -33,7 +33,7 @@ from audit.ledger.store.tables import (
 )
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
-from core.base.times import milli_text
+from core.base.times import DAY_MS, milli_text
 
 MASSES: Final = (FrameKind.DECISION, FrameKind.ACCESS, FrameKind.POD_LIFE)
 """Kinds of which there is so much that they are removed day by day."""

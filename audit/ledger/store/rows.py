@@ -8,7 +8,6 @@ from typing import Final
 
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import (
-    DAY_MS,
     MOST_LARGE,
     MOST_SMALL,
     Row,
@@ -22,6 +21,7 @@ from audit.ledger.store.columns import (
     uuid_text,
 )
 from audit.ledger.store.tables import STANDING
+from core.base.times import DAY_MS
 from core.decision.decision import Action, Finding
 from core.decision.document import (
     DecisionDocument,

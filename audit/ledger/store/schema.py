@@ -12,9 +12,9 @@ from alembic import command
 from alembic.config import Config
 
 from audit.ledger.log.adoption import OPEN_DAYS
-from audit.ledger.store.columns import DAY_MS
 from audit.ledger.store.tables import log
 from core.base.errors import LedgerError
+from core.base.times import DAY_MS
 
 HEAD: Final = 3
 """The number of this release's tables."""

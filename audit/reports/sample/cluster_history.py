@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.periods import Period
 from audit.reports.sample.cast import (
     CLUSTER,
     HANDS,
@@ -22,7 +22,7 @@ from audit.reports.sample.cast import (
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, list_jobs
 from core.base.ids import stable_id, uuid7_time
-from core.base.times import milli_text, time_text
+from core.base.times import DAY_MS, milli_text, time_text
 from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import (
     FORMAT,

@@ -14,11 +14,12 @@ from audit.access.parsers.reader import RecordReader
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.periods import Period
 from audit.reports.sample.cast import CLUSTER, PIPELINE_ADDRESS, TENANT
 from audit.reports.sample.cluster_history import sample_frames
 from audit.reports.sample.logs import activity_log_files, storage_log_files
 from core.base.networks import network_of
+from core.base.times import DAY_MS
 from core.weights.documents.events import LogGap
 
 SOURCE: Final = "storage-logs"

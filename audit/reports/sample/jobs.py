@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.periods import Period
 from audit.reports.sample.cast import (
     BACKUP,
     CLUSTER,
@@ -17,6 +17,7 @@ from audit.reports.sample.cast import (
     sample_id,
 )
 from core.base.ids import stable_id
+from core.base.times import DAY_MS
 
 HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000

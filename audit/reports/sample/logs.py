@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.periods import Period
 from audit.reports.sample.cast import (
     DISTILLED,
     FRONTIER,
@@ -32,7 +32,7 @@ from audit.reports.sample.cast import (
     sample_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, MINUTE_MS, Job, list_jobs
-from core.base.times import second_text
+from core.base.times import DAY_MS, second_text
 
 _CLAIM: Final = "http://schemas.microsoft.com/identity/claims/objectidentifier"
 _PORTAL: Final = "c44b4083-3bb0-49c1-b47d-974e53cbdf3c"

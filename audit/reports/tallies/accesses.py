@@ -14,9 +14,10 @@ from audit.reports.model import (
     TimelineRow,
     UnattributedRow,
 )
-from audit.reports.periods import DAY_MS, Period, day_text
+from audit.reports.periods import Period, day_text
 from audit.reports.tallies.bounded_rows import MOST_KEYS, BoundedRows, DistinctTexts, cut_rows
 from core.base.ids import uuid7_unix_ms
+from core.base.times import DAY_MS
 from core.weights.documents.access import Access, Act, Confidence
 
 _MOST_ADDRESSES = 3

@@ -14,6 +14,7 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError
+from core.base.process_names import CONTROL
 from core.risk.look_back import LookBackDocument, Sort
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
@@ -23,7 +24,6 @@ REASON: Final = "IdentityAtRisk"
 MOST: Final = 500
 """Namespaces that are told of one identity; the document counts all."""
 
-_OURS: Final = "sallyport-control"
 _IN_VAIN: Final = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """The namespace is gone or ending, or the right is missing: nothing that waiting would mend."""
 
@@ -74,7 +74,7 @@ def event_of(
         "type": "Warning",
         "reason": REASON,
         "message": note_of(document, namespace),
-        "source": {"component": _OURS},
+        "source": {"component": CONTROL},
         "firstTimestamp": first,
         "lastTimestamp": document.end,
         "count": int((before or {}).get("count") or 0) + 1,

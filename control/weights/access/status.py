@@ -11,13 +11,12 @@ from control.events import WARNING, event_body
 from core.base import names
 from core.base.errors import ClusterError
 from core.base.ids import stable_id
+from core.base.process_names import CONTROL
 from core.weights.documents.store_access import StoreAccess
 from core.weights.stores import KIND, WeightStore
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.weights.store_access import body_of, path_of
-
-FIELD_MANAGER: Final = "sallyport-control"
 
 _SHOWN: Final = 5
 _UNWRITTEN: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
@@ -43,7 +42,7 @@ class AccessStatus:
         """
         leadership.require()
         body = body_of(self.namespace, known)
-        await self.objects.apply(path_of(self.namespace), body, FIELD_MANAGER)
+        await self.objects.apply(path_of(self.namespace), body, CONTROL)
 
     async def tell(self, leadership: Leadership, store: WeightStore, access: StoreAccess) -> None:
         """Write an Event about a store that differs in another way than before.

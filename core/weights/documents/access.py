@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 from core.base.ids import stable_id
 
 FORMAT: Final = 1
@@ -240,7 +240,5 @@ def decode_access(content: bytes) -> Access:
         ValueError: it is none; the message names the field.
     """
     access = _DECODER.decode(content)
-    if not FORMAT - 1 <= access.format <= FORMAT + 1:
-        message = f"format {access.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(access.format, FORMAT)
     return access

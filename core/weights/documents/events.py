@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -202,7 +202,5 @@ def decode_finding(content: bytes) -> Finding:
 
 
 def _demanding(document: T) -> T:
-    if not FORMAT - 1 <= document.format <= FORMAT + 1:
-        message = f"format {document.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(document.format, FORMAT)
     return document

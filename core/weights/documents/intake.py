@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -81,7 +81,7 @@ def decode_refused(content: bytes) -> RefusedRecord:
         ValueError: it is none; the message names the field.
     """
     document = _REFUSED.decode(content)
-    _demand(document.format)
+    require_format(document.format, FORMAT)
     return document
 
 
@@ -92,11 +92,5 @@ def decode_intake(content: bytes) -> Intake:
         ValueError: as `decode_refused`.
     """
     document = _INTAKE.decode(content)
-    _demand(document.format)
+    require_format(document.format, FORMAT)
     return document
-
-
-def _demand(number: int) -> None:
-    if not FORMAT - 1 <= number <= FORMAT + 1:
-        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -59,11 +59,5 @@ def decode_change(content: bytes) -> ObjectChange:
         ValueError: it is none; the message names the field.
     """
     change = _DECODER.decode(content)
-    _demand(change.format)
+    require_format(change.format, FORMAT)
     return change
-
-
-def _demand(number: int) -> None:
-    if not FORMAT - 1 <= number <= FORMAT + 1:
-        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)

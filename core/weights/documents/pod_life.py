@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -80,11 +80,5 @@ def decode_life(content: bytes) -> PodLife:
         ValueError: it is none; the message names the field.
     """
     life = _DECODER.decode(content)
-    _demand(life.format)
+    require_format(life.format, FORMAT)
     return life
-
-
-def _demand(number: int) -> None:
-    if not FORMAT - 1 <= number <= FORMAT + 1:
-        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)

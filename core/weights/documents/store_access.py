@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.document_part import DocumentPart
+from core.base.document_part import DocumentPart, require_format
 
 FORMAT: Final = 1
 
@@ -126,7 +126,5 @@ def decode_store_access(content: bytes) -> StoreAccess:
         ValueError: it is none; the message names the field.
     """
     access = _DECODER.decode(content)
-    if not FORMAT - 1 <= access.format <= FORMAT + 1:
-        message = f"format {access.format}: this release reads {FORMAT - 1} to {FORMAT + 1}"
-        raise ValueError(message)
+    require_format(access.format, FORMAT)
     return access

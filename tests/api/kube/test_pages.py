@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from core.decision.namespaces import Namespace
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.cluster.live import NAMESPACES_PATH
 from kube.resources.namespaces import parse_namespace
+from kube.resources.paths import NAMESPACES_PATH
 from kube.watch.listwatch import ListWatch, Resource
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.programs.apiserver import ApiServer

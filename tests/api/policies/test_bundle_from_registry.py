@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from app.processes.control.process import LEASE
+from core.base.process_names import CONTROL
 from policies.bundle.format import add_signature
 from policies.bundle.signature_keys import SigningKey
 from tests.api.policies.published import until
@@ -56,7 +56,7 @@ class Scene:
 
     async def leader(self) -> str:
         """Return who holds control's Lease."""
-        lease = await self.client.get("coordination.k8s.io/v1", "Lease", LEASE, NAMESPACE)
+        lease = await self.client.get("coordination.k8s.io/v1", "Lease", CONTROL, NAMESPACE)
         holder: str = lease["spec"]["holderIdentity"]
         return holder
 

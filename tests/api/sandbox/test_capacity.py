@@ -10,12 +10,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
-from control.sandbox_capacity.node_shapes import PODS, sum_usage
+from control.sandbox_capacity.node_shapes import sum_usage
 from core.sandbox.capacity import decode_capacity
 from kube.client.connection import Connection
 from kube.client.objects import Objects, list_objects
 from kube.cluster.live import LiveCluster
 from kube.leader.lease import Leadership
+from kube.resources.paths import PODS_PATH
 from kube.resources.sandbox_capacity import NAME
 from tests.api.kube.objects import is_answered, wait_for
 from tests.api.sandbox.conftest import BOXED, OPEN, POOL, TOLERATION, deployment, pod_of
@@ -97,7 +98,7 @@ class Sum:
 
     async def list_pods(self) -> None:
         """Read all Pods of the cluster page by page, and what each asks for."""
-        sum_usage([raw async for raw in list_objects(self._objects, PODS)])
+        sum_usage([raw async for raw in list_objects(self._objects, PODS_PATH)])
 
 
 @pytest.fixture

@@ -23,8 +23,9 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.leader.lease import Leadership
+from kube.resources.paths import PODS_PATH
 from kube.watch.change_stream import ChangeStream
-from kube.weights.pod_lifecycle import PODS_PATH, PodLifecycle
+from kube.weights.pod_lifecycle import PodLifecycle
 from tests.api.kube.objects import wait_for
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client

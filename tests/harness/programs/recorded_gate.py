@@ -12,7 +12,7 @@ from typing import Final
 
 from audit.clients.auditor import AuditorChannel
 from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, validity
-from core.base.names import process_uri
+from core.base.process_names import process_uri
 from tests.harness.evidence import ROOT
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerProcess

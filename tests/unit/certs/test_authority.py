@@ -21,7 +21,7 @@ from certs.authority import (
     read_certificates,
     validity,
 )
-from core.base.names import process_uri
+from core.base.process_names import process_uri
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 YEAR, QUARTER = dt.timedelta(days=365), dt.timedelta(days=90)

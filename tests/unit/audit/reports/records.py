@@ -11,10 +11,10 @@ from audit.reports.cases import build_case_rows
 from audit.reports.ledger_state import read_ledger
 from audit.reports.model import Report
 from audit.reports.pages import ReportRequest
-from audit.reports.periods import DAY_MS, Period, month_period
+from audit.reports.periods import Period, month_period
 from audit.reports.reader import read_tallies
 from core.base.ids import stable_id
-from core.base.times import time_text
+from core.base.times import DAY_MS, time_text
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT as DECISION_FORMAT
 from core.decision.document import Asked, DecisionDocument, encode_document

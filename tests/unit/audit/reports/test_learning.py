@@ -11,8 +11,8 @@ from audit.access.ingest.state import DETECTIONS
 from audit.ledger.store.store import Store
 from audit.reports.completeness import LearntDetections
 from audit.reports.html import render_html
-from audit.reports.periods import DAY_MS
 from audit.reports.reader import parse_learnt
+from core.base.times import DAY_MS
 from core.weights.documents.access import decode_access
 from tests.unit.audit.access.detections.events import Around
 from tests.unit.audit.reports.records import (

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from audit.reports.model import MOST_ROWS, AccessSums, Report
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.periods import Period
 from audit.reports.tallies.bounded_rows import BoundedRows
+from core.base.times import DAY_MS
 from core.weights.documents.access import Act, Attribution, Confidence
 from core.weights.documents.events import Severity
 from tests.unit.audit.reports.records import (

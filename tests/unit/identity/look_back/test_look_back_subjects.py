@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.ids import uuid7
+from core.base.times import DAY_S
 from core.risk.look_back import RecordedAct, Sort
 from core.risk.model import (
     LATEST_DETECTION_S,
@@ -22,7 +23,6 @@ from core.risk.model import (
 )
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.look_back.subjects import (
-    DAY_S,
     MARGIN_S,
     IdentityAtRisk,
     clients_of,

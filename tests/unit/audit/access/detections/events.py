@@ -7,9 +7,10 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.detections.engine import DetectionEngine
-from audit.access.model.detection import DAY_S, HOUR_S, Event
+from audit.access.model.detection import HOUR_S, Event
 from audit.access.model.findings import moment_text
 from core.base.ids import stable_id
+from core.base.times import DAY_S
 from core.weights.documents.access import (
     FORMAT,
     Access,

@@ -9,9 +9,9 @@ import pytest
 
 from audit.ledger.records.frames import Frame
 from audit.ledger.records.recorder import MAX_LOOK_BACK, LedgerRecorder
-from audit.ledger.store.columns import DAY_MS
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7
+from core.base.times import DAY_MS
 from core.risk.look_back import FORMAT, Item, LookBackDocument, Sort, State, decode_look_back
 from tests.unit.audit.ledger.store.conftest import clock
 from tests.unit.audit.ledger.store.documents import CLUSTER, NOW_MS

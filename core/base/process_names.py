@@ -1,0 +1,15 @@
+"""Names of Sallyport's processes in a cluster."""
+
+from typing import Final
+
+CONTROL: Final = "sallyport-control"
+"""The name of the process `control` in a cluster: of its service account and its Lease, as a field
+manager, and as the component of its Events."""
+
+
+def process_uri(cluster: str, process: str) -> str:
+    """Return the URI by which the certificate of a cluster's process shows what it is.
+
+    The auditor takes frames of a cluster from whoever has a URI that begins with the cluster's.
+    """
+    return f"sallyport://{cluster}/{process}"
