@@ -8,10 +8,11 @@ from typing import Final
 from admission.gather import Gatherer
 from admission.judge import Judge
 from app.settings.egress import intent_settings_of
-from app.settings.identity import Identity
-from app.settings.rollout import Rollout
+from app.settings.identity import IdentitySection
+from app.settings.policies import MIB, EvaluationSection, OpaSection
+from app.settings.rollout import RolloutSection
 from app.settings.root import Settings
-from app.settings.sections import MIB, Evaluation, Opa, Sandbox
+from app.settings.sandbox import SandboxSection
 from core.base.errors import BundleRefusedError, SettingsError
 from core.cluster import Cluster
 from core.decision.namespaces import Mode, Modes, parse_moment
@@ -30,7 +31,9 @@ from sandbox.runtime_choice import SandboxSettings
 
 
 def make_engine(
-    bundle: Path | None, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+    bundle: Path | None,
+    evaluation: EvaluationSection,
+    observe: Callable[[float], None] = lambda _: None,
 ) -> RememberingEngine:
     """Load the bundle into the engine; `observe` gets the seconds of each evaluation.
 
@@ -41,7 +44,7 @@ def make_engine(
 
 
 def load_engine(
-    bundle: Bundle, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+    bundle: Bundle, evaluation: EvaluationSection, observe: Callable[[float], None] = lambda _: None
 ) -> RememberingEngine:
     """Load a bundle that was read; `observe` gets the seconds of each evaluation.
 
@@ -61,12 +64,12 @@ def load_engine(
     return RememberingEngine(engine, evaluation.remembered)
 
 
-def limits_of(evaluation: Evaluation) -> EvaluationLimits:
+def limits_of(evaluation: EvaluationSection) -> EvaluationLimits:
     """Return what one evaluation may take."""
     return EvaluationLimits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
 
 
-def server_of(section: Opa) -> OpaServer:
+def server_of(section: OpaSection) -> OpaServer:
     """Return the OPA server that the settings name.
 
     Raises:
@@ -113,7 +116,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     )
 
 
-def modes_of(rollout: Rollout, default: Mode) -> Modes:
+def modes_of(rollout: RolloutSection, default: Mode) -> Modes:
     """Return which mode holds where; `default` is that of namespaces without the label."""
     return Modes(
         default=default,
@@ -123,17 +126,17 @@ def modes_of(rollout: Rollout, default: Mode) -> Modes:
     )
 
 
-def _freshness(section: Identity) -> Freshness:
+def _freshness(section: IdentitySection) -> Freshness:
     """Return how old what is known of risk may be."""
     return Freshness(section.max_age, section.revoked_for, section.tenant)
 
 
-def runtimes_of(sandbox: Sandbox) -> tuple[str, ...]:
+def runtimes_of(sandbox: SandboxSection) -> tuple[str, ...]:
     """Return the site's RuntimeClasses, in the order of choice."""
     return tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
 
 
-def _site(sandbox: Sandbox, rules: Collection[str]) -> SandboxSettings:
+def _site(sandbox: SandboxSection, rules: Collection[str]) -> SandboxSettings:
     for rule in sandbox.points:
         if rule not in rules:
             message = f"sandbox.points: there is no rule {rule}; docs/sandbox/signals.md has them"
@@ -178,7 +181,7 @@ ONLY_EMBEDDED: Final = (
 
 
 def load_embedded(
-    bundle: Bundle, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+    bundle: Bundle, evaluation: EvaluationSection, observe: Callable[[float], None] = lambda _: None
 ) -> RememberingEngine:
     """Load a bundle to be compared; `observe` gets the seconds of each evaluation.
 

@@ -1,6 +1,6 @@
 """The policy that closes a namespace, as the settings of egress render it."""
 
-from app.settings.egress import Egress, target_of
+from app.settings.egress import EgressSection, target_of
 from egress.model.openings import CompiledAllowlists
 from egress.render.engines import render
 from egress.render.generated_objects import DEFAULT_DENY
@@ -8,7 +8,7 @@ from kube.client.settings import DefaultDeny
 from kube.egress.network_policies import digest_of
 
 
-def default_deny_of(section: Egress) -> DefaultDeny:
+def default_deny_of(section: EgressSection) -> DefaultDeny:
     """Return the policy that closes a namespace, as it is rendered for every one.
 
     Raises:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from app.settings.identity import Identity, require_sources
+from app.settings.identity import IdentitySection, require_sources
 from control.risk.poll.loop import PollSettings
 from identity.clients.event_hub import EventHubSettings
 from identity.clients.graph import GraphSettings
@@ -26,7 +26,7 @@ def federated_token(environment: Mapping[str, str] = os.environ) -> Path | None:
     return Path(named) if named else None
 
 
-def poll_settings_of(section: Identity, environment_token: Path | None) -> PollSettings:
+def poll_settings_of(section: IdentitySection, environment_token: Path | None) -> PollSettings:
     """Return as whom, where and how often Graph is asked.
 
     Raises:
@@ -43,7 +43,7 @@ def poll_settings_of(section: Identity, environment_token: Path | None) -> PollS
     return PollSettings(sign_in, graph, times, section.guests)
 
 
-def sign_in_of(section: Identity, environment_token: Path | None) -> SignIn:
+def sign_in_of(section: IdentitySection, environment_token: Path | None) -> SignIn:
     """Return as whom, and where, one signs in.
 
     Raises:
@@ -60,7 +60,7 @@ def sign_in_of(section: Identity, environment_token: Path | None) -> SignIn:
     )
 
 
-def event_hub_of(section: Identity) -> EventHubSettings | None:
+def event_hub_of(section: IdentitySection) -> EventHubSettings | None:
     """Return which event hubs are read; None where there are none.
 
     Raises:
@@ -80,7 +80,7 @@ def event_hub_of(section: Identity) -> EventHubSettings | None:
     )
 
 
-def security_events_of(section: Identity) -> SecurityEventSettings | None:
+def security_events_of(section: IdentitySection) -> SecurityEventSettings | None:
     """Return whose security events are taken; None where there is no transmitter.
 
     Raises:
@@ -94,7 +94,7 @@ def security_events_of(section: Identity) -> SecurityEventSettings | None:
     )
 
 
-def _credential_file(section: Identity, environment_token: Path | None) -> Path | None:
+def _credential_file(section: IdentitySection, environment_token: Path | None) -> Path | None:
     files = {
         "federated": section.token_file or environment_token,
         "certificate": section.certificate,

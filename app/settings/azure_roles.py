@@ -1,4 +1,4 @@
-"""The sections `weights.azure` and `weights.grants` of the settings: what `control` does."""
+"""The section `weights.azure` of the settings: role assignments that open WeightStores."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.settings.identity import Identity
+from app.settings.identity import IdentitySection
 from app.settings.messages import name_setting
 from core.base.errors import SettingsError
 from identity.entra.endpoints import AUTHORITY, RESOURCE_MANAGER
@@ -45,16 +45,7 @@ class AzureRoles(BaseModel):
     )
 
 
-class GrantsSection(BaseModel):
-    """What becomes of AccessGrants that end."""
-
-    model_config = _STRICT
-    when_ended: Literal["report", "evict"] = Field(
-        "report", description="What is done with Pods that still run under one that has ended."
-    )
-
-
-def require_azure_sign_in(section: AzureRoles, identity: Identity) -> None:
+def require_azure_sign_in(section: AzureRoles, identity: IdentitySection) -> None:
     """Demand that it is known as whom Azure is asked.
 
     Raises:
@@ -64,7 +55,7 @@ def require_azure_sign_in(section: AzureRoles, identity: Identity) -> None:
         raise SettingsError("; ".join(problems))
 
 
-def _problems(section: AzureRoles, identity: Identity) -> Iterator[str]:
+def _problems(section: AzureRoles, identity: IdentitySection) -> Iterator[str]:
     for name in ("tenant", "client_id"):
         if not (getattr(section, name) or getattr(identity, name)):
             yield f"{name_setting(f'weights.azure.{name}')}: missing; say as whom Azure is asked"

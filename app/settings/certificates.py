@@ -10,7 +10,7 @@ from certs.lifetimes import RotationSettings
 _DEFAULT = RotationSettings()
 
 
-class Certificates(BaseModel):
+class CertificatesSection(BaseModel):
     """The CA, the certificates of gate, control and auditor, and their rotation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

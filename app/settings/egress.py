@@ -129,7 +129,7 @@ class EgressLimits(BaseModel):
     )
 
 
-class Egress(BaseModel):
+class EgressSection(BaseModel):
     """Where Pods may connect."""
 
     model_config = _STRICT
@@ -167,13 +167,13 @@ class Egress(BaseModel):
     limits: EgressLimits = EgressLimits()
 
 
-def enrolment_of(section: Egress, own: str) -> Enrolment:
+def enrolment_of(section: EgressSection, own: str) -> Enrolment:
     """Return which namespaces are enrolled; `own` is Sallyport's."""
     never = OF_CLUSTER | {own, *section.excluded}
     return Enrolment(section.default == "deny", never)
 
 
-def ranges_of(section: Egress) -> tuple[Network, ...]:
+def ranges_of(section: EgressSection) -> tuple[Network, ...]:
     """Return the cluster's own networks.
 
     Raises:
@@ -189,7 +189,7 @@ def ranges_of(section: Egress) -> tuple[Network, ...]:
     )
 
 
-def target_of(section: Egress) -> RenderTarget:
+def target_of(section: EgressSection) -> RenderTarget:
     """Return what policies are rendered for.
 
     Raises:
@@ -215,14 +215,14 @@ def target_of(section: Egress) -> RenderTarget:
     )
 
 
-def limits_of(section: Egress) -> Limits:
+def limits_of(section: EgressSection) -> Limits:
     """Return how broad destinations may be."""
     limits = section.limits
     tags = frozenset(limits.service_tags)
     return Limits(limits.ipv4_prefix, limits.ipv6_prefix, limits.wildcard_labels, tags)
 
 
-def names_of(section: Egress) -> NamesSettings:
+def names_of(section: EgressSection) -> NamesSettings:
     """Return how names are kept.
 
     Raises:
@@ -244,7 +244,7 @@ _WITHOUT_NAMES: Final = "networkpolicy"
 _log = structlog.get_logger(__name__)
 
 
-def intent_settings_of(section: Egress, own: str) -> IntentSettings:
+def intent_settings_of(section: EgressSection, own: str) -> IntentSettings:
     """Return what intents are judged by when they are written; `own` is Sallyport's namespace.
 
     Raises:

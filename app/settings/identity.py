@@ -100,7 +100,7 @@ class LookBack(BaseModel):
     days: int = Field(14, ge=3, le=90, description="The longest time that is looked back on.")
 
 
-class Identity(BaseModel):
+class IdentitySection(BaseModel):
     """Who is at risk, as Entra ID knows it. Without it no request depends on risk."""
 
     model_config = _STRICT
@@ -174,7 +174,7 @@ class Identity(BaseModel):
     look_back: LookBack = LookBack()
 
 
-def require_tenant(section: Identity) -> None:
+def require_tenant(section: IdentitySection) -> None:
     """Demand what every process needs where risk decides.
 
     Raises:
@@ -185,7 +185,7 @@ def require_tenant(section: Identity) -> None:
         raise SettingsError(f"{name}: missing; give the tenant's id, or leave identity.enabled off")
 
 
-def require_sources(section: Identity, environment_token: Path | None) -> None:
+def require_sources(section: IdentitySection, environment_token: Path | None) -> None:
     """Demand what `control` needs to learn of risk; `environment_token` may stand in for a file.
 
     Raises:
@@ -198,7 +198,7 @@ def require_sources(section: Identity, environment_token: Path | None) -> None:
         raise SettingsError("; ".join(problems))
 
 
-def _signing_in(section: Identity, environment_token: Path | None) -> Iterator[str]:
+def _signing_in(section: IdentitySection, environment_token: Path | None) -> Iterator[str]:
     if not section.client_id and section.credential != "managed-identity":
         yield _missing("client_id", "the application that has the permissions at Graph")
     files = {
@@ -218,7 +218,7 @@ def _signing_in(section: Identity, environment_token: Path | None) -> Iterator[s
         yield _refused("credential", "a secret", "federated, or set identity.allow_secret")
 
 
-def _pushed(section: Identity) -> Iterator[str]:
+def _pushed(section: IdentitySection) -> Iterator[str]:
     hub, events = section.event_hub, section.security_events
     if hub.servers and not hub.topics:
         yield _missing("event_hub.topics", "identity.event_hub.servers are given")

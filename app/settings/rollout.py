@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from core.decision.namespaces import Mode, parse_moment
 
 
-class Rollout(BaseModel):
+class RolloutSection(BaseModel):
     """What beside their labels decides in which mode namespaces are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -19,35 +19,29 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from app.settings.bundles import Bundles, Shadow
-from app.settings.certificates import Certificates
-from app.settings.egress import Egress
-from app.settings.identity import Identity
-from app.settings.messages import (
-    PREFIX,
-    explain_problem,
-    name_setting,
-    unreadable_variable,
+from app.settings.certificates import CertificatesSection
+from app.settings.egress import EgressSection
+from app.settings.identity import IdentitySection
+from app.settings.messages import PREFIX, explain_problem, name_setting, unreadable_variable
+from app.settings.policies import BundlesSection, EvaluationSection, ShadowSection
+from app.settings.records import (
+    LedgerSection,
+    ReceiveSection,
+    RecordSection,
+    ShippingSection,
+    SpoolSection,
 )
-from app.settings.rollout import Rollout
-from app.settings.sections import (
+from app.settings.reviews import (
     LIVE,
-    Access,
-    Approvals,
-    CapacitySection,
-    Discovery,
-    Evaluation,
-    Ledger,
-    Listen,
-    Receive,
-    Record,
-    Sandbox,
-    Shipping,
-    Spool,
-    Status,
+    AccessSection,
+    ApprovalsSection,
+    DiscoverySection,
     SweepSection,
 )
-from app.settings.weights import Weights
+from app.settings.rollout import RolloutSection
+from app.settings.sandbox import CapacitySection, SandboxSection
+from app.settings.serving import ListenSection, StatusSection
+from app.settings.weights import WeightsSection
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from kube.manifests.strict_yaml import YamlError, load_all
@@ -103,25 +97,25 @@ class Settings(BaseSettings):
         frozen=True,
         validate_default=False,  # Sections were validated when they were made.
     )
-    listen: Listen = Listen()
-    status: Status = Status()
-    access: Access = Access()
-    evaluation: Evaluation = Evaluation()
-    record: Record = Record()
-    spool: Spool = Spool()
-    shipping: Shipping = Shipping()
-    receive: Receive = Receive()
-    ledger: Ledger = Ledger()
+    listen: ListenSection = ListenSection()
+    status: StatusSection = StatusSection()
+    access: AccessSection = AccessSection()
+    evaluation: EvaluationSection = EvaluationSection()
+    record: RecordSection = RecordSection()
+    spool: SpoolSection = SpoolSection()
+    shipping: ShippingSection = ShippingSection()
+    receive: ReceiveSection = ReceiveSection()
+    ledger: LedgerSection = LedgerSection()
     sweep: SweepSection = SweepSection()
-    discovery: Discovery = Discovery()
-    approvals: Approvals = Approvals()
-    sandbox: Sandbox = Sandbox()
-    shadow: Shadow = Shadow()
+    discovery: DiscoverySection = DiscoverySection()
+    approvals: ApprovalsSection = ApprovalsSection()
+    sandbox: SandboxSection = SandboxSection()
+    shadow: ShadowSection = ShadowSection()
     capacity: CapacitySection = CapacitySection()
-    egress: Egress = Egress()
-    identity: Identity = Identity()
-    weights: Weights = Weights()
-    certificates: Certificates = Certificates()
+    egress: EgressSection = EgressSection()
+    identity: IdentitySection = IdentitySection()
+    weights: WeightsSection = WeightsSection()
+    certificates: CertificatesSection = CertificatesSection()
     cluster_id: str = Field(
         "",
         max_length=63,
@@ -132,9 +126,9 @@ class Settings(BaseSettings):
     cluster: Path | None = Field(None, description="A folder of YAML that stands in for a cluster.")
     kubeconfig: Path | None = Field(None, description="Without it and `cluster`: in-cluster.")
     bundle: Path | None = Field(None, description="A policy bundle; without it the built-in one.")
-    bundles: Bundles = Bundles()
+    bundles: BundlesSection = BundlesSection()
     default_mode: Mode = Field(Mode.ENFORCE, description="For namespaces without the label.")
-    rollout: Rollout = Rollout()
+    rollout: RolloutSection = RolloutSection()
     max_staleness: float = Field(
         LIVE.max_staleness_s,
         ge=5,

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.settings.azure_roles import AzureRoles, GrantsSection
+from app.settings.azure_roles import AzureRoles
 from app.settings.messages import name_setting
 from audit.access.model.defaults import DELAY_S, MOST_PODS, PATIENCE_S, POLL_S, TOKEN_LIFETIME_S
 from core.base.errors import InvalidObjectError, SettingsError
@@ -82,7 +82,16 @@ class WeightsNetworks(BaseModel):
     )
 
 
-class Weights(BaseModel):
+class GrantsSection(BaseModel):
+    """What becomes of AccessGrants that end."""
+
+    model_config = _STRICT
+    when_ended: Literal["report", "evict"] = Field(
+        "report", description="What is done with Pods that still run under one that has ended."
+    )
+
+
+class WeightsSection(BaseModel):
     """Who accessed the model weights: logs of storage, and what they are attributed by."""
 
     model_config = _STRICT
@@ -155,7 +164,7 @@ def networks_of(name: str, texts: list[str]) -> tuple[Network, ...]:
         raise SettingsError(f"{field}: {error.problem}") from error
 
 
-def require_whole(section: Weights) -> None:
+def require_whole(section: WeightsSection) -> None:
     """Demand that nothing is missing or contradicts something else.
 
     Raises:
@@ -165,7 +174,7 @@ def require_whole(section: Weights) -> None:
         raise SettingsError("; ".join(problems))
 
 
-def _problems(section: Weights) -> Iterator[str]:
+def _problems(section: WeightsSection) -> Iterator[str]:
     hub = section.event_hub
     if bool(hub.servers) != bool(hub.topics):
         missing = "topics" if hub.servers else "servers"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from app.settings.identity import Identity
+from app.settings.identity import IdentitySection
 from app.settings.root import Settings
 from core.base.errors import ClusterError, SettingsError
 from core.risk.snapshot import RiskSnapshot
@@ -70,7 +70,7 @@ def groups_of(ids: Iterable[str]) -> frozenset[str]:
     return groups
 
 
-def freshness_of(section: Identity, snapshot: RiskSnapshot) -> Freshness:
+def freshness_of(section: IdentitySection, snapshot: RiskSnapshot) -> Freshness:
     """Return how old knowledge may be, by the settings here; the tenant is the snapshot's."""
     return Freshness(section.max_age, section.revoked_for, section.tenant or snapshot.head.tenant)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from app.settings.identity import Identity
+from app.settings.identity import IdentitySection
 from cli import exits
 from cli.risk.snapshot import SITES_TABLE, table_in_force
 from cli.risk.words import format_age, shown_time
@@ -89,7 +89,7 @@ class Status(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """From which age on this command says stale: the setting here, not the gates'."""
 
 
-def make_status(snapshot: RiskSnapshot, section: Identity, now: float) -> Status:
+def make_status(snapshot: RiskSnapshot, section: IdentitySection, now: float) -> Status:
     """Say how far a snapshot goes at a time (Unix seconds)."""
     head = snapshot.head
     knowledge = list(_knowledge(head, section.max_age, now))

@@ -8,7 +8,7 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.settings.rollout import Rollout
+from app.settings.rollout import RolloutSection
 from app.settings.root import Settings
 from app.wiring import modes_of
 from core.base.errors import ClusterError
@@ -24,7 +24,7 @@ class _Kept(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     default_mode: Mode = Mode.ENFORCE
-    rollout: Rollout = Rollout()
+    rollout: RolloutSection = RolloutSection()
 
 
 async def read_modes(objects: Objects, settings: Settings) -> tuple[Modes, list[str]]:

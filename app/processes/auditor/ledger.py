@@ -12,8 +12,8 @@ from structlog.typing import FilteringBoundLogger
 
 from app.entra.tokens import token_for
 from app.records.ledger import ledger_url, signing_key
+from app.settings.records import AnchorPlace
 from app.settings.root import Settings
-from app.settings.sections import AnchorPlace
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace
 from audit.clients.anchor_config_map import ConfigMapAnchor
 from audit.ledger.log.anchor_file import FileAnchor

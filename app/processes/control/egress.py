@@ -6,8 +6,14 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from app.settings.egress import Egress as Section
-from app.settings.egress import enrolment_of, limits_of, names_of, ranges_of, target_of
+from app.settings.egress import (
+    EgressSection,
+    enrolment_of,
+    limits_of,
+    names_of,
+    ranges_of,
+    target_of,
+)
 from app.settings.root import Settings
 from app.wiring import terms_of
 from control.egress.approvals import Approvals
@@ -103,7 +109,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     )
 
 
-def enrolled_labels(section: Section, own: str) -> Requirements:
+def enrolled_labels(section: EgressSection, own: str) -> Requirements:
     """Return which namespaces are enrolled as what their labels must be; `own` is Sallyport's.
 
     Where the default is `deny`, those that it leaves out and their own label enrols are not among
@@ -116,7 +122,9 @@ def enrolled_labels(section: Section, own: str) -> Requirements:
     return sort_requirements([labelled, Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", never)])
 
 
-def _floor(section: Section, own: str, target: RenderTarget) -> Callable[[], tuple[Json, ...]]:
+def _floor(
+    section: EgressSection, own: str, target: RenderTarget
+) -> Callable[[], tuple[Json, ...]]:
     if not section.floor:
         return tuple
     policies = clusternetworkpolicy.render_floor(enrolled_labels(section, own), target.dns)
@@ -127,7 +135,7 @@ def _nothing(_: CompiledAllowlists) -> tuple[Json, ...]:
     return ()
 
 
-def _resolver(section: Section) -> NameServers:
+def _resolver(section: EgressSection) -> NameServers:
     resolver = section.resolver
     settings = ResolverSettings(resolver.timeout, resolver.tries, resolver.at_once)
     return Resolver(_servers(resolver.servers), settings)

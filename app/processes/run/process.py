@@ -16,8 +16,8 @@ from app.processes.auditor.ledger import open_kept_ledger
 from app.processes.gate.process import GateSetup, serve_until_signal
 from app.processes.run.sample import needs_sample, open_sample_import
 from app.records.state_folder import state_folder
+from app.settings.records import AnchorPlace
 from app.settings.root import Settings
-from app.settings.sections import AnchorPlace
 from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import make_pair
 from core.base.errors import SettingsError

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from admission.replay.evaluation import BundleAnswer, BundleAsker, find_group_names, read_inputs
-from app.settings.sections import Evaluation
+from app.settings.policies import EvaluationSection
 from app.wiring import load_embedded
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
@@ -37,7 +37,7 @@ class Bundles:
     base: Path | None
     """None for the built-in bundle."""
     candidate: Path
-    evaluation: Evaluation
+    evaluation: EvaluationSection
     """The limits of an evaluation."""
     points: Mapping[str, int]
     """The site's own points of signals."""

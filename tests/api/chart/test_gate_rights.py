@@ -3,7 +3,7 @@
 import pytest
 
 from app.cluster.default_deny import default_deny_of
-from app.settings.egress import Egress
+from app.settings.egress import EgressSection
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject
 from core.policy_bundles import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name
@@ -100,7 +100,7 @@ EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
 async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -> None:
     """With its own token alone it loads everything and asks who may do what."""
     token = await admin.create_token(account, NAMESPACE)
-    deny = default_deny_of(Egress()) if account == "sallyport-gate" else None
+    deny = default_deny_of(EgressSection()) if account == "sallyport-gate" else None
     kubeconfig = apiserver.kubeconfig_for_token(account, token)
     cluster = LiveCluster(kubeconfig, LiveSettings(default_deny=deny, namespace_wait_s=0.1))
     await cluster.start()

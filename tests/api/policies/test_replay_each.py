@@ -13,8 +13,8 @@ from typing import Any, Final
 import pytest
 
 from admission.replay.outcomes import ReplayEnd, ReplayOutcome
+from app.settings.records import LedgerSection
 from app.settings.root import Settings
-from app.settings.sections import Ledger
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.policy.replay import run
@@ -144,7 +144,7 @@ def test_each_decision_is_as_a_gate_with_the_candidate_makes_it(
         right(tallies, document, was, becomes)
 
     monkeypatch.setattr(Tallies, "compare", noting)
-    settings = Settings(ledger=Ledger(url=was.ledger), cluster=tmp_path / "cluster")
+    settings = Settings(ledger=LedgerSection(url=was.ledger), cluster=tmp_path / "cluster")
     found = asyncio.run(run.replay(settings, run.ReplayRequest(candidate, base, jobs=1)))
     assert found.left == []
     beside, unlike, effects = 0, [], Counter[str]()

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from app.records import recorder
-from app.settings.identity import Identity, require_sources, require_tenant
+from app.settings.identity import IdentitySection, require_sources, require_tenant
 from app.settings.root import Settings, read_settings
 from audit.ledger.spool.queue import Spool
 from kube.leader.lease import LeaseSettings
@@ -32,7 +32,7 @@ def settings_of(objects: list[Json], component: str, folder: Path) -> Settings:
     return read_settings(file, {})
 
 
-def files_of(section: Identity) -> list[Path | None]:
+def files_of(section: IdentitySection) -> list[Path | None]:
     """Return the files that a section of identity names."""
     events = section.security_events
     return [
@@ -126,7 +126,7 @@ def test_control_can_learn_of_risk(helm: Helm, tmp_path: Path, switch: str) -> N
     require_tenant(gate)
     both = {"enabled", "tenant", "max_age", "revoked_for", "suspend_exceptions"}
     assert gate.model_dump(include=both) == control.model_dump(include=both)
-    assert gate.model_dump(exclude=both) == Identity().model_dump(exclude=both)
+    assert gate.model_dump(exclude=both) == IdentitySection().model_dump(exclude=both)
 
 
 def test_identity_says_what_the_values_say(helm: Helm, tmp_path: Path) -> None:

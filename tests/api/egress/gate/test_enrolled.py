@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.cluster.default_deny import default_deny_of
-from app.settings.egress import Egress
+from app.settings.egress import EgressSection
 from egress.render.target import EngineKind
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
@@ -102,7 +102,7 @@ async def test_each_engine_closes_by_its_own_kind(
 ) -> None:
     """What is stored is what is rendered, and the gate's account may see it."""
     namespace = await enrol(admin)
-    deny = default_deny_of(Egress(engine=engine))
+    deny = default_deny_of(EgressSection(engine=engine))
     settings = LiveSettings(default_deny=deny, namespace_wait_s=10.0)
     cluster = LiveCluster(installation.kubeconfig, settings)
     await cluster.start()

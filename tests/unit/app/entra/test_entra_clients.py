@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.entra.clients import event_hub_of, federated_token, poll_settings_of, security_events_of
-from app.settings.identity import Identity
+from app.settings.identity import IdentitySection
 from core.base.errors import SettingsError
 from identity.clients.tokens import CredentialKind
 
@@ -14,9 +14,9 @@ GUID = "AAAAAAAA-2222-3333-4444-555555555555"
 TOKEN = Path("of-the-environment")
 
 
-def section(**changed: Any) -> Identity:
+def section(**changed: Any) -> IdentitySection:
     """A section that is whole."""
-    return Identity.model_validate(
+    return IdentitySection.model_validate(
         {"enabled": True, "tenant": GUID, "client_id": GUID, "token_file": "token", **changed}
     )
 

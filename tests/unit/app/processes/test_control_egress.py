@@ -1,7 +1,7 @@
 """How the loops of egress are put together from the settings."""
 
 from app.processes.control.egress import enrolled_labels
-from app.settings.egress import Egress, enrolment_of
+from app.settings.egress import EgressSection, enrolment_of
 from core.base import names
 from core.decision.namespaces import Namespace
 from core.kubernetes.label_selectors import matches
@@ -10,7 +10,7 @@ from core.kubernetes.label_selectors import matches
 def test_the_floor_is_for_the_namespaces_that_are_enrolled() -> None:
     """It closes none that is not; beside the default it leaves out what only its label enrols."""
     for default in ("open", "deny"):
-        section = Egress.model_validate({"default": default, "excluded": ["left-out"]})
+        section = EgressSection.model_validate({"default": default, "excluded": ["left-out"]})
         enrolment, labels = enrolment_of(section, "own"), enrolled_labels(section, "own")
         for name in ("own", "kube-system", "left-out", "team"):
             for word in ("", "open", "deny", "denied"):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.settings.identity import Identity, require_sources, require_tenant
+from app.settings.identity import IdentitySection, require_sources, require_tenant
 from core.base.errors import SettingsError
 
 GUID = "11111111-2222-3333-4444-555555555555"
@@ -44,12 +44,12 @@ EVENTS = {
 )
 def test_what_fits_together_is_taken(changed: dict[str, Any]) -> None:
     """Each way to sign in, and each source."""
-    require_sources(Identity(**{**WHOLE, **changed}), None)
+    require_sources(IdentitySection(**{**WHOLE, **changed}), None)
 
 
 def test_the_token_of_the_environment_will_do() -> None:
     """What Azure's webhook puts into a Pod needs no setting."""
-    section = Identity(**{**WHOLE, "token_file": None})
+    section = IdentitySection(**{**WHOLE, "token_file": None})
     require_sources(section, TOKEN)
     with pytest.raises(SettingsError, match=r"identity\.token_file .*: missing"):
         require_sources(section, None)
@@ -91,22 +91,22 @@ def test_the_token_of_the_environment_will_do() -> None:
 def test_what_contradicts_itself_is_refused(changed: dict[str, Any], says: str) -> None:
     """The message names the setting, its variable, and what to do."""
     with pytest.raises(SettingsError, match=says) as caught:
-        require_sources(Identity(**{**WHOLE, **changed}), None)
+        require_sources(IdentitySection(**{**WHOLE, **changed}), None)
     assert "SALLYPORT_IDENTITY__" in str(caught.value)
 
 
 def test_nothing_is_demanded_while_it_is_off() -> None:
     """The section may be filled in before it is switched on."""
-    section = Identity(credential="secret", client_id=GUID)
+    section = IdentitySection(credential="secret", client_id=GUID)
     require_tenant(section)
     require_sources(section, None)
 
 
 def test_the_gate_needs_the_tenant_alone() -> None:
     """It asks nobody: how to sign in is not its business."""
-    require_tenant(Identity(enabled=True, tenant=GUID))
+    require_tenant(IdentitySection(enabled=True, tenant=GUID))
     with pytest.raises(SettingsError, match=r"identity\.tenant"):
-        require_tenant(Identity(enabled=True))
+        require_tenant(IdentitySection(enabled=True))
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_the_gate_needs_the_tenant_alone() -> None:
 def test_what_is_out_of_bounds_is_refused(wrong: dict[str, Any]) -> None:
     """Faster than Graph allows, in the clear, or of a name that is none."""
     with pytest.raises(ValidationError):
-        Identity(**wrong)
+        IdentitySection(**wrong)

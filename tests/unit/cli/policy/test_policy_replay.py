@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from app.processes.gate.process import open_shadow
-from app.settings.bundles import Shadow
+from app.settings.policies import ShadowSection
 from app.settings.root import Settings
 from app.wiring import ONLY_EMBEDDED
 from core.decision.decision import Verdict
@@ -181,7 +181,7 @@ def test_a_bundle_for_an_opa_server_is_refused(run: Run, scene: Scene, tmp_path:
         done = run("policy", "replay", *flags, "--ledger", scene.ledger)
         assert (done.code, "io.jwt.decode" in done.err) == (2, True)
         assert ONLY_EMBEDDED in done.err
-    riding = Settings(shadow=Shadow(bundle=bundle))
+    riding = Settings(shadow=ShadowSection(bundle=bundle))
     in_force = read_bundle(scene.base)
     cluster = cluster_of(tmp_path)
     with open_shadow(riding, cluster, lambda: in_force, CollectorRegistry()) as shadow:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from app.settings.root import Settings, read_settings
-from app.settings.sections import Sandbox
+from app.settings.sandbox import SandboxSection
 from app.wiring import make_engine, make_judge
 from core.base.errors import SettingsError
 from kube.cluster.folder import FolderCluster
@@ -56,7 +56,7 @@ def test_points_of_a_rule_that_there_is_not_are_an_error() -> None:
     options = read_settings(None, {})
 
     def points(rule: str) -> Settings:
-        return options.model_copy(update={"sandbox": Sandbox(points={rule: 0})})
+        return options.model_copy(update={"sandbox": SandboxSection(points={rule: 0})})
 
     with closing(make_engine(None, options.evaluation)) as engine:
         for rule in ("sandbox/code/notebook", "privileges/host/pid"):

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from app.settings.identity import Identity
+from app.settings.identity import IdentitySection
 from cli.output import make_console
 from cli.risk.show import Shown, ShowRequest, make_shown, principal_named, print_shown
 from cli.risk.snapshot import freshness_of
@@ -41,7 +41,7 @@ ALICE = "aaaaaaaa-0000-4000-8000-000000000001"
 ROBOT = "bbbbbbbb-0000-4000-8000-000000000001"
 CLIENT = "cccccccc-0000-4000-8000-000000000001"
 EVENT = "event-of-alice"
-SECTION = Identity(enabled=True, tenant=TENANT)
+SECTION = IdentitySection(enabled=True, tenant=TENANT)
 
 TABLE = """\
 format: 1

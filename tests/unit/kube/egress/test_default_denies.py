@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from app.cluster.default_deny import default_deny_of
-from app.settings.egress import Egress
+from app.settings.egress import EgressSection
 from core.base.errors import NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import DefaultDeny, LiveSettings
 from kube.egress.generated_policies import GeneratedPolicies, WatchedDefaultDenies
 from tests.unit.kube.scripted_server import Answer, ScriptedServer, eventually, reply, stream
 
-WANTED = default_deny_of(Egress())
+WANTED = default_deny_of(EgressSection())
 FAST = LiveSettings(
     default_deny=WANTED, namespace_wait_s=0.05, backoff_first_s=0.01, backoff_cap_s=0.01
 )
@@ -133,7 +133,7 @@ async def test_what_is_not_known_is_an_error(
 )
 def test_each_engine_has_its_own(engine: Any, kind: str) -> None:
     """The policy is what is rendered, in the words of the engine."""
-    found = default_deny_of(Egress(engine=engine))
+    found = default_deny_of(EgressSection(engine=engine))
     assert found == DefaultDeny(kind, "sallyport-default-deny", found.digest)
     assert found.digest != WANTED.digest
 

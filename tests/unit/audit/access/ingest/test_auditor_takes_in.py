@@ -8,7 +8,7 @@ import structlog
 
 from app.processes.auditor.weight_logs import ingest_of, open_weights
 from app.settings.root import Settings
-from app.settings.weights import Weights, WeightsEventHub, WeightsNetworks
+from app.settings.weights import WeightsEventHub, WeightsNetworks, WeightsSection
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError, SettingsError
@@ -36,7 +36,7 @@ async def stored(store: Store, count: int) -> None:
 
 async def test_folder_that_grows(ledger: Store, tmp_path: Path) -> None:
     """A second auditor reads on in the blob where the first one ended."""
-    settings = Settings(cluster_id=CLUSTER, weights=Weights(folder=folder(tmp_path, 200)))
+    settings = Settings(cluster_id=CLUSTER, weights=WeightsSection(folder=folder(tmp_path, 200)))
     async with open_weights(settings, ledger, _LOG) as first:
         await stored(ledger, 200)
     folder(tmp_path, 300)
@@ -62,7 +62,7 @@ async def test_ledger_that_fails_is_tried_again(
         return await real(cluster)
 
     monkeypatch.setattr(ledger, "places", places)
-    settings = Settings(cluster_id=CLUSTER, weights=Weights(folder=folder(tmp_path, 50)))
+    settings = Settings(cluster_id=CLUSTER, weights=WeightsSection(folder=folder(tmp_path, 50)))
     async with open_weights(settings, ledger, _LOG):
         await stored(ledger, 50)
 
@@ -76,21 +76,25 @@ async def test_nothing_to_read(ledger: Store) -> None:
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
-        (Settings(weights=Weights(folder=Path("/logs"))), "cluster_id"),
+        (Settings(weights=WeightsSection(folder=Path("/logs"))), "cluster_id"),
         (
             Settings(
-                cluster_id="c", weights=Weights(networks=WeightsNetworks(nodes=["10.0.0.1/8"]))
+                cluster_id="c",
+                weights=WeightsSection(networks=WeightsNetworks(nodes=["10.0.0.1/8"])),
             ),
             "weights.networks.nodes",
         ),
         (
             Settings(
                 cluster_id="c",
-                weights=Weights(event_hub=WeightsEventHub(servers=["a.example.com:9093"])),
+                weights=WeightsSection(event_hub=WeightsEventHub(servers=["a.example.com:9093"])),
             ),
             "weights.event_hub.topics",
         ),
-        (Settings(cluster_id="c", weights=Weights(tuning={"nonsense": 1.0})), "weights.tuning"),
+        (
+            Settings(cluster_id="c", weights=WeightsSection(tuning={"nonsense": 1.0})),
+            "weights.tuning",
+        ),
     ],
     ids=["cluster", "network", "topics", "tuning"],
 )

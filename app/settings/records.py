@@ -1,0 +1,119 @@
+"""The sections `record`, `spool`, `shipping`, `receive` and `ledger`: where records go."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from core.decision.decision import WhenUnrecorded
+from webhooks.limits import ServerSettings
+
+_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+
+_SERVER: Final = ServerSettings()
+_MIB: Final = 1024 * 1024
+
+
+class RecordSection(BaseModel):
+    """How decisions are recorded."""
+
+    model_config = _STRICT
+    when_full: WhenUnrecorded = Field(
+        WhenUnrecorded.REFUSE,
+        description="When decisions cannot be recorded: `refuse`, or `admit` and count. For "
+        "namespaces without the label `sallyport.dev/when-unrecorded`.",
+    )
+    lines: bool = Field(
+        default=False,
+        description="Write whole decision documents to standard output, a line each.",
+    )
+    people: Literal["pseudonym", "name"] = Field(
+        "pseudonym", description="What is kept of a person: a pseudonym, or the user name."
+    )
+
+
+class SpoolSection(BaseModel):
+    """Where decisions wait on this machine until the auditor has them."""
+
+    model_config = _STRICT
+    folder: Path | None = Field(None, description="Without it decisions are logged only.")
+    max_bytes: int = Field(
+        1024 * _MIB, ge=64 * _MIB, description="The most that waits; beyond it `record.when_full`."
+    )
+
+
+class ShippingSection(BaseModel):
+    """How decisions reach the auditor, over mutual TLS."""
+
+    model_config = _STRICT
+    url: str | None = Field(None, description="The auditor: `https://host:port`.")
+    ca: Path | None = Field(None, description="CA (PEM) of the auditor's certificate.")
+    cert: Path | None = Field(None, description="Client certificate (PEM).")
+    key: Path | None = Field(None, description="Its private key (PEM).")
+
+
+class ReceiveSection(BaseModel):
+    """Where the auditor takes decisions, over mutual TLS."""
+
+    model_config = _STRICT
+    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(9444, ge=0, le=65535, description="Port; 0 takes any that is free.")
+    cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
+    key: Path | None = Field(None, description="Its private key (PEM).")
+    client_ca: Path | None = Field(None, description="CA (PEM) of the clients' certificates.")
+
+
+class AnchorPlace(BaseModel):
+    """One place. Whoever can write the ledger must not be able to change what is in it."""
+
+    model_config = _STRICT
+    file: Path | None = Field(
+        None, description="A file on another host's mount that can only be appended to."
+    )
+    blob: Annotated[str, Field(pattern=r"^https://\S+$", max_length=1024)] | None = Field(
+        None,
+        description="`https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX`: append blobs under "
+        "an immutability policy that allows protected append writes. Signs in as `identity` says.",
+    )
+    config_map: (
+        Annotated[str, Field(pattern=r"^[a-z0-9-]+/[a-z0-9.-]+$", max_length=320)] | None
+    ) = Field(
+        None,
+        description="`NAMESPACE/NAME` in another cluster, of `kubeconfig`: the last heads alone, "
+        "so that a bad record is known only to lie between two of them.",
+    )
+    kubeconfig: Path | None = Field(None, description="Of the cluster of `config_map`.")
+
+    @model_validator(mode="after")
+    def _is_one_place(self) -> Self:
+        places = (self.file, self.blob, self.config_map)
+        if sum(place is not None for place in places) != 1:
+            raise ValueError("give one of file, blob and config_map")
+        if (self.config_map is None) != (self.kubeconfig is None):
+            raise ValueError("config_map needs kubeconfig, and no other place does")
+        return self
+
+
+class LedgerSection(BaseModel):
+    """The database of decisions."""
+
+    model_config = _STRICT
+    url: SecretStr | None = Field(
+        None,
+        description="`sqlite:///PATH` or `postgresql+psycopg://…`; without it the ledger of "
+        "`sallyport run`.",
+    )
+    keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
+    signing_key: Path | None = Field(
+        None,
+        description="Private key (PEM, Ed25519) that signs the log's heads; without it "
+        "`ledger.key` in the state folder, which is made where there is none.",
+    )
+    head_every_s: float = Field(
+        60.0, ge=1.0, le=3600.0, description="How often a head of the log is signed and anchored."
+    )
+    anchors: list[AnchorPlace] = Field(
+        default_factory=list,
+        description="Where heads are kept out of the ledger's reach, as `file`, `blob` or "
+        "`config_map`: without any the ledger can be written anew by whoever has its key.",
+    )
