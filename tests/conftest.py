@@ -27,6 +27,17 @@ settings.register_profile(
 settings.load_profile("busy")
 
 FEWEST_WITH_ONE_BESIDE: Final = 3
+LONGEST: Final = (
+    "tests/node/",
+    "tests/api/policies/",
+    "tests/api/control/risk_poll/",
+    "tests/api/identity/",
+    "tests/api/control/leader/",
+    "tests/api/people/noting/",
+    "tests/api/control/risk_push/",
+    "tests/api/weights/",
+)
+"""Folders that take longest, which no worker should begin when the others have nothing left."""
 NICE: Final = 5
 """Of the worker beside the others: a third of their weight, where a processor is short."""
 
@@ -108,14 +119,16 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 
 
 class FolderScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types.
-    """Hands out whole folders, in the order of their names: each has its own gates and namespaces.
+    """Hands out whole folders, since those of one folder share gates and namespaces.
 
-    Those with a kube-apiserver come first (`testpaths`): they take longest, and mostly wait. What
-    only computes is handed out from the other end, to one worker beside them.
+    What mostly waits comes first: `LONGEST`, then all else with a kube-apiserver (`testpaths`).
+    Unit tests share nothing, so they are handed out file by file, from the other end to one worker
+    beside the others, and to all once the folders are out.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0].rpartition("/")[0]
+        file = nodeid.partition("::")[0]
+        return file if file.startswith("tests/unit/") else file.rpartition("/")[0]
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if is_beside(node.gateway.id, self.numnodes):
@@ -138,9 +151,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.nice(NICE)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the folders that take longest; all else keeps its order."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in LONGEST])
+
+
 def pytest_xdist_auto_num_workers() -> int:
-    """Have a worker more than processors: half of the time of the others is waiting."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
+    """Have two workers a processor, and one beside: tests mostly wait for programs and clocks."""
+    return 2 * len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 3
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FolderScheduling:

@@ -128,7 +128,8 @@ class Story:
     async def _told(self) -> bool:
         """Whether namespaces were told what somebody at risk left behind."""
         events = await self.admin.request("GET", f"/api/v1/namespaces/{LAB}/events")
-        return "theirs" in self._look_back() and "IdentityAtRisk" in json.dumps(events[1])
+        # A command starts a process: it comes last, since this is asked until it holds.
+        return "IdentityAtRisk" in json.dumps(events[1]) and "theirs" in self._look_back()
 
     def _look_back(self) -> str:
         return self._command("risk", "look-back", self.person, "--ledger", self._ledger)

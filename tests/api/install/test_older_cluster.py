@@ -11,6 +11,7 @@ from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect, read_objects
 from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
 from tests.harness.published.prometheus_operator import install_crds
+from tests.harness.sizes import PROOF
 
 KINDS = sorted((CRDS / "templates").glob("*.yaml"))
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -47,6 +48,7 @@ async def test_the_newest_takes_what_monitors_closes_and_tries(admin: Client, he
 
 
 @pytest.mark.proof
+@pytest.mark.skipif(not PROOF, reason="a proof: set SALLYPORT_PROOF=1 (make proof)")
 async def test_an_older_minor_takes_everything(older: ApiServer, helm: Helm) -> None:
     """Whatever is switched: no field that only the newest knows."""
     assert older.version().startswith("v1.34.")
