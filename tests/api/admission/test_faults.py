@@ -101,7 +101,7 @@ async def serving(gates: list[Gate]) -> AsyncIterator[Service]:
 
 
 ALICE = "alice@example.com"
-STARTS = size(ci=4, proof=20)
+STARTS = size(ci=2, proof=20)
 STREAMS = 6
 PAUSE_S = 0.0 if PROOF else 0.03
 """Between a stream's reviews: without one they take all of CI's two processors from those that
@@ -243,7 +243,7 @@ async def test_a_killed_gate_fails_closed(
         asyncio.create_task(bad.through(alice, BAD(), namespace)),
         asyncio.create_task(good.through(alice, GOOD(), namespace)),
     ]
-    for _ in range(size(ci=2, proof=10)):
+    for _ in range(size(ci=1, proof=10)):
         bad.phase = good.phase = "ready"
         await good.until_more("allowed")
         await bad.until_more("refused")
@@ -287,7 +287,7 @@ async def test_leaving_fails_no_request(
         alice, good = admin.as_user(ALICE), Stream("rolling")
         streams = [good.through(alice, GOOD(), namespace) for _ in range(STREAMS)]
         tasks = [asyncio.create_task(stream) for stream in streams]
-        for number in range(2, 2 + size(ci=3, proof=20)):
+        for number in range(2, 2 + size(ci=2, proof=20)):
             gates.append(await asyncio.to_thread(new_gate, number))
             await asyncio.sleep(0.5)
             leaving = gates.pop(0)

@@ -19,7 +19,7 @@ SLACK_S = 0.5 if PROOF else 2.0
 @pytest.mark.proof
 def test_kills_lose_only_the_stated_window(tmp_path: Path) -> None:
     """Every decision that was answered is stored once, but those just before the gate died."""
-    kills = size(ci=5, proof=50)
+    kills = size(ci=2, proof=50)
     target, gate_kills = Recorded(tmp_path), []
     target.start_auditor()
     target.start_gate()

@@ -17,7 +17,7 @@ from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 from tests.harness.sizes import PROOF, size
 
-ROUNDS = size(ci=2, proof=20)
+ROUNDS = size(ci=1, proof=20)
 
 
 async def killed(field: Field, _: AsyncExitStack, __: ApiServer) -> list[float]:

@@ -108,7 +108,7 @@ class Contest:
 REQUESTS = size(ci=9, proof=24)
 """A leader ends at each of so many requests, one cluster each."""
 
-ROUNDS = size(ci=2, proof=10)
+ROUNDS = size(ci=1, proof=10)
 PEOPLE = 1100
 """Three pages of users."""
 
