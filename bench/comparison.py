@@ -37,6 +37,43 @@ _WARM_UP_S: Final = 2.0
 Measures = Mapping[str, Mapping[str, float]]
 """By contender: the median of each measure."""
 
+_HOW: Final = (
+    "one core for the server, one for the client, TLS, HTTP/1.1 keep-alive, 16 connections; a "
+    "five-container Pod of 11 KB in a review of 20 KB, 256 different ones, half of them refused; "
+    "access reviews answered from the folder's RBAC, logs on, decisions recorded and shipped to an "
+    "auditor that runs on the client's core"
+)
+_WHO: Final = (
+    "`Sallyport` evaluates every review (`evaluation.remembered` 0); `Sallyport, gang` has the "
+    "default memory and gets the Pods of one Indexed Job; `Go check` is the webhook of "
+    "k8s.io/pod-security-admission at the level restricted; `OPA, review` has the same rules, "
+    "`OPA, projection` gets the small input that Sallyport makes. `a core/s` is what the CPU of a "
+    "review leaves room for, where the load's own core is the limit"
+)
+_CHURN: Final = Pods(distinct=6000)
+"""More different projections than are remembered: the memory fills, and every answer is new."""
+
+_SIGNALS: Final = ROOT / "examples/site-signals/customer_data"
+_RULES: Final = """\
+rules:
+  labels/required:
+    parameters:
+      labels: [{key: training.example/a}]
+  images/forbidden:
+    parameters:
+      images: [docker.io]
+      tags: [latest]
+  ports/host_range:
+    parameters:
+      ranges: [{from: 9100, to: 9199}]
+"""
+_EVERYTHING: Final = (
+    "the namespace asks for a sandbox by risk; the Pods' claim holds weights, under a grant that "
+    "two people approved; 20,000 people are at risk, of whom nobody asks; the site's bundle has "
+    "the signals of examples/site-signals and three rules of the library; else as in "
+    "[bench](bench.md): one core for the server, one for the load"
+)
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -111,23 +148,6 @@ def _table(measured: Sequence[Contender], name: str, base: Contender) -> list[st
     return lines
 
 
-_HOW: Final = (
-    "one core for the server, one for the client, TLS, HTTP/1.1 keep-alive, 16 connections; a "
-    "five-container Pod of 11 KB in a review of 20 KB, 256 different ones, half of them refused; "
-    "access reviews answered from the folder's RBAC, logs on, decisions recorded and shipped to an "
-    "auditor that runs on the client's core"
-)
-_WHO: Final = (
-    "`Sallyport` evaluates every review (`evaluation.remembered` 0); `Sallyport, gang` has the "
-    "default memory and gets the Pods of one Indexed Job; `Go check` is the webhook of "
-    "k8s.io/pod-security-admission at the level restricted; `OPA, review` has the same rules, "
-    "`OPA, projection` gets the small input that Sallyport makes. `a core/s` is what the CPU of a "
-    "review leaves room for, where the load's own core is the limit"
-)
-_CHURN: Final = Pods(distinct=6000)
-"""More different projections than are remembered: the memory fills, and every answer is new."""
-
-
 def _measure_memory(rig: Rig, reviews: int) -> dict[str, float]:
     """Return a gate's resident memory at rest, and after half and all of so many reviews."""
     server = rig.gate("memory")
@@ -195,28 +215,6 @@ def compare_contenders(parser: argparse.ArgumentParser, arguments: Sequence[str]
         how = f"- {options.rounds} rounds of {options.seconds:g} s each; {_HOW}"
         record("bench", [how, f"- {_WHO}", *text])
     print(json.dumps(result, indent=2) if options.output == "json" else "\n".join(text))
-
-
-_SIGNALS: Final = ROOT / "examples/site-signals/customer_data"
-_RULES: Final = """\
-rules:
-  labels/required:
-    parameters:
-      labels: [{key: training.example/a}]
-  images/forbidden:
-    parameters:
-      images: [docker.io]
-      tags: [latest]
-  ports/host_range:
-    parameters:
-      ranges: [{from: 9100, to: 9199}]
-"""
-_EVERYTHING: Final = (
-    "the namespace asks for a sandbox by risk; the Pods' claim holds weights, under a grant that "
-    "two people approved; 20,000 people are at risk, of whom nobody asks; the site's bundle has "
-    "the signals of examples/site-signals and three rules of the library; else as in "
-    "[bench](bench.md): one core for the server, one for the load"
-)
 
 
 @contextmanager

@@ -48,6 +48,13 @@ GO_CHECK: Final = "Go check"
 _WEBHOOK: Final = "bench.sallyport.test"
 _SETTLE_S: Final = 3.0
 
+PLAIN: Final = "plain"
+"""A namespace whose name the webhooks' registrations leave out: nobody is called for it."""
+
+CLIENTS: Final = (1, 16)
+_CREATED: Final = 201
+_NUMBERS: Final = count()
+
 
 async def _register(client: Client, url: str, ca_pem: bytes) -> Json:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
@@ -171,14 +178,6 @@ def measure_one_client(parser: argparse.ArgumentParser, arguments: Sequence[str]
     if options.record:
         record("one-client", text)
     print("\n".join(text))
-
-
-PLAIN: Final = "plain"
-"""A namespace whose name the webhooks' registrations leave out: nobody is called for it."""
-
-CLIENTS: Final = (1, 16)
-_CREATED: Final = 201
-_NUMBERS: Final = count()
 
 
 @dataclass

@@ -55,6 +55,52 @@ from tests.unit.core.risk.samples import rebased
 
 Json = dict[str, Any]
 
+_NAMESPACE: Final = "  name: train\n  labels:\n"
+_ASKS: Final = "    sallyport.dev/sandbox: by-risk\n"
+_CLASS: Final = """
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: gvisor}
+handler: runsc
+"""
+
+PEOPLE_AT_RISK: Final = 20_000
+_GENERATION: Final = "a"
+
+_APPROVERS: Final = (Subject("ann@example.com"), Subject("ben@example.com"))
+_AUTHOR: Final = Subject("carol@example.com")
+_GRANTED_PEOPLE: Final = (
+    "oid:0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11",
+    "oid:30000000-0000-4000-8000-000000000001",
+)
+"""Who submits the Pods of `bench.reviews`, and who submitted the Job of the gang."""
+
+_STORE: Final[Json] = {
+    "apiVersion": API_VERSION,
+    "kind": "WeightStore",
+    "metadata": {"name": "llama", "uid": "store"},
+    "spec": {
+        "account": "llamaweights",
+        "containers": [{"name": "prod"}],
+        "owner": "weights-team",
+        "privateEndpoints": ["10.1.0.5/32"],
+        "identities": [{"clientId": "11111111-2222-3333-4444-555555555555", "rights": ["read"]}],
+    },
+}
+_VOLUME: Final[Json] = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "weights"},
+    "spec": {
+        "claimRef": {"namespace": "train", "name": "dataset"},
+        "csi": {
+            "driver": "blob.csi.azure.com",
+            "volumeHandle": "weights",
+            "volumeAttributes": {"storageAccount": "llamaweights", "containerName": "prod"},
+        },
+    },
+}
+
 
 def _leave_cluster(_folder: Path) -> None:
     """Put nothing into the example cluster."""
@@ -132,16 +178,6 @@ def _add_options(parser: argparse.ArgumentParser, page: str) -> None:
     parser.add_argument("--record", action="store_true", help=f"write docs/evidence/{page}.md")
 
 
-_NAMESPACE: Final = "  name: train\n  labels:\n"
-_ASKS: Final = "    sallyport.dev/sandbox: by-risk\n"
-_CLASS: Final = """
-apiVersion: node.k8s.io/v1
-kind: RuntimeClass
-metadata: {name: gvisor}
-handler: runsc
-"""
-
-
 def ask_by_risk(cluster: Path) -> None:
     """Have the namespace of the Pods ask for a sandbox by risk."""
     file = cluster / "cluster.yaml"
@@ -150,10 +186,6 @@ def ask_by_risk(cluster: Path) -> None:
         raise SystemExit(f"{file}: the namespace train is not where it was")
     file.write_text(text.replace(_NAMESPACE, _NAMESPACE + _ASKS, 1))
     (cluster / "runtime-class.yaml").write_text(_CLASS)
-
-
-PEOPLE_AT_RISK: Final = 20_000
-_GENERATION: Final = "a"
 
 
 def store_people_at_risk(cluster: Path) -> None:
@@ -187,46 +219,10 @@ def _write_snapshot(snapshot: RiskSnapshot, cluster: Path) -> None:
         (cluster / f"{name}.yaml").write_bytes(msgspec.json.encode(body))
 
 
-_APPROVERS: Final = (Subject("ann@example.com"), Subject("ben@example.com"))
-_AUTHOR: Final = Subject("carol@example.com")
-_GRANTED_PEOPLE: Final = (
-    "oid:0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11",
-    "oid:30000000-0000-4000-8000-000000000001",
-)
-"""Who submits the Pods of `bench.reviews`, and who submitted the Job of the gang."""
-
-
 def guard_weights(cluster: Path) -> None:
     """Put weights into the claim of the Pods, under a grant that two people approved."""
     objects = [_STORE, _VOLUME, *_grant_objects(), *_approvers_rights()]
     (cluster / "weights.yaml").write_text(yaml.safe_dump_all(objects))
-
-
-_STORE: Final[Json] = {
-    "apiVersion": API_VERSION,
-    "kind": "WeightStore",
-    "metadata": {"name": "llama", "uid": "store"},
-    "spec": {
-        "account": "llamaweights",
-        "containers": [{"name": "prod"}],
-        "owner": "weights-team",
-        "privateEndpoints": ["10.1.0.5/32"],
-        "identities": [{"clientId": "11111111-2222-3333-4444-555555555555", "rights": ["read"]}],
-    },
-}
-_VOLUME: Final[Json] = {
-    "apiVersion": "v1",
-    "kind": "PersistentVolume",
-    "metadata": {"name": "weights"},
-    "spec": {
-        "claimRef": {"namespace": "train", "name": "dataset"},
-        "csi": {
-            "driver": "blob.csi.azure.com",
-            "volumeHandle": "weights",
-            "volumeAttributes": {"storageAccount": "llamaweights", "containerName": "prod"},
-        },
-    },
-}
 
 
 def _grant_objects() -> list[Json]:

@@ -25,6 +25,8 @@ _PERSON: Final = {
     "extra": {"oid": ["0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11"]},
 }
 
+_TOKEN: Final = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+
 
 class Pods(msgspec.Struct, frozen=True):
     """Which Pods are sent.
@@ -192,9 +194,6 @@ def _init_container(pods: Pods, number: int) -> dict[str, Any]:
     container = _container(pods, "fetch", number)
     del container["readinessProbe"]  # An init container may not have one.
     return container
-
-
-_TOKEN: Final = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
 
 
 def _container(pods: Pods, name: str, number: int) -> dict[str, Any]:

@@ -41,6 +41,36 @@ _EVERY: Final = "every one evaluated"
 _GANG: Final = "a gang"
 _CPU: Final = "CPU ms a review"
 
+_SECTIONS: Final = {
+    "rules": ("Privilege rules", "CPU of a review by the number of privilege rules", "cpu_ms"),
+    "sizes": ("Pod, KB", "CPU of a review by the size of the Pod", "cpu_ms"),
+    "profiles": ("Profiles", "CPU of a review by the number of profiles", "cpu_ms"),
+    "connections": (
+        "Connections",
+        "Reviews a second by the number of connections",
+        "reviews_per_second",
+    ),
+}
+
+_LISTED_RULE: Final = re.compile(
+    r'^\t\t"([a-z_]+)/([a-z_]+)": privileges\.\1\.\2\.needs,$', re.MULTILINE
+)
+
+_COPIED_RULES: Final = (
+    "capability/add",
+    "container/privileged",
+    "host/port",
+    "proc_mount/unmasked",
+    "seccomp/unconfined",
+    "selinux/options",
+    "sysctl/set",
+    "volume/host_path",
+)
+"""Rules that look at containers, volumes or the Pod, and find nothing in one that complies."""
+
+_END_OF_LIST: Final = "\n\t}\n"
+"""Of a list; the first one holds the rules that Pods are asked about."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -164,18 +194,6 @@ def _stages(running: Rig) -> list[str]:
     return stage_table(columns)
 
 
-_SECTIONS: Final = {
-    "rules": ("Privilege rules", "CPU of a review by the number of privilege rules", "cpu_ms"),
-    "sizes": ("Pod, KB", "CPU of a review by the size of the Pod", "cpu_ms"),
-    "profiles": ("Profiles", "CPU of a review by the number of profiles", "cpu_ms"),
-    "connections": (
-        "Connections",
-        "Reviews a second by the number of connections",
-        "reviews_per_second",
-    ),
-}
-
-
 def _section(name: str, scaling: Scaling) -> list[str]:
     if name == "stages":
         return _stages(scaling.rig)
@@ -202,26 +220,6 @@ def main(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
                 f"Measured {when}; load of the machine before: {os.getloadavg()[0]:.1f} of 2 cores."
             )
             put_between_marks(PERFORMANCE, name, ["", *_section(name, scaling), "", load, ""])
-
-
-_LISTED_RULE: Final = re.compile(
-    r'^\t\t"([a-z_]+)/([a-z_]+)": privileges\.\1\.\2\.needs,$', re.MULTILINE
-)
-
-_COPIED_RULES: Final = (
-    "capability/add",
-    "container/privileged",
-    "host/port",
-    "proc_mount/unmasked",
-    "seccomp/unconfined",
-    "selinux/options",
-    "sysctl/set",
-    "volume/host_path",
-)
-"""Rules that look at containers, volumes or the Pod, and find nothing in one that complies."""
-
-_END_OF_LIST: Final = "\n\t}\n"
-"""Of a list; the first one holds the rules that Pods are asked about."""
 
 
 def rules_about_pods() -> list[str]:

@@ -36,6 +36,9 @@ UNCACHED: Final[Mapping[str, str]] = {"SALLYPORT_EVALUATION__REMEMBERED": "0"}
 FEW_REMEMBERED: Final[Mapping[str, str]] = {"SALLYPORT_EVALUATION__REMEMBERED": "32"}
 """Fewer than the different Pods: each is new when it comes again, its requester is not."""
 
+_EXAMPLE: Final = ROOT / "examples" / "cluster"
+_GANG: Final = ROOT / "bench" / "gang.yaml"
+
 
 @dataclass(frozen=True)
 class Server:
@@ -110,10 +113,6 @@ def _wait(process: subprocess.Popen[bytes], port: int, ca: Path | None, log: Pat
         except OSError:
             time.sleep(0.05)
     raise SystemExit(f"{process.args!r} did not start:\n{log.read_text()[-2000:]}")
-
-
-_EXAMPLE: Final = ROOT / "examples" / "cluster"
-_GANG: Final = ROOT / "bench" / "gang.yaml"
 
 
 def stage_cluster(folder: Path) -> Path:

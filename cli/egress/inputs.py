@@ -43,6 +43,8 @@ from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.resources.live_pods import LivePod
 from kube.resources.namespaces import parse_namespace
 
+_TIMEOUT_S: Final = 10.0
+
 
 def site_of(settings: Settings) -> EgressSettings:
     """Return what is set, as of now; with no cluster, every namespace counts as enrolled.
@@ -82,8 +84,6 @@ def _tags(settings: Settings) -> TagSource:
 
 Ask = Callable[[Subject, str, str, str, str], Awaitable[bool]]
 """Whether a subject may do a verb on a resource of Sallyport's, by name, in a namespace."""
-
-_TIMEOUT_S: Final = 10.0
 
 
 def read_intents(paths: Sequence[str]) -> FileIntents:

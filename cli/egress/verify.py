@@ -25,14 +25,12 @@ from core.base.errors import ClusterError, SettingsError
 from core.base.safe_text import safe_line
 from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
 from egress.analysis.overlay import FileIntents
+from egress.analysis.probe_program import NO_TOOL, probe_command, read_probe_output
 from egress.analysis.verification import (
-    NO_TOOL,
     ProbeResult,
     judge_probe,
-    probe_command,
     probe_works,
     probes_of,
-    read_probe_output,
     representatives,
     untried_openings,
 )

@@ -20,6 +20,8 @@ _RESULTS: Final = {"critical": "fail", "high": "fail", "medium": "warn", "low": 
 
 Json = dict[str, Any]
 
+MANAGER: Final = "sallyport-report"
+
 
 def openreports(report: Report) -> list[Json]:
     """Return a ClusterReport of all, and a Report of each namespace whose Pods findings name."""
@@ -110,9 +112,6 @@ def _entry(rule: str, result: str, message: str, time: str) -> Json:
         "timestamp": {"seconds": seconds, "nanos": milliseconds * 1_000_000},
         "message": message,
     }
-
-
-MANAGER: Final = "sallyport-report"
 
 
 async def publish(report: Report, kubeconfig: Path) -> int:

@@ -11,25 +11,6 @@ import msgspec
 from core.base import names
 from core.decision.namespaces import Mode
 
-
-class StepOutcome(enum.StrEnum):
-    """How a promise stands."""
-
-    HOLDS = "holds"
-    BROKEN = "broken"
-    UNKNOWN = "unknown"
-
-
-class Step(msgspec.Struct, frozen=True, rename="camel"):
-    """One promise that was tried."""
-
-    name: str
-    standing: StepOutcome
-    found: str
-    remedy: str
-    """Empty where there is nothing to do."""
-
-
 _NOT_REACHED: Final = re.compile(r"failed calling webhook \"[^\"]*sallyport\.dev\"")
 _DENIED: Final = re.compile(r"admission webhook \"[^\"]*sallyport\.dev\" denied the request")
 _BACK_STOP: Final = re.compile(r"ValidatingAdmissionPolicy '[^']*sallyport\.dev'")
@@ -51,6 +32,24 @@ _REASONS: Final = (
     ("503", "the gate is not ready: its /readyz says what it misses"),
 )
 _NO_RIGHT: Final = "give whoever asks the right to create Deployments and Pods in the namespace"
+
+
+class StepOutcome(enum.StrEnum):
+    """How a promise stands."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+
+
+class Step(msgspec.Struct, frozen=True, rename="camel"):
+    """One promise that was tried."""
+
+    name: str
+    standing: StepOutcome
+    found: str
+    remedy: str
+    """Empty where there is nothing to do."""
 
 
 def judged_workload(status: int, answer: Mapping[str, Any]) -> Step:

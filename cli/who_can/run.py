@@ -33,6 +33,9 @@ NOT_SEEN: Final = (
 )
 """What roles and bindings do not say."""
 
+_DEFAULT: Final = "default"
+"""The namespace asked about where none is given."""
+
 
 class User(msgspec.Struct, frozen=True):
     """One who can use the profile."""
@@ -124,10 +127,6 @@ async def compare_with_cluster(
     except AccessReviewError as error:
         warnings.append(f"whether RBAC alone decides in this cluster is not known: {error}")
     return warnings
-
-
-_DEFAULT: Final = "default"
-"""The namespace asked about where none is given."""
 
 
 def _differs(who: str, where: str, said: bool) -> str:  # noqa: FBT001

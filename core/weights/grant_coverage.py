@@ -1,6 +1,7 @@
 """Which AccessGrants cover an access path to model weights, and why the others do not. Pure.
 
-Whether two people have approved one is asked in `admission.weights`.
+Whether two people have approved one is asked in `admission.weights`. Four places ask whether a
+grant counts, each with what it knows: docs/develop.md, "A new field of one of our kinds".
 """
 
 import hashlib

@@ -5,56 +5,6 @@ from typing import Any
 
 _HEAD = "<!-- Made by docs/generate/rules.py from the rules' METADATA; edit that, or docs/generate/signals.py. -->\n"
 
-
-def signals_page(
-    signals: Mapping[str, Mapping[str, Any]], risky: Mapping[str, Mapping[str, Any]]
-) -> str:
-    """Return the page's text: all signals, and the privileges that count when they are excused."""
-    rows = "\n".join(
-        f"| [{data['title']}](../rules/{rule}.md) | `{rule}` | {data['custom']['points']} | "
-        f"{data['custom']['message']} |"
-        for rule, data in signals.items()
-    )
-    risks = "\n".join(
-        f"| [{data['title']}](../rules/{rule.partition('/')[2]}.md) | "
-        f"{', '.join(f'`{each}`' for each in data['custom']['privileges'])} | "
-        f"{_most(data['custom'])} |"
-        for rule, data in risky.items()
-    )
-    return f"""{_HEAD}
-{_ABOUT}
-## Signals
-
-| Signal | Rule | Points | Says that it |
-|---|---|---|---|
-{rows}
-
-{_HINTS}
-## Privileges that are had by an exception only
-
-A privilege that the chosen profile grants adds nothing. Most of what it grants cannot run in a \
-sandbox: if it counted, all that rights allow would end refused. One that a PolicyException alone \
-allows was reviewed once, for one reason, and adds these points (the most, where some weigh more):
-
-| Rule | Privileges | Points |
-|---|---|---|
-{risks}
-
-The numbers follow kubesec, doubled, since its −30 for `privileged` and `SYS_ADMIN` is what must \
-reach the threshold alone; −9 for a namespace of the node and −7 for privilege escalation are kept \
-in their order. What Pod Security's *baseline* forbids has 15 or more, save ports and probes of the \
-node (10); what only *restricted* forbids has 20 or less. Ways to root on the node that kubesec does not know (its runtime's socket, its \
-root directory, the kubelet's) have as many as `privileged`.
-
-{_FEATURES}
-{_ABSENT}"""
-
-
-def _most(custom: Mapping[str, Any]) -> str:
-    most = max(custom.get("risks", {}).values(), default=0)
-    return f"{custom['risk']}, up to {most}" if most > custom["risk"] else str(custom["risk"])
-
-
 _ABOUT = """# Signals: how risky an object is
 
 Where a profile or a namespace says `by-risk`, a Pod runs in a sandbox if its signals add up to the \
@@ -122,3 +72,52 @@ Of a Pod that runs, to be entered counts (exec and attach; not port-forward and 
 what it serves anyway and start nothing), and so does a debug container, but the runtime cannot \
 change any more: who may enter is a matter of privileges (`exec/*`, `attach/*`, `debug/*`).
 """
+
+
+def signals_page(
+    signals: Mapping[str, Mapping[str, Any]], risky: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return the page's text: all signals, and the privileges that count when they are excused."""
+    rows = "\n".join(
+        f"| [{data['title']}](../rules/{rule}.md) | `{rule}` | {data['custom']['points']} | "
+        f"{data['custom']['message']} |"
+        for rule, data in signals.items()
+    )
+    risks = "\n".join(
+        f"| [{data['title']}](../rules/{rule.partition('/')[2]}.md) | "
+        f"{', '.join(f'`{each}`' for each in data['custom']['privileges'])} | "
+        f"{_most(data['custom'])} |"
+        for rule, data in risky.items()
+    )
+    return f"""{_HEAD}
+{_ABOUT}
+## Signals
+
+| Signal | Rule | Points | Says that it |
+|---|---|---|---|
+{rows}
+
+{_HINTS}
+## Privileges that are had by an exception only
+
+A privilege that the chosen profile grants adds nothing. Most of what it grants cannot run in a \
+sandbox: if it counted, all that rights allow would end refused. One that a PolicyException alone \
+allows was reviewed once, for one reason, and adds these points (the most, where some weigh more):
+
+| Rule | Privileges | Points |
+|---|---|---|
+{risks}
+
+The numbers follow kubesec, doubled, since its −30 for `privileged` and `SYS_ADMIN` is what must \
+reach the threshold alone; −9 for a namespace of the node and −7 for privilege escalation are kept \
+in their order. What Pod Security's *baseline* forbids has 15 or more, save ports and probes of the \
+node (10); what only *restricted* forbids has 20 or less. Ways to root on the node that kubesec does not know (its runtime's socket, its \
+root directory, the kubelet's) have as many as `privileged`.
+
+{_FEATURES}
+{_ABSENT}"""
+
+
+def _most(custom: Mapping[str, Any]) -> str:
+    most = max(custom.get("risks", {}).values(), default=0)
+    return f"{custom['risk']}, up to {most}" if most > custom["risk"] else str(custom["risk"])

@@ -46,6 +46,8 @@ path.faint { stroke-dasharray: 1 4; }
 path:hover { stroke-width: 4; opacity: 1; }
 """
 
+_COLUMNS: Final = ("Who connects", "Where intents say", "What comes with it")
+
 
 def _colours(back: str, ink: str, faint: str, box: str, line: str, say: str, around: str) -> str:  # noqa: PLR0913, PLR0917 (a palette)
     """Return the rules of a palette; without variables, which not every viewer knows."""
@@ -55,9 +57,6 @@ rect.name, rect.network, rect.inside, rect.subject {{ stroke: {say}; }}
 rect.beside, rect.everywhere, rect.dns {{ stroke: {around}; }}
 path.said {{ stroke: {say}; }} path.around {{ stroke: {around}; }} path.faint {{ stroke: {faint}; }}
 """
-
-
-_COLUMNS: Final = ("Who connects", "Where intents say", "What comes with it")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,12 @@ from egress.model.descriptions import (
 )
 from egress.model.openings import Addresses, Block, Name, Opening, Peer, Pods, Problem, Service
 
+FORMAT: Final = 1
+
+EVERYWHERE: Final = "everywhere"
+_EXAMPLES: Final = 3
+_ASKED: Final = frozenset({"NotApproved", "MayNotUse"})
+
 
 class PeerPorts(msgspec.Struct, frozen=True):
     """To one peer, on ports next to one another."""
@@ -157,13 +163,6 @@ def _parts(ports: PortRange, others: Iterable[PortRange]) -> Iterator[PortRange]
     ends = [*(begin - 1 for begin in begins[1:]), ports.last]
     for first, last in zip(begins, ends, strict=True):
         yield PortRange(ports.protocol, first, last)
-
-
-FORMAT: Final = 1
-
-EVERYWHERE: Final = "everywhere"
-_EXAMPLES: Final = 3
-_ASKED: Final = frozenset({"NotApproved", "MayNotUse"})
 
 
 class Change(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

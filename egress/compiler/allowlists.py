@@ -41,6 +41,11 @@ Right = tuple[str, str, str]
 ServiceKey = tuple[str, str]
 """Namespace and name."""
 
+_OVER = {
+    False: "it has expired: set spec.expiresAt anew, if it is still needed",
+    True: "it is being deleted",
+}
+
 
 @dataclass(frozen=True)
 class References:
@@ -269,12 +274,6 @@ class _AllowlistReader:
 
     def _problem(self, path: str, reason: str, message: str, *, closes: bool = True) -> Problem:
         return Problem(self.allowlist.meta.name, path, reason, message, closes)
-
-
-_OVER = {
-    False: "it has expired: set spec.expiresAt anew, if it is still needed",
-    True: "it is being deleted",
-}
 
 
 def not_approved_message(broad: str, lacking: Iterable[str]) -> str:

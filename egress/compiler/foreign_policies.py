@@ -27,6 +27,18 @@ MOST_NETWORKS: Final = 2_000
 MOST_PARTS: Final = 128
 """Rules, ports and peers by labels of a policy that somebody writes: to compare more takes long."""
 
+_MOST_SPLIT: Final = 16
+"""Combinations of values into which a selector is split."""
+_MOST_CUTS: Final = 32
+"""Parts of a range of ports; of more, only what is open on all of it counts. Each takes up to 10 ms
+where 20,000 networks are open, and nothing else has its turn meanwhile."""
+_SHOWN: Final = 3
+"""Networks, or values of labels, in one description."""
+
+EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
+
+_FOUR: Final = 4
+
 
 class EgressRule(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A rule of `spec.egress`: from Pods, to any of its peers, on any of its ports."""
@@ -177,18 +189,6 @@ def _ports(ports: list[_Port], *, trusted: bool) -> Iterator[PortRange]:
         elif each.port is None or not trusted:
             yield PortRange(protocol, 1, MAX_PORT)
 
-
-_MOST_SPLIT: Final = 16
-"""Combinations of values into which a selector is split."""
-_MOST_CUTS: Final = 32
-"""Parts of a range of ports; of more, only what is open on all of it counts. Each takes up to 10 ms
-where 20,000 networks are open, and nothing else has its turn meanwhile."""
-_SHOWN: Final = 3
-"""Networks, or values of labels, in one description."""
-
-EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
-
-_FOUR: Final = 4
 
 _Ports = PortRange | None
 """None is every port of every protocol."""

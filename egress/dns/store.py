@@ -27,6 +27,8 @@ MAX_SHARD_BYTES: Final = 256 * 1024
 STEP_S: Final = 300
 """Stored times are rounded up to it, so that a name seen again changes no shard at once."""
 
+_WHAT: Final = "learnt names"
+
 
 class _Name(msgspec.Struct, omit_defaults=True):
     seen: dict[str, int] = {}
@@ -50,7 +52,6 @@ class StoredNames(msgspec.Struct, frozen=True):
 
 _SHARD: Final = msgspec.json.Decoder(_Shard)
 _NAME: Final = msgspec.json.Decoder(_Name)
-_WHAT: Final = "learnt names"
 
 
 def encode_names(state: Mapping[str, LearntName], shards: int = 1) -> tuple[bytes, ...]:

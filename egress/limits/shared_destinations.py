@@ -56,25 +56,6 @@ SHARED_SERVICES: Final[Mapping[str, str]] = {
 """Where anybody can have an account of their own, under a name of their own. Azure's from
 https://learn.microsoft.com/azure/private-link/private-endpoint-dns (public zones)."""
 
-
-def name_sharing_warning(name: str) -> str:
-    """Say who else is behind a DNS name, or a pattern of names; empty where that is not known."""
-    if service := _owner(name, SHARED_SERVICES):
-        if is_wildcard(name):
-            return f"every customer's {service}: data can leave to a stranger's account"
-        return f"{service} shares addresses among customers: use a private endpoint and `within`"
-    if front_end := _owner(name, FRONT_ENDS):
-        return f"{front_end} serves many customers by the same addresses: they are open too"
-    return ""
-
-
-def _owner(name: str, owners: Mapping[str, str]) -> str:
-    """Return whose a name is, by its own end."""
-    labels = name.removeprefix(WILDCARD).split(".")
-    ends = (".".join(labels[start:]) for start in range(len(labels)))
-    return next((owners[end] for end in ends if end in owners), "")
-
-
 _CLOUD: Final = "azurecloud"
 
 _SHARED: Final[Mapping[str, str]] = {
@@ -111,6 +92,24 @@ sent to it; by the tag's first part, in small letters, with what customers own.
 Source: https://learn.microsoft.com/azure/virtual-network/service-tags-overview, the services' pages
 on private endpoints. A service that is not here is not known to be safe.
 """
+
+
+def name_sharing_warning(name: str) -> str:
+    """Say who else is behind a DNS name, or a pattern of names; empty where that is not known."""
+    if service := _owner(name, SHARED_SERVICES):
+        if is_wildcard(name):
+            return f"every customer's {service}: data can leave to a stranger's account"
+        return f"{service} shares addresses among customers: use a private endpoint and `within`"
+    if front_end := _owner(name, FRONT_ENDS):
+        return f"{front_end} serves many customers by the same addresses: they are open too"
+    return ""
+
+
+def _owner(name: str, owners: Mapping[str, str]) -> str:
+    """Return whose a name is, by its own end."""
+    labels = name.removeprefix(WILDCARD).split(".")
+    ends = (".".join(labels[start:]) for start in range(len(labels)))
+    return next((owners[end] for end in ends if end in owners), "")
 
 
 def tag_sharing_warning(tag: str) -> str:

@@ -67,6 +67,16 @@ _LEFT_OUT: Final = re.compile(
 )
 """Beginnings of labels that are in no identity (pkg/labelsfilter, defaultLabelPrefixCfg)."""
 
+API_VERSION: Final = "cilium.io/v2"
+KIND: Final = "CiliumNetworkPolicy"
+
+MAP_ENTRIES: Final = 16_384
+"""Of the policy map of one endpoint (`bpf-policy-map-max`)."""
+WARN_AT: Final = MAP_ENTRIES * 8 // 10
+
+_DNS_FIELD: Final = "dns"
+"""Not of a rule: names that DNS may be asked for."""
+
 
 def find_unseen_label(requirements: Requirements) -> str:
     """Return a label that Cilium does not see on Pods, if a selector has one; else nothing.
@@ -279,17 +289,6 @@ def _narrowed(opening: Opening, pattern: str, target: RenderTarget) -> Iterator[
 
 def _problem(opening: Opening, why: str) -> Problem:
     return Problem(opening.allowlist, opening.path, "CannotSay", why)
-
-
-API_VERSION: Final = "cilium.io/v2"
-KIND: Final = "CiliumNetworkPolicy"
-
-MAP_ENTRIES: Final = 16_384
-"""Of the policy map of one endpoint (`bpf-policy-map-max`)."""
-WARN_AT: Final = MAP_ENTRIES * 8 // 10
-
-_DNS_FIELD: Final = "dns"
-"""Not of a rule: names that DNS may be asked for."""
 
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:

@@ -40,7 +40,7 @@ from kube.egress.service_endpoints import (
     read_slice,
 )
 from kube.egress.watch import ALLOWLISTS_PATH
-from kube.manifests.reader import Manifest, read_paths
+from kube.manifests.reader import read_paths
 from kube.resources.namespaces import parse_namespace
 from kube.resources.paths import NAMESPACES_PATH
 
@@ -149,11 +149,6 @@ class SnapshotBuilder:
         if service:
             key = (str(metadata.get("namespace") or _DEFAULT), str(service))
             self._endpoints[key] = (*self._endpoints.get(key, ()), *read_slice(raw))
-
-
-def is_intent(manifest: Manifest) -> bool:
-    """Return whether a manifest is an allowlist or a set of destinations."""
-    return manifest.group == names.GROUP and manifest.kind in {KIND, SET_KIND}
 
 
 def allowlist_of(raw: bytes | msgspec.Raw) -> EgressAllowlist:

@@ -39,6 +39,8 @@ _WORTH_US: Final = 500.0
 _FEW: Final = 2
 """Rules of which one must have the greater share."""
 
+_LABELS: Final = {"app.kubernetes.io/name": "pretrain", "example.com/team": "research"}
+
 
 class BenchmarkSample(msgspec.Struct, frozen=True):
     """One input of `judge`."""
@@ -207,9 +209,6 @@ def samples_of(
 
 class _Kinded(msgspec.Struct):
     kind: str
-
-
-_LABELS: Final = {"app.kubernetes.io/name": "pretrain", "example.com/team": "research"}
 
 
 def _container(number: int) -> dict[str, Any]:

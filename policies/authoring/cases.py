@@ -26,6 +26,12 @@ _PAGE: Final = "docs/policies/testing.md says their shape"
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
+_PACKAGE: Final = re.compile(
+    r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*(?:#.*)?$", re.MULTILINE
+)
+
+_NOT_BUILT_IN: Final = (SITE_FILES, "rego/library/")
+
 
 class ExpectedFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A finding, or a signal, that is expected."""
@@ -306,13 +312,6 @@ def _fits(expected: ExpectedFinding, found: ExpectedFinding) -> bool:
 def _line(each: ExpectedFinding) -> str:
     parts = {"rule": each.rule, "path": each.path, "message": each.message}
     return ", ".join(f"{name}: {value}" for name, value in parts.items() if value is not None)
-
-
-_PACKAGE: Final = re.compile(
-    r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*(?:#.*)?$", re.MULTILINE
-)
-
-_NOT_BUILT_IN: Final = (SITE_FILES, "rego/library/")
 
 
 def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:

@@ -16,6 +16,15 @@ from policies.engine.entry_points import judge_input, read_answer, read_judgemen
 from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.site.fields import DeclaredFields
 
+_QUERY: Final = (
+    "{kind: answers | some kind in {`needs`, `judge`}; answers := {i: answer | "
+    "some i, document in input[kind]; answer := data.sallyport[kind].answer "
+    "with input as document}}"
+)
+"""All questions at once: to start OPA takes longer than to answer one."""
+
+_MOST_SHOWN: Final = 400
+
 
 class RecordedQuestion(msgspec.Struct, frozen=True):
     """One question and its answer."""
@@ -71,16 +80,6 @@ class RecordingEngine:
     def close(self) -> None:
         """See Engine.close."""
         self._engine.close()
-
-
-_QUERY: Final = (
-    "{kind: answers | some kind in {`needs`, `judge`}; answers := {i: answer | "
-    "some i, document in input[kind]; answer := data.sallyport[kind].answer "
-    "with input as document}}"
-)
-"""All questions at once: to start OPA takes longer than to answer one."""
-
-_MOST_SHOWN: Final = 400
 
 
 class Difference(msgspec.Struct, frozen=True):

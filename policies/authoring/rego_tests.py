@@ -27,6 +27,9 @@ _WHOLE: Final = (
     'with data.sallyport.parameters.<category>.<name> as {"<parameter>": …}'
 )
 
+_SECONDS: Final = 5.0
+"""Of one test: its evaluation is no review's."""
+
 
 class Outcome(enum.Enum):
     """How a test ended."""
@@ -201,10 +204,6 @@ def _lines(lines: _Range) -> str:
 def files_below(coverage: Sequence[Coverage], least: float) -> list[Coverage]:
     """Return the files of which less is reached."""
     return [each for each in coverage if each.percent < least]
-
-
-_SECONDS: Final = 5.0
-"""Of one test: its evaluation is no review's."""
 
 
 class CompiledTest(msgspec.Struct, frozen=True):

@@ -19,6 +19,12 @@ from policies.site.choices import NO_CHOICES, Choices
 _LONGEST_S: Final = 600.0
 """Of one run: longer than the tests of a thousand rules."""
 
+TEST_SUFFIX: Final = "_test"
+"""Of the name of a file of Rego tests, before `.rego`."""
+
+SITE_FILES: Final = "rego/site/"
+"""Where the files of sites lie in a workspace, each below its folder's name."""
+
 
 @dataclass(frozen=True)
 class ProgramResult:
@@ -48,13 +54,6 @@ def run_program(program: Path, folder: Path, *arguments: str, stdin: bytes = b""
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BundleRefusedError(f"{program.name} {arguments[0]}: {error}") from error
     return ProgramResult(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
-
-
-TEST_SUFFIX: Final = "_test"
-"""Of the name of a file of Rego tests, before `.rego`."""
-
-SITE_FILES: Final = "rego/site/"
-"""Where the files of sites lie in a workspace, each below its folder's name."""
 
 
 @dataclass(frozen=True)

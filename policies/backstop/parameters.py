@@ -30,6 +30,23 @@ _LONGEST: Final = 200
 _END: Final = "@"
 """Stands between a privilege and the container that needs it."""
 
+CLOCKS_S: Final = 60.0
+"""An exception or a BreakGlass counts so much longer than it does: clocks differ."""
+
+MOST_OF_PROFILES: Final = 8000
+"""Characters of all expressions: matching them is paid for by characters (`policy.py`)."""
+
+MOST_OF_GLASS: Final = 2000
+MOST_EXCUSES: Final = 1000
+"""Lines of one namespace."""
+
+MOST_BYTES: Final = 900 * 1024
+"""Of all: etcd takes 1.5 MiB."""
+
+_EVERYTHING: Final = "[^@]*"
+_ALL_EXCUSED: Final = "*"
+_POD: Final = ("v1", "Pod")
+
 
 def expression(pattern: str) -> str:
     """Return the RE2 of one pattern, for a privilege up to the `@`.
@@ -84,24 +101,6 @@ def _meet(one: list[str], other: list[str]) -> bool:
         return True
     same = one[0] == other[0] or ONE in {one[0], other[0]}
     return same and _meet(one[1:], other[1:])
-
-
-CLOCKS_S: Final = 60.0
-"""An exception or a BreakGlass counts so much longer than it does: clocks differ."""
-
-MOST_OF_PROFILES: Final = 8000
-"""Characters of all expressions: matching them is paid for by characters (`policy.py`)."""
-
-MOST_OF_GLASS: Final = 2000
-MOST_EXCUSES: Final = 1000
-"""Lines of one namespace."""
-
-MOST_BYTES: Final = 900 * 1024
-"""Of all: etcd takes 1.5 MiB."""
-
-_EVERYTHING: Final = "[^@]*"
-_ALL_EXCUSED: Final = "*"
-_POD: Final = ("v1", "Pod")
 
 
 class BackstopInputs(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,28 @@ package sallyport.parameters
 
 ChosenRule = tuple[AuthoredRule, Choice]
 
+_AREAS: Final = {"signals": "sandbox", "deny": "rules", "warn": "rules"}
+
+_SANDBOX: Final = ("sallyport", "sandbox")
+_RULES: Final = ("sallyport", "rules")
+_PARTS: Final = 4
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+_FIX: Final = (
+    "name it sallyport.rules.<category>.<name> for a rule, sallyport.sandbox.<family>.<name> for "
+    "a signal, site.<name> for a helper"
+)
+
+_FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_LONGEST: Final = 100
+"""Characters of a file's name in a bundle: those of a header of the archive."""
+
+_MOST_FILES: Final = 1000
+_SUFFIX: Final = ".rego"
+
+FIELDS_SCHEMA: Final = "fields.json"
+"""Where the schema of what rules declare lies, beside the Rego."""
+
 
 def join_rules(chosen: Sequence[ChosenRule]) -> str:
     """Return the package `sallyport.site`: for each rule what it finds, where it holds."""
@@ -75,9 +97,6 @@ def _entries(chosen: Iterable[ChosenRule], name: str) -> Iterable[str]:
             if name != "signals":
                 found = f"[entry | {_where(written, choice)}; some entry in {found}]"
             yield f'\t"{family}/{rule}": {found},\n'
-
-
-_AREAS: Final = {"signals": "sandbox", "deny": "rules", "warn": "rules"}
 
 
 def _where(written: AuthoredRule, choice: Choice) -> str:
@@ -107,12 +126,6 @@ def _open(value: Any) -> str:
     return f"object.union({{}}, {text})" if isinstance(value, dict) else text
 
 
-_SANDBOX: Final = ("sallyport", "sandbox")
-_RULES: Final = ("sallyport", "rules")
-_PARTS: Final = 4
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
-
-
 def rule_id(module: Module, built_in: Collection[str]) -> str | None:
     """Return the id of a file of a rule or a signal, `rules/<category>/<name>`; None of a helper.
 
@@ -131,12 +144,6 @@ def rule_id(module: Module, built_in: Collection[str]) -> str | None:
     return "/".join(parts[1:])
 
 
-_FIX: Final = (
-    "name it sallyport.rules.<category>.<name> for a rule, sallyport.sandbox.<family>.<name> for "
-    "a signal, site.<name> for a helper"
-)
-
-
 def _against(parts: Sequence[str], built_in: Collection[str]) -> str:
     """Say what is against a package that is no helper's; empty where nothing is."""
     rule = "/".join(parts[1:])
@@ -150,17 +157,6 @@ def _against(parts: Sequence[str], built_in: Collection[str]) -> str:
         "is no rule's and no signal's name (letters a-z, digits and _)": not named,
     }
     return next((problem for problem, holds in against.items() if holds), "")
-
-
-_FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-_LONGEST: Final = 100
-"""Characters of a file's name in a bundle: those of a header of the archive."""
-
-_MOST_FILES: Final = 1000
-_SUFFIX: Final = ".rego"
-
-FIELDS_SCHEMA: Final = "fields.json"
-"""Where the schema of what rules declare lies, beside the Rego."""
 
 
 def stage_sites(

@@ -36,6 +36,41 @@ _CHUNK: Final = re.compile(
 ZONED: Final = re.compile(r"[-Z]07.*")
 FRACTION: Final = re.compile(r"[.,][09]+")
 
+SECOND: Final = 10**9
+"""In nanoseconds."""
+
+_DAY: Final = 86400
+_PLACES: Final = 9
+_TEN_BELOW: Final = 69
+"""Years of two digits from here on are of the last century."""
+
+_ZONE: Final = re.compile(
+    r"ChST|MeST|GMT(?:[+-][0-9]+)?|[+-][0-9]+|[A-Z]{4}T(?![A-Z])|(?:[A-Z]{3}T|WITA)(?![A-Z])"
+    r"|[A-Z]{3}(?![A-Z])"
+)
+_LAST_OFFSET: Final = 23
+_FIELDS: Final = {
+    "01": "month",
+    "1": "month",
+    "02": "day",
+    "2": "day",
+    "_2": "day",
+    "15": "hour",
+    "03": "hour12",
+    "3": "hour12",
+    "04": "minute",
+    "4": "minute",
+    "05": "second",
+    "5": "second",
+}
+_ALLOWED: Final = {
+    "month": range(1, 13),
+    "hour": range(24),
+    "hour12": range(13),
+    "minute": range(60),
+    "second": range(60),
+}
+
 
 class ClockTime(NamedTuple):
     """A time as clocks of one place show it."""
@@ -132,42 +167,6 @@ def _fraction(nanosecond: int, chunk: str) -> str:
         return chunk[0] + digits
     digits = digits.rstrip("0")
     return chunk[0] + digits if digits else ""
-
-
-SECOND: Final = 10**9
-"""In nanoseconds."""
-
-_DAY: Final = 86400
-_PLACES: Final = 9
-_TEN_BELOW: Final = 69
-"""Years of two digits from here on are of the last century."""
-
-_ZONE: Final = re.compile(
-    r"ChST|MeST|GMT(?:[+-][0-9]+)?|[+-][0-9]+|[A-Z]{4}T(?![A-Z])|(?:[A-Z]{3}T|WITA)(?![A-Z])"
-    r"|[A-Z]{3}(?![A-Z])"
-)
-_LAST_OFFSET: Final = 23
-_FIELDS: Final = {
-    "01": "month",
-    "1": "month",
-    "02": "day",
-    "2": "day",
-    "_2": "day",
-    "15": "hour",
-    "03": "hour12",
-    "3": "hour12",
-    "04": "minute",
-    "4": "minute",
-    "05": "second",
-    "5": "second",
-}
-_ALLOWED: Final = {
-    "month": range(1, 13),
-    "hour": range(24),
-    "hour12": range(13),
-    "minute": range(60),
-    "second": range(60),
-}
 
 
 def parse_time_ns(layout: str, value: str) -> int:

@@ -23,6 +23,13 @@ _MOST_CHARACTERS: Final = 1_000_000
 _MOST_OF_FLOAT: Final = 2000
 """Digits that a float may be asked for; none has more than 1,100."""
 
+_LARGEST_NUMBER: Final = 1_000_000
+"""Of a width or a precision, to Go."""
+
+_LONGEST_TEMPLATE: Final = 16_384
+_MOST_VALUES: Final = 4096
+_SHORTEST_INDEX: Final = len("[1]")
+
 
 @dataclass
 class Flags:
@@ -246,15 +253,6 @@ def _shortest(digits: str, power: int, verb: str) -> str:
         return f"0.{'0' * (-power - 1)}{digits}"
     whole, rest = digits[: power + 1].ljust(power + 1, "0"), digits[power + 1 :]
     return f"{whole}.{rest}" if rest else whole
-
-
-_LARGEST_NUMBER: Final = 1_000_000
-"""Of a width or a precision, to Go."""
-
-
-_LONGEST_TEMPLATE: Final = 16_384
-_MOST_VALUES: Final = 4096
-_SHORTEST_INDEX: Final = len("[1]")
 
 
 def sprintf(template: Any, values: Any) -> str:

@@ -40,6 +40,13 @@ _EXTENDED: Final = re.compile(rf"([-+]?)((?:{_SEGMENT})+)")
 _LARGEST: Final = 2**63
 _LONGEST: Final = 1000
 
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_ZONE: Final = re.compile(r"[A-Za-z0-9_+-]{1,40}(/[A-Za-z0-9_+-]{1,40}){0,2}")
+
+_MOST_ADDED: Final = 10**6
+_DAY: Final = 86400
+_NUMBER_OR_ARRAY: Final = "one of {either number (ns) or [number (ns), string (tz)]}"
+
 
 def parse_duration_ns(value: Any) -> int:
     """`time.parse_duration_ns`: "1h30m", "2w"."""
@@ -115,12 +122,6 @@ def _fraction(digits: str) -> tuple[int, float]:
     return number, scale
 
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_ZONE: Final = re.compile(r"[A-Za-z0-9_+-]{1,40}(/[A-Za-z0-9_+-]{1,40}){0,2}")
-
-_MOST_ADDED: Final = 10**6
-_DAY: Final = 86400
-_NUMBER_OR_ARRAY: Final = "one of {either number (ns) or [number (ns), string (tz)]}"
 Zone = dt.tzinfo
 
 

@@ -17,6 +17,12 @@ _DEEPEST: Final = 100
 
 _SCALAR: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.][0-9.eE+-]*|true|false|null', re.DOTALL)
 
+_MOST_BYTES: Final = 128 * 1024
+"""Of all arguments of a call: more than a rule sees of one field."""
+
+UNDEFINED: Final = object()
+"""What a function gives that has no answer, and is none the worse for it."""
+
 
 class Number(Decimal):
     """A number that is not whole, or written as if it were not."""
@@ -77,13 +83,6 @@ class Key:
 
     def __hash__(self) -> int:
         return hash(self._text)
-
-
-_MOST_BYTES: Final = 128 * 1024
-"""Of all arguments of a call: more than a rule sees of one field."""
-
-UNDEFINED: Final = object()
-"""What a function gives that has no answer, and is none the worse for it."""
 
 
 def key_of(value: Any) -> str | Key:

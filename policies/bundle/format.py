@@ -65,6 +65,9 @@ EngineName = Literal["embedded", "opa"]
 Effect = Literal["deny", "warn"]
 """What becomes of what a site's rule denies."""
 
+_NULL: Final = msgspec.Raw(b"null")
+_NO_FIELDS: Final = msgspec.Raw(b"{}")
+
 
 class Rule(msgspec.Struct, frozen=True, rename="camel"):
     """What the METADATA of a Rego rule says to people."""
@@ -100,10 +103,6 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
         """Return the points of a privilege of this rule that is had by an exception only."""
         found = [points for pattern, points in self.risks.items() if covers(pattern, privilege)]
         return max(found, default=self.risk)
-
-
-_NULL: Final = msgspec.Raw(b"null")
-_NO_FIELDS: Final = msgspec.Raw(b"{}")
 
 
 class BundleCase(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

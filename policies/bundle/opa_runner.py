@@ -2,11 +2,14 @@
 
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from core.base.errors import BundleRefusedError
+
+PARSE: Final = ("parse", "-f", "json", "--json-include", "locations")
+"""What prints the syntax tree of a file of Rego as JSON, with the place of each node."""
 
 
 def run_opa(opa: Path, folder: Path, *arguments: str | Path) -> bytes:
@@ -21,6 +24,15 @@ def run_opa(opa: Path, folder: Path, *arguments: str | Path) -> bytes:
         text = errors_in(done.stderr or done.stdout)
         raise BundleRefusedError(f"opa {arguments[0]} refused the policies:\n{text}")
     return done.stdout
+
+
+def parse_file(opa: Path, folder: Path, file: str) -> bytes:
+    """Return the JSON of the syntax tree of a file, by its path below `folder`.
+
+    Raises:
+        BundleRefusedError: OPA cannot read it; the message has file, line and reason.
+    """
+    return run_opa(opa, folder, *PARSE, file)
 
 
 def errors_in(printed: bytes) -> str:

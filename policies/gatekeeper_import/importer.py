@@ -42,6 +42,12 @@ from policies.site.choices import Choice, Choices
 
 _MEMORY_BYTES: Final = 64 * 1024 * 1024
 
+_LONGEST: Final = 40
+"""Characters of a rule's name: that of its file must fit into a bundle."""
+
+_UNUSED: Final = Match(action="deny", kinds=("Pod",))
+"""Of a template without a Constraint."""
+
 
 def missing_builtins(opa: Path, made: Mapping[str, ConvertedTemplate]) -> dict[str, list[str]]:
     """Return for each of the templates the functions that it calls and the engine lacks.
@@ -131,13 +137,6 @@ class ImportReport(msgspec.Struct, frozen=True):
     def complete(self) -> bool:
         """Whether all was carried over."""
         return not any(each.refused for each in self.outcomes)
-
-
-_LONGEST: Final = 40
-"""Characters of a rule's name: that of its file must fit into a bundle."""
-
-_UNUSED: Final = Match(action="deny", kinds=("Pod",))
-"""Of a template without a Constraint."""
 
 
 class ConvertedRules(msgspec.Struct):

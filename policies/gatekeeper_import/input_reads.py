@@ -32,6 +32,45 @@ from policies.gatekeeper_import.syntax import (
 
 Package = tuple[str, ...]
 
+T = TypeVar("T")
+
+_DEEPEST: Final = 60
+"""Calls in calls."""
+
+_PATTERNS: Final = frozenset({"var", "array", "object"})
+_BINDING: Final = frozenset({"assign", "eq"})
+_MEMBERS: Final = frozenset({"internal.member_2", "internal.member_3"})
+_JOINING: Final = frozenset(
+    [
+        "array.concat",
+        "array.reverse",
+        "array.slice",
+        "object.union",
+        "object.union_n",
+        "sort",
+        "union",
+        "or",
+    ]
+)
+"""Functions that give what they are given."""
+
+_MEASURING: Final = frozenset(
+    [
+        "count",
+        "is_array",
+        "is_boolean",
+        "is_null",
+        "is_number",
+        "is_object",
+        "is_set",
+        "is_string",
+        "type_name",
+    ]
+)
+"""Functions that look at no more than how many there are, or of which type."""
+
+_PASSES: Final = 20
+
 
 class _Module:
     def __init__(self) -> None:
@@ -88,9 +127,6 @@ class RuleNames:
         return parts if parts and parts[0]["value"] == "input" else []
 
 
-T = TypeVar("T")
-
-
 class InputReads:
     """What was read."""
 
@@ -104,10 +140,6 @@ class InputReads:
         """Count what another one has, too."""
         self.whole |= other.whole
         self.seen |= other.seen
-
-
-_DEEPEST: Final = 60
-"""Calls in calls."""
 
 
 class Follower:
@@ -153,39 +185,6 @@ class Follower:
         return joined
 
 
-_PATTERNS: Final = frozenset({"var", "array", "object"})
-_BINDING: Final = frozenset({"assign", "eq"})
-_MEMBERS: Final = frozenset({"internal.member_2", "internal.member_3"})
-_JOINING: Final = frozenset(
-    [
-        "array.concat",
-        "array.reverse",
-        "array.slice",
-        "object.union",
-        "object.union_n",
-        "sort",
-        "union",
-        "or",
-    ]
-)
-"""Functions that give what they are given."""
-
-_MEASURING: Final = frozenset(
-    [
-        "count",
-        "is_array",
-        "is_boolean",
-        "is_null",
-        "is_number",
-        "is_object",
-        "is_set",
-        "is_string",
-        "type_name",
-    ]
-)
-"""Functions that look at no more than how many there are, or of which type."""
-
-_PASSES: Final = 20
 _Scope = dict[str, dict[int, Value]]
 """For each variable what it may be, by the expression that says so."""
 

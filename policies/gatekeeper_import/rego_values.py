@@ -8,6 +8,10 @@ ANY: Final = "*"
 
 Path = tuple[str, ...]
 
+_DEEPEST: Final = 4
+_MOST: Final = 200
+"""Constants of one variable: more are taken for any."""
+
 
 class InputPath(NamedTuple):
     """What lies at a path of the input."""
@@ -32,10 +36,6 @@ Value = frozenset[Atom]
 """Any of them; empty for what does not come from the input."""
 
 NOTHING: Final[Value] = frozenset()
-
-_DEEPEST: Final = 4
-_MOST: Final = 200
-"""Constants of one variable: more are taken for any."""
 
 
 def collection(values: Iterable[Value]) -> Value:

@@ -1,4 +1,4 @@
-"""The syntax tree of a file of Rego, as `opa parse` prints it, in steps that can be followed."""
+"""The syntax tree of the Rego of a template, whose reads `input_reads` follows."""
 
 import subprocess
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
+from policies.bundle.opa_runner import PARSE
 
 Term = dict[str, Any]
 Expression = dict[str, Any]
@@ -29,16 +30,7 @@ class Mistake(msgspec.Struct, frozen=True):
 def parse_rego(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
     """Return the tree of a text, or the first mistake in it."""
     flags = [_LEGACY] if legacy else []
-    command: list[str | Path] = [
-        opa,
-        "parse",
-        "-f",
-        "json",
-        "--json-include",
-        "locations",
-        *flags,
-        "/dev/stdin",
-    ]
+    command: list[str | Path] = [opa, *PARSE, *flags, "/dev/stdin"]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     if done.returncode == 0:
         return msgspec.json.decode(done.stdout, type=dict)

@@ -22,6 +22,14 @@ _MOST_BYTES: Final = 1024 * 1024
 _GLOB: Final = re.compile(r"[a-z0-9*]([a-z0-9*-]{0,61}[a-z0-9*])?")
 _Globs = Annotated[list[str], msgspec.Meta(max_length=500)]
 
+_SHAPE: Final = "docs/policies/rules.md says its shape"
+
+_SYNTAX: Final = (
+    "write it in RE2's syntax (https://github.com/google/re2/wiki/Syntax), which has no "
+    "look-around and no back references"
+)
+_FORMATS: Final = jsonschema.FormatChecker(formats=())
+
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """What a site says of one rule."""
@@ -87,9 +95,6 @@ def read_choices(path: Path) -> Choices:
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     rules: dict[str, Any] = {}
-
-
-_SHAPE: Final = "docs/policies/rules.md says its shape"
 
 
 def _choice(where: str, value: Any) -> Choice:
@@ -171,9 +176,4 @@ def _is_pattern(value: object) -> bool:
     return True
 
 
-_SYNTAX: Final = (
-    "write it in RE2's syntax (https://github.com/google/re2/wiki/Syntax), which has no "
-    "look-around and no back references"
-)
-_FORMATS: Final = jsonschema.FormatChecker(formats=())
 _FORMATS.checks("regex", raises=ValueError)(_is_pattern)

@@ -23,6 +23,52 @@ ITEMS: Final = "[]"
 Tree = dict[str, Any]
 """Of steps; a step that ends a declared field has None."""
 
+_SCHEMA_HEAD: Final = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
+POD: Final = "Pod"
+"""The kind of a rule that is asked about Pods, and about each Pod template of a workload."""
+
+NO_FIELDS: Final = b"{}"
+
+MOST_BYTES: Final = 256 * 1024
+"""Of the declared fields of one object."""
+
+_KIND: Final = re.compile(r"(?:[a-z0-9][a-z0-9.-]{0,252}/)?[A-Z][A-Za-z0-9]{0,62}")
+_OURS: Final = "sallyport.dev/"
+_HIDDEN: Final = frozenset({"status", "metadata.managedFields", "data", "binaryData", "stringData"})
+"""Fields that nobody declares: noise, and what may hold secrets."""
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_NUMBERED: Final = frozenset(
+    {
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-completion-index",
+        "controller-uid",
+        "job-index",
+        "jobset.sigs.k8s.io/global-replica-index",
+        "jobset.sigs.k8s.io/job-global-index",
+        "jobset.sigs.k8s.io/job-index",
+        "jobset.sigs.k8s.io/job-key",
+        "jobset.sigs.k8s.io/restart-attempt",
+        "statefulset.kubernetes.io/pod-name",
+        "training.kubeflow.org/replica-index",
+        _LAST_APPLIED,
+        "banzaicloud.com/last-applied",
+        "kapp.k14s.io/original",
+        "objectset.rio.cattle.io/applied",
+    }
+)
+"""Labels and annotations that controllers number Pods by, and copies of the whole object."""
+
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+
+_ENVIRONMENTS: Final = frozenset({"env", "envVars", "environment"})
+"""Where kinds of all sorts have variables: as lists of names and values, or as objects."""
+
+_SECRETIVE: Final = frozenset({"command", "args", "arguments", "httpHeaders"})
+"""What people put passwords into."""
+
 
 def steps_of(field: str) -> list[str]:
     """Return the steps of a field, `[]` for the elements of a list; none where it is no path."""
@@ -74,9 +120,6 @@ def schema_of(rules: Iterable[Rule]) -> dict[str, Any]:
     return _SCHEMA_HEAD | _schema(tree_of(fields))
 
 
-_SCHEMA_HEAD: Final = {"$schema": "http://json-schema.org/draft-07/schema#"}
-
-
 def _schema(tree: Tree | None) -> dict[str, Any]:
     if tree is None:
         return {}
@@ -84,43 +127,6 @@ def _schema(tree: Tree | None) -> dict[str, Any]:
         return {"type": "array", "items": _schema(tree[ITEMS])}
     properties = {step: _schema(inner) for step, inner in sorted(tree.items())}
     return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-POD: Final = "Pod"
-"""The kind of a rule that is asked about Pods, and about each Pod template of a workload."""
-
-NO_FIELDS: Final = b"{}"
-
-MOST_BYTES: Final = 256 * 1024
-"""Of the declared fields of one object."""
-
-_KIND: Final = re.compile(r"(?:[a-z0-9][a-z0-9.-]{0,252}/)?[A-Z][A-Za-z0-9]{0,62}")
-_OURS: Final = "sallyport.dev/"
-_HIDDEN: Final = frozenset({"status", "metadata.managedFields", "data", "binaryData", "stringData"})
-"""Fields that nobody declares: noise, and what may hold secrets."""
-
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_NUMBERED: Final = frozenset(
-    {
-        "apps.kubernetes.io/pod-index",
-        "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-completion-index",
-        "controller-uid",
-        "job-index",
-        "jobset.sigs.k8s.io/global-replica-index",
-        "jobset.sigs.k8s.io/job-global-index",
-        "jobset.sigs.k8s.io/job-index",
-        "jobset.sigs.k8s.io/job-key",
-        "jobset.sigs.k8s.io/restart-attempt",
-        "statefulset.kubernetes.io/pod-name",
-        "training.kubeflow.org/replica-index",
-        _LAST_APPLIED,
-        "banzaicloud.com/last-applied",
-        "kapp.k14s.io/original",
-        "objectset.rio.cattle.io/applied",
-    }
-)
-"""Labels and annotations that controllers number Pods by, and copies of the whole object."""
 
 
 def kind_name(group: str, kind: str) -> str:
@@ -260,8 +266,6 @@ class DeclaredFields:
 NO_DECLARED_FIELDS: Final = DeclaredFields(())
 """Of a bundle without a site's rules."""
 
-_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
-
 
 def _shown(value: Any, tree: Tree | None) -> Any:
     """Copy what a tree names of a value, without what no rule is shown."""
@@ -282,13 +286,6 @@ def _part(step: str, value: Any, inner: Tree | None) -> Any:
     if step in _ENVIRONMENTS:
         value = _names_of(value)
     return [] if step in _SECRETIVE else _shown(value, inner)
-
-
-_ENVIRONMENTS: Final = frozenset({"env", "envVars", "environment"})
-"""Where kinds of all sorts have variables: as lists of names and values, or as objects."""
-
-_SECRETIVE: Final = frozenset({"command", "args", "arguments", "httpHeaders"})
-"""What people put passwords into."""
 
 
 def _names_of(value: Any) -> Any:

@@ -38,14 +38,6 @@ _CLUSTER: Final = {
 _RENAMED: Final = {"extensions": "networking.k8s.io"}
 """Groups that kinds have moved from."""
 
-
-def _names(table: dict[str, str]) -> frozenset[tuple[str, str]]:
-    return frozenset((group, kind) for group, kinds in table.items() for kind in kinds.split())
-
-
-_IN_NAMESPACES: Final = _names(_NAMESPACED)
-_KNOWN: Final = _IN_NAMESPACES | _names(_CLUSTER)
-
 LISTS: Final = frozenset(
     [
         "add",
@@ -76,6 +68,14 @@ LISTS: Final = frozenset(
     ]
 )
 """Fields of those kinds that are lists wherever they lie."""
+
+
+def _names(table: dict[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset((group, kind) for group, kinds in table.items() for kind in kinds.split())
+
+
+_IN_NAMESPACES: Final = _names(_NAMESPACED)
+_KNOWN: Final = _IN_NAMESPACES | _names(_CLUSTER)
 
 
 def groups_of(kind: str) -> list[str]:

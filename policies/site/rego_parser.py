@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from policies.bundle.opa_runner import run_opa
+from policies.bundle.opa_runner import parse_file
 
 
 class Location(msgspec.Struct):
@@ -100,7 +100,7 @@ def parse(opa: Path, folder: Path, file: str) -> Module:
     Raises:
         BundleRefusedError: OPA cannot read it; the message has file, line and reason.
     """
-    parsed = run_opa(opa, folder, "parse", "-f", "json", "--json-include", "locations", file)
+    parsed = parse_file(opa, folder, file)
     try:
         return _MODULE.decode(parsed)
     except msgspec.MsgspecError as error:

@@ -10,6 +10,10 @@ from policies.engine.cache import CachedSample
 from policies.engine.embedded_engine import EvaluationLimits
 from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 
+CASES: Final = msgspec.json.Decoder(tuple[BundleCase, ...])
+
+ENCODER: Final = msgspec.msgpack.Encoder()
+
 
 class WireSample(msgspec.Struct, frozen=True, array_like=True):
     """A sample, on its way: it holds an answer or a judgement."""
@@ -58,10 +62,8 @@ class TrialOutcome(msgspec.Struct, frozen=True, array_like=True):
     """What the new bundle says of what it was asked, the latest first."""
 
 
-CASES: Final = msgspec.json.Decoder(tuple[BundleCase, ...])
 TASKS: Final = msgspec.msgpack.Decoder(TrialTask)
 OUTCOMES: Final = msgspec.msgpack.Decoder(TrialOutcome)
-ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 def encode_samples(samples: Sequence[CachedSample]) -> list[WireSample]:

@@ -7,6 +7,8 @@ from rich.text import Text
 from core.base.safe_text import safe_line
 from policies.gatekeeper_import.importer import ImportOutcome, ImportReport
 
+_WORDS = {False: "carried over", True: "refused"}
+
 
 def print_imported(report: ImportReport, console: Console) -> None:
     """Print what became of each, then what differs, and what to do next."""
@@ -29,9 +31,6 @@ def print_imported(report: ImportReport, console: Console) -> None:
     if done:
         built = f"--site {report.into} --rules {report.rules_file} --output FILE"
         console.print(Text(safe_line(f"Next: sallyport policy build {built}")))
-
-
-_WORDS = {False: "carried over", True: "refused"}
 
 
 def _said(outcome: ImportOutcome) -> list[str]:

@@ -21,6 +21,23 @@ MOST_TIMES: Final = 400
 MOST_LISTED: Final = 50
 """Rules, namespaces and requesters that are listed of one effect; the rest is counted together."""
 
+_DAY: Final = len("2026-11-22")
+_HOUR: Final = len("2026-11-22T14")
+
+ADVICE: Final[Mapping[Effect, str]] = {
+    Effect.NEWLY_REFUSED: "Let the rule warn first (action: warn in the file of --rules), "
+    "tell these requesters, or write a PolicyException for what must stay.",
+    Effect.NEWLY_ADMITTED: "See that this is meant: a rule that refused it is gone, weaker, "
+    "or holds in fewer namespaces.",
+    Effect.WOULD_REFUSE: "Nothing is refused there now; `sallyport rollout status` shows it.",
+    Effect.NEWLY_WARNED: "People see these warnings in kubectl: see that they say what to do.",
+    Effect.NO_LONGER_WARNED: "See that this is meant.",
+    Effect.NEWLY_SANDBOXED: "They would run in the sandbox, or be refused where they cannot: "
+    "try one of each in it before.",
+    Effect.NO_LONGER_SANDBOXED: "See that this is meant: they would run without the sandbox.",
+    Effect.FAILED: "Mend the candidate: what its policies fail on is refused as an error.",
+}
+
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Frozen, camelCase."""
@@ -105,10 +122,6 @@ class Replayed(_Part, frozen=True):
     def whole(self) -> bool:
         """Whether every review that was judged could be judged again."""
         return not any(each.failure for each in self.left) and not self.not_reproduced
-
-
-_DAY: Final = len("2026-11-22")
-_HOUR: Final = len("2026-11-22T14")
 
 
 class _Tally:
@@ -212,18 +225,3 @@ class Tallies:
             )
             for (reason, rule, failure), tally in ordered
         ]
-
-
-ADVICE: Final[Mapping[Effect, str]] = {
-    Effect.NEWLY_REFUSED: "Let the rule warn first (action: warn in the file of --rules), "
-    "tell these requesters, or write a PolicyException for what must stay.",
-    Effect.NEWLY_ADMITTED: "See that this is meant: a rule that refused it is gone, weaker, "
-    "or holds in fewer namespaces.",
-    Effect.WOULD_REFUSE: "Nothing is refused there now; `sallyport rollout status` shows it.",
-    Effect.NEWLY_WARNED: "People see these warnings in kubectl: see that they say what to do.",
-    Effect.NO_LONGER_WARNED: "See that this is meant.",
-    Effect.NEWLY_SANDBOXED: "They would run in the sandbox, or be refused where they cannot: "
-    "try one of each in it before.",
-    Effect.NO_LONGER_SANDBOXED: "See that this is meant: they would run without the sandbox.",
-    Effect.FAILED: "Mend the candidate: what its policies fail on is refused as an error.",
-}

@@ -41,6 +41,15 @@ _STEPS: Final = tuple(
 )
 """Between two ticks of the axis."""
 
+_GREEN: Final = "#2f855a"
+_AMBER: Final = "#b7791f"
+_COLOURS: Final = {"red": RED, "green": _GREEN, "yellow": _AMBER, "magenta": RED}
+_LISTS: Final = (
+    ("rule", "rules"),
+    ("namespace", "namespaces"),
+    ("requester", "requesters"),
+)
+
 
 def bars(counts: Sequence[Count], what: str, colour: str) -> str:
     """Draw how many reviews each has, the first ten; nothing where there is none."""
@@ -111,16 +120,6 @@ def _ms(name: str) -> int:
 
 def _shown(name: str) -> str:
     return f"{name.replace('T', ' ')}:00" if "T" in name else name
-
-
-_GREEN: Final = "#2f855a"
-_AMBER: Final = "#b7791f"
-_COLOURS: Final = {"red": RED, "green": _GREEN, "yellow": _AMBER, "magenta": RED}
-_LISTS: Final = (
-    ("rule", "rules"),
-    ("namespace", "namespaces"),
-    ("requester", "requesters"),
-)
 
 
 def page(found: Replayed) -> str:

@@ -37,6 +37,20 @@ from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle.format import read_bundle
 from policies.site.fields import kind_name
 
+_PAGE: Final = 2000
+_CHUNK: Final = 50
+"""Inputs that a process is given at once."""
+
+_AHEAD: Final = 2
+"""Pages that are read while one is judged."""
+
+_TELL_EVERY_S: Final = 2.0
+_JUDGED: Final = frozenset({"CREATE", "UPDATE"})
+_NOT_KEPT: Final = "what policies saw is not in the ledger: too large to keep, or removed since"
+_FIELDS: Final = "it reads what was not recorded: put the bundle in force with the rule as warn, \
+and fields are kept from then on"
+_OLDER: Final = "recorded by an earlier release, which did not keep all that the rule sees"
+
 
 def verdict_of(found: Replayed) -> str:
     """Return the line."""
@@ -65,21 +79,6 @@ def verdict_of(found: Replayed) -> str:
             "are missing: see above before you promote it."
         )
     return f"Promote it: nothing would newly be refused ({seen}{rest})."
-
-
-_PAGE: Final = 2000
-_CHUNK: Final = 50
-"""Inputs that a process is given at once."""
-
-_AHEAD: Final = 2
-"""Pages that are read while one is judged."""
-
-_TELL_EVERY_S: Final = 2.0
-_JUDGED: Final = frozenset({"CREATE", "UPDATE"})
-_NOT_KEPT: Final = "what policies saw is not in the ledger: too large to keep, or removed since"
-_FIELDS: Final = "it reads what was not recorded: put the bundle in force with the rule as warn, \
-and fields are kept from then on"
-_OLDER: Final = "recorded by an earlier release, which did not keep all that the rule sees"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,26 @@ _BINDS: Final[Mapping[str, tuple[int, int]]] = {
 }
 """`x := y`, `some x in y`, `some k, x in y`: which argument is bound, and of which."""
 
+_DECIDES: Final[Mapping[str, int]] = {
+    "div": 1,
+    "format_int": 1,
+    "glob.match": 0,
+    "indexof": 1,
+    "indexof_n": 1,
+    "re_match": 0,
+    "regex.find_all_string_submatch_n": 0,
+    "regex.find_n": 0,
+    "regex.match": 0,
+    "regex.replace": 1,
+    "regex.split": 0,
+    "regex.template_match": 0,
+    "rem": 1,
+    "sprintf": 0,
+}
+"""Which argument it can fail on: one that is written out is right, or wrong in every test."""
+
+_LITERALS: Final = frozenset({"string", "number", "boolean"})
+
 
 def signatures(opa: Path, folder: Path) -> Signatures:
     """Ask OPA what its functions take.
@@ -101,27 +121,6 @@ def _is_field(steps: Steps, local: Collection[str]) -> bool:
 def _named(steps: Steps) -> str:
     head, *rest = steps
     return f"{head}" + "".join(f".{step}" if step else "[…]" for step in rest)
-
-
-_DECIDES: Final[Mapping[str, int]] = {
-    "div": 1,
-    "format_int": 1,
-    "glob.match": 0,
-    "indexof": 1,
-    "indexof_n": 1,
-    "re_match": 0,
-    "regex.find_all_string_submatch_n": 0,
-    "regex.find_n": 0,
-    "regex.match": 0,
-    "regex.replace": 1,
-    "regex.split": 0,
-    "regex.template_match": 0,
-    "rem": 1,
-    "sprintf": 0,
-}
-"""Which argument it can fail on: one that is written out is right, or wrong in every test."""
-
-_LITERALS: Final = frozenset({"string", "number", "boolean"})
 
 
 def find_fallible_calls(source: RegoSource) -> Iterator[Problem]:

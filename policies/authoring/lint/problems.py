@@ -9,6 +9,10 @@ from typing import Final
 
 import msgspec
 
+_PLACE: Final = re.compile(
+    r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<what>.+)"
+)
+
 
 class Level(enum.Enum):
     """How bad it is."""
@@ -28,11 +32,6 @@ class Problem(msgspec.Struct, frozen=True, order=True):
     level: Level = msgspec.field(default=Level.ERROR)
     what: str = ""
     hint: str = ""
-
-
-_PLACE: Final = re.compile(
-    r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<what>.+)"
-)
 
 
 def problem_of(said: str, id_: str, file: str, hint: str = "") -> Problem:

@@ -1,4 +1,4 @@
-"""The syntax tree of a file of Rego, as `opa parse` prints it, and how to walk it."""
+"""The syntax tree of a file of Rego, and how the linter's checks walk it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ import msgspec
 from core.base.errors import BundleRefusedError
 from policies.authoring.lint.problems import Level, Problem
 from policies.authoring.workspace import TEST_SUFFIX
-from policies.bundle.opa_runner import run_opa
+from policies.bundle.opa_runner import parse_file
 
 Node = Mapping[str, Any]
 Steps = tuple[str | None, ...]
@@ -101,7 +101,7 @@ def parse_source(opa: Path, folder: Path, file: str) -> RegoSource:
     Raises:
         BundleRefusedError: OPA cannot; the message has file and line.
     """
-    printed = run_opa(opa, folder, "parse", "-f", "json", "--json-include", "locations", file)
+    printed = parse_file(opa, folder, file)
     try:
         tree = msgspec.json.decode(printed)
     except msgspec.DecodeError as error:

@@ -24,6 +24,10 @@ _ASSIGNING: Final = frozenset({"assign"})
 _PARAMETERS: Final = ("data", "sallyport", "parameters")
 _NONE: Final[frozenset[str]] = frozenset()
 
+_OPTIONAL: Final = (("input", "fields"), ("input", "projection"))
+_LABELS: Final = ("input", "context", "namespaceLabels")
+_LITERALS: Final = frozenset({"string", "number", "boolean", "null"})
+
 
 def known_keys(source: RegoSource, rule: Node) -> KnownKeys:
     """Return what is known of the variables of a rule that `some … in` binds."""
@@ -103,11 +107,6 @@ def _said(clause: Node, variable: str) -> Node | None:
             if target["type"] == "var" and target["value"] == variable:
                 return cast("Node", value)
     return None
-
-
-_OPTIONAL: Final = (("input", "fields"), ("input", "projection"))
-_LABELS: Final = ("input", "context", "namespaceLabels")
-_LITERALS: Final = frozenset({"string", "number", "boolean", "null"})
 
 
 def find_undefined(source: RegoSource) -> Iterator[Problem]:

@@ -42,6 +42,24 @@ _T = TypeVar("_T")
 
 _STOP_S: Final = 5.0
 
+LOOK_EVERY_S: Final = 2.0
+"""How often is looked whether the server is there, and has the policies."""
+
+PLACE_S: Final = 10.0
+"""What one request may take with which they are put there: compiling them takes up to 1 s."""
+
+_AGAIN_S: Final = 1.0
+"""After putting them there has failed, so long all who ask are told so."""
+
+_LIMITS: Final = EvaluationLimits()
+_OK: Final = 200
+_BAD_INPUT: Final = 400
+_FAILED: Final = 500
+_NOT_YET: Final = "the policies have not been looked for on the OPA server yet"
+
+_BUILTIN: Final = "eval_builtin_error"
+"""Whose message goes on with the operand, which is the object's."""
+
 
 class LoopThread:
     """Runs coroutines in its thread until it is closed."""
@@ -80,22 +98,6 @@ async def _cancelled() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-
-
-LOOK_EVERY_S: Final = 2.0
-"""How often is looked whether the server is there, and has the policies."""
-
-PLACE_S: Final = 10.0
-"""What one request may take with which they are put there: compiling them takes up to 1 s."""
-
-_AGAIN_S: Final = 1.0
-"""After putting them there has failed, so long all who ask are told so."""
-
-_LIMITS: Final = EvaluationLimits()
-_OK: Final = 200
-_BAD_INPUT: Final = 400
-_FAILED: Final = 500
-_NOT_YET: Final = "the policies have not been looked for on the OPA server yet"
 
 
 class OpaServerEngine:
@@ -295,5 +297,3 @@ class _Failures(msgspec.Struct):
 
 
 _FAILURES: Final = msgspec.json.Decoder(_Failures)
-_BUILTIN: Final = "eval_builtin_error"
-"""Whose message goes on with the operand, which is the object's."""

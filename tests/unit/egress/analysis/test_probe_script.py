@@ -12,7 +12,8 @@ from typing import Final
 
 import pytest
 
-from egress.analysis.verification import NO_TOOL, Probe, probe_command, read_probe_output
+from egress.analysis.probe_program import NO_TOOL, probe_command, read_probe_output
+from egress.analysis.verification import Probe
 
 TOOLS: Final = {"python3": ["python3"], "bash": ["bash", "timeout"]}
 

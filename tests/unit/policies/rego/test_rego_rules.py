@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.profiles.container_profiles import CATALOGUE
 from core.profiles.privileges import PatternSet, validate_pattern
 from tests.unit.policies.rego.rego_folder import REGO, evaluate, load, opa, projection_of
 
@@ -131,7 +132,7 @@ def test_metadata_says_what_people_must_know(
     assert set(custom) - RISKS == {"severity", "message", "remedy", "since"} | of_area
     assert custom["severity"] in SEVERITIES
     # The first catalogue is what Pod Security restricts.
-    assert custom["since"] in ({1} if refs[1].startswith(POD_SECURITY) else {2, 3})
+    assert custom["since"] in ({1} if refs[1].startswith(POD_SECURITY) else range(2, CATALOGUE + 1))
     assert custom["message"][0].islower()
     assert set(re.findall(r"\{.*?\}", custom["message"])) <= {"{value}", "{rest}"}
     assert custom["remedy"].endswith(".")
@@ -164,10 +165,23 @@ def test_refused_example_is_found_by_the_rule(
 ) -> None:
     """By that and no other, save by what every image or the API makes inseparable from it."""
     example = f"{rule}/refused.yaml"
-    assert set(found[example]) == {rule} | ALSO_NEEDS.get(rule, set()) | _of_every(example)
+    expected = {rule} | ALSO_NEEDS.get(rule, set()) | _of_every(example)
+    assert set(found[example]) == expected, _advice(rule, set(found[example]))
     stated = PatternSet(metadata[rule]["custom"].get("privileges", ()))
     if rule.startswith("privileges/"):
         assert all(stated.covers(entry["privilege"]) for entry in found[example][rule])
+
+
+def _advice(rule: str, found: set[str]) -> str:
+    if rule not in found:
+        return (
+            f"{rule} does not find its refused.yaml: is the field that it reads in the projection "
+            "(policies/projection), and its line in needs.rego?"
+        )
+    return (
+        f"{rule}/refused.yaml needs more than its rule: leave that out of the example, or say in "
+        "ALSO_NEEDS why the API makes it inseparable"
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)
