@@ -153,12 +153,17 @@ def _module_version(program: Program) -> str:
 def pinned_version(folder: Path, module: str) -> str:
     """Read from the `go.mod` of a folder the version of a module, as `v1.36.3`.
 
+    That of its `replace`, where it has one.
+
     Raises:
         CannotProvideError: it does not require the module.
     """
     go_mod = folder / "go.mod"
-    required = rf"^\s*(?:require )?{re.escape(module)} (v\S+)"
-    match = re.search(required, go_mod.read_text(), re.MULTILINE)
+    named, text = re.escape(module), go_mod.read_text()
+    required = re.search(rf"^\s*(?:require )?{named} (v\S+)", text, re.MULTILINE)
+    match = (
+        re.search(rf"^\s*(?:replace )?{named} => {named} (v\S+)", text, re.MULTILINE) or required
+    )
     if match is None:
         raise CannotProvideError(f"{go_mod}: {module} is not required; restore the file")
     return match[1]

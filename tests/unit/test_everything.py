@@ -10,7 +10,7 @@ import pytest
 from tests.tools import everything, provide
 from tests.tools.everything import Need, needs, provide_all
 from tests.tools.programs import PROGRAMS
-from tests.tools.provide import CannotProvideError
+from tests.tools.provide import CannotProvideError, pinned_version
 
 KUBECONFORM = PROGRAMS["kubeconform"]
 
@@ -87,6 +87,16 @@ def test_every_program_of_the_tests_is_needed() -> None:
     assert {name for name, each in PROGRAMS.items() if each.is_tested_with} <= names
     assert {"kafka", "postgres", "node-packages", "firewall-packages"} <= names
     assert names.isdisjoint(name for name, each in PROGRAMS.items() if not each.is_tested_with)
+
+
+def test_version_of_a_replaced_module_is_that_of_its_replacement(tmp_path: Path) -> None:
+    """As Kubernetes has it for its own modules: they are required at v0.0.0."""
+    (tmp_path / "go.mod").write_text(
+        "require (\n\tk8s.io/api v0.0.0 // indirect\n\tk8s.io/apiserver v0.1.0\n)\n"
+        "replace (\n\tk8s.io/api => k8s.io/api v0.36.3\n)\n"
+    )
+    assert pinned_version(tmp_path, "k8s.io/api") == "v0.36.3"
+    assert pinned_version(tmp_path, "k8s.io/apiserver") == "v0.1.0"
 
 
 def test_what_cannot_be_had_fails(
