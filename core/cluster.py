@@ -63,7 +63,7 @@ class WeightSource(Protocol):
         """
 
 
-class SignIn(msgspec.Struct, frozen=True, gc=False):
+class AccountSignIn(msgspec.Struct, frozen=True, gc=False):
     """Whom a ServiceAccount says that it signs in as at Entra ID, as its author wrote it."""
 
     client_id: str = ""
@@ -150,8 +150,9 @@ class IntentSource(Protocol):
 class Cluster(Protocol):
     """Facts of a cluster, from memory where nothing else is said here.
 
-    `allowed`, `owner`, `pod`, `role` and `generated` may ask the cluster; `namespace` and `closed`
-    wait briefly for what the watch has not brought yet. Sources' `async` methods may ask it too.
+    `allowed`, `owner`, `pod`, `role` and `generated_policies` may ask the cluster; `namespace` and
+    `is_egress_closed` wait briefly for what the watch has not brought yet. Sources' `async` methods
+    may ask it too.
     """
 
     @property
@@ -197,7 +198,7 @@ class Cluster(Protocol):
             NotSyncedError: it is unknown, or the watch has been down too long.
         """
 
-    async def closed(self, namespace: str) -> bool:
+    async def is_egress_closed(self, namespace: str) -> bool:
         """Return whether the policy is in place that closes a namespace on the way out.
 
         It waits briefly for one that the watch has not brought yet.
@@ -206,7 +207,7 @@ class Cluster(Protocol):
             NotSyncedError: it is not known, or the watch has been down too long.
         """
 
-    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+    async def generated_policies(self, namespace: str) -> tuple[msgspec.Raw, ...]:
         """Return the JSON of the NetworkPolicies that Sallyport made in a namespace, as of now.
 
         Raises:
@@ -220,7 +221,7 @@ class Cluster(Protocol):
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def node_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes on a node that a claim, `namespace/name`, has or that are kept for it.
 
         More than one may be kept for a claim; any of them may be what it is bound to.
@@ -232,14 +233,14 @@ class Cluster(Protocol):
             NotSyncedError: as `volume`.
         """
 
-    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def blob_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of blobs that a claim, `namespace/name`, has or that are kept for it.
 
         Raises:
             NotSyncedError: as `volume`.
         """
 
-    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return all volumes that claims of a namespace have, or that are kept for some.
 
         It looks at all of them.
@@ -267,7 +268,7 @@ class Cluster(Protocol):
         Never an error: an empty one, or one that is too old, says so itself.
         """
 
-    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    def exposing_services(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name the Services that send traffic from outside of the cluster to a Pod of these labels.
 
         They are sorted, and of the Pod's namespace: the only one that a Service can send to.
@@ -286,7 +287,7 @@ class Cluster(Protocol):
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
-    def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
+    def service_account_sign_in(self, namespace: str, name: str) -> AccountSignIn | None:
         """Return whom a ServiceAccount signs in as; None where it is not known yet.
 
         Raises:
@@ -319,7 +320,7 @@ class Cluster(Protocol):
             RoleUnknownError: the cluster did not say.
         """
 
-    def known(
+    def remembered_access(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
         """Return the remembered answer of `allowed`; None where the cluster must be asked."""

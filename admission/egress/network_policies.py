@@ -129,7 +129,7 @@ class NetworkPolicyGatherer:
     async def _there(self, namespace: str) -> tuple[EgressRule, ...]:
         """Return what is open in a namespace; a policy that cannot be read opens nothing known."""
         found: list[EgressRule] = []
-        for raw in await self.cluster.generated(namespace):
+        for raw in await self.cluster.generated_policies(namespace):
             try:
                 found += read_rules(raw, namespace, trusted=True)
             except InvalidObjectError:

@@ -123,7 +123,7 @@ class PodLabelGatherer:
         if request.phase is Phase.MUTATING:
             return EgressFacts(tuple(others), _HEADLINE, due=due)
         wrong = (*_not_due(pod.metadata, due), *others)
-        if await self.cluster.closed(place.name):
+        if await self.cluster.is_egress_closed(place.name):
             return _wrong(wrong)
         return EgressFacts((*wrong, _not_closed()), "Its namespace is not closed yet: try again.")
 

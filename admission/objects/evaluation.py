@@ -85,7 +85,7 @@ class PolicyContexts:
         if not request.namespace:
             return NO_SURROUNDINGS
         try:
-            services = self.cluster.exposing(request.namespace, pod.metadata.labels or {})
+            services = self.cluster.exposing_services(request.namespace, pod.metadata.labels or {})
             return Surroundings(services[:_MOST_SERVICES], self._is_new(request.namespace, pod))
         except NotSyncedError:
             if mode is SandboxMode.BY_RISK:

@@ -119,7 +119,7 @@ class ObjectReader:
         """Return the volumes of a claim: those on a node that it has, and one that it will name."""
         claim = f"{namespace}/{name}"
         taken = self._taken(claim, names)
-        return (*self.cluster.claimed(claim), *([taken] if taken else ()))
+        return (*self.cluster.node_volumes_of(claim), *([taken] if taken else ()))
 
     def _taken(self, claim: str, names: str) -> PersistentVolume | None:
         """Return the volume that a claim takes by naming it.

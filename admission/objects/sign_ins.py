@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from admission.model.judged_object import Reading
 from admission.model.messages import path_in_pod
-from core.cluster import Cluster, SignIn
+from core.cluster import AccountSignIn, Cluster
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from identity.risk.workload_identity import ClientId, client_ids_of, is_for_entra, signs_in
@@ -23,7 +23,7 @@ _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
 
 _TOKEN_REQUEST: Final = "TokenRequest"  # noqa: S105  The name of a kind.
-_UNKNOWN: Final = SignIn()
+_UNKNOWN: Final = AccountSignIn()
 
 
 class ShownSignIn(NamedTuple):
@@ -84,7 +84,7 @@ class SignIns:
                 yield ShownSignIn(account.client_id, account.tenant, token.path)
                 return
 
-    def _account(self, namespace: str, name: str) -> SignIn:
+    def _account(self, namespace: str, name: str) -> AccountSignIn:
         """Return what an account says; one that is not known yet says nothing, and is not clean."""
         if not namespace:
             return _UNKNOWN

@@ -92,7 +92,7 @@ class ProfileRights(msgspec.Struct, frozen=True, gc=False):
         """Return the answers without asking anyone, as nearly always; None where that cannot be."""
         answers: list[AccessReview] = []
         for subject in self.subjects:
-            allowed = self.cluster.known(
+            allowed = self.cluster.remembered_access(
                 subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, self.namespace
             )
             if allowed is None:

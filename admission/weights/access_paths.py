@@ -142,7 +142,7 @@ class AccessPaths:
             return ()
         volume = self.cluster.volume(names) if names else None
         taken = (volume,) if volume and volume.claim != f"{namespace}/{name}" else ()
-        return (*self.cluster.showing(f"{namespace}/{name}"), *taken)
+        return (*self.cluster.blob_volumes_of(f"{namespace}/{name}"), *taken)
 
     @property
     def _signing_in(self) -> SignIns:

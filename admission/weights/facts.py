@@ -114,7 +114,7 @@ class WeightGatherer:
     def _against(self, request: Request, stores: WeightStoreSet) -> tuple[Finding, ...]:
         if is_volume(request):
             return volume_findings(request, stores)
-        return copy_findings(request, self.cluster.kept_in, stores)
+        return copy_findings(request, self.cluster.volumes_of_namespace, stores)
 
     def _known(
         self, key: _Key, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str

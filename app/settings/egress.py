@@ -16,7 +16,7 @@ from egress.dns.learnt_names import NamesSettings
 from egress.dns.resolver_settings import ResolverSettings
 from egress.limits.breadth import Limits
 from egress.limits.settings import IntentSettings
-from egress.model.facts import NO_TAGS, EgressFacts, TagSource
+from egress.model.facts import NO_TAGS, CompilerFacts, TagSource
 from egress.model.openings import Pods
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from egress.service_tags import parse_service_tags
@@ -210,7 +210,7 @@ def target_of(section: EgressSection) -> RenderTarget:
     return RenderTarget(
         Engine(section.engine, (int(major), int(minor)), section.sctp),
         dns,
-        EgressFacts(0.0, ranges=ranges).reserved,
+        CompilerFacts(0.0, ranges=ranges).reserved,
         ranges,
     )
 

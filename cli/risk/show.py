@@ -15,7 +15,7 @@ from cli.risk.snapshot import freshness_of, read_snapshot, table_in_force
 from cli.risk.words import effect_word, format_age, shown_time, standing_word
 from core.base.errors import SettingsError
 from core.base.safe_text import safe_line
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.risk.model import (
     Effect,
     OperationClass,
@@ -130,7 +130,9 @@ async def show_subject(settings: Settings, asked: ShowRequest, now: float) -> Sh
     return make_shown(principal, asked, snapshot, table_in_force(snapshot), freshness, now)
 
 
-def principal_named(subject: str, snapshot: RiskSnapshot, sign_in: SignIn | None) -> Principal:
+def principal_named(
+    subject: str, snapshot: RiskSnapshot, sign_in: AccountSignIn | None
+) -> Principal:
     """Return the identity that a person means; `sign_in` is that of a service account.
 
     Raises:
@@ -229,7 +231,7 @@ def _kind(snapshot: RiskSnapshot, key: bytes) -> PrincipalKind | None:
     return next((entry.kind for entry in entries if entry is not None), None)
 
 
-async def _sign_in(settings: Settings, subject: str) -> SignIn | None:
+async def _sign_in(settings: Settings, subject: str) -> AccountSignIn | None:
     """Return whom a service account signs in as; None where the subject is not one.
 
     Raises:
@@ -238,7 +240,7 @@ async def _sign_in(settings: Settings, subject: str) -> SignIn | None:
     if not _ACCOUNT.fullmatch(subject):
         return None
     namespace, _, name = subject.partition("/")
-    found: SignIn | None = None
+    found: AccountSignIn | None = None
     if settings.cluster is not None:
         found = FolderCluster(settings.cluster).service_account_sign_in(namespace, name)
     elif settings.kubeconfig is not None:

@@ -135,7 +135,7 @@ class BundleActivation:
         said = await self._store.gates()
         if said is None:
             leadership.require()
-            await self._store.make_place()
+            await self._store.create_announcements()
             self._made = self._clock()
             said = {}
         said = {name: each for name, each in said.items() if name != CONTROL}

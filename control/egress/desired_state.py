@@ -14,7 +14,7 @@ from core.egress.allowlists import EgressAllowlist
 from core.people.two_person import Consent
 from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
 from egress.limits.breadth import combined_breadth_reasons
-from egress.model.facts import EgressFacts
+from egress.model.facts import CompilerFacts
 from egress.model.openings import CompiledAllowlists, Problem
 from egress.render.target import RenderedNamespace
 from kube.egress.watch import Intent
@@ -90,7 +90,7 @@ class DesiredStates:
         return DesiredState()
 
     async def of(
-        self, namespace: str, intents: Mapping[str, Intent], known: EgressFacts, failed: int
+        self, namespace: str, intents: Mapping[str, Intent], known: CompilerFacts, failed: int
     ) -> DesiredState:
         """Say what an enrolled namespace should have, which has failed so often before.
 
@@ -126,7 +126,7 @@ class DesiredStates:
         namespace: str,
         wanted: DesiredState,
         current: list[EgressAllowlist],
-        known: EgressFacts,
+        known: CompilerFacts,
         failed: int,
     ) -> Mapping[str, str]:
         """Say by UID why what is broad may not be opened."""
@@ -146,7 +146,7 @@ class DesiredStates:
         together = combined_breadth_reasons(current, self.approvals.limits, known.tags, measured)
         return together | {uid: each.why_not for uid, each in found.items() if each.why_not}
 
-    async def _approval(self, what: Broad, known: EgressFacts, failed: int) -> Approval:
+    async def _approval(self, what: Broad, known: CompilerFacts, failed: int) -> Approval:
         try:
             return await self.approvals.ask(what, known.tags, known.now)
         except AccessReviewError as error:

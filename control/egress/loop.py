@@ -22,7 +22,7 @@ from control.egress.service_tags import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
 from core.base.safe_text import traceback_places
-from egress.model.facts import EgressFacts
+from egress.model.facts import CompilerFacts
 from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 0.2
@@ -52,7 +52,7 @@ class Egress:
     naming: DnsRefresh
     tags: TagFile
     metrics: EgressMetrics
-    known: EgressFacts
+    known: CompilerFacts
     """What does not change while the process runs: the cluster's ranges."""
     floor: ClusterPolicies
     queue: NamespaceQueue = field(default_factory=NamespaceQueue)
@@ -205,7 +205,7 @@ class Egress:
             self.queue.succeed(namespace)
 
     async def _outcome(
-        self, leadership: Leadership, namespace: str, known: EgressFacts
+        self, leadership: Leadership, namespace: str, known: CompilerFacts
     ) -> NamespaceOutcome:
         if namespace == CLUSTER:
             return await self.floor.run(leadership)
@@ -216,7 +216,7 @@ class Egress:
             self.queue.add(CLUSTER, urgent=True)
         return outcome
 
-    def _known(self) -> EgressFacts:
+    def _known(self) -> CompilerFacts:
         """Return what is known now; what is derived of service tags stays with the same file."""
         if self.known.tags is not self.tags.source:
             self.known = replace(self.known, tags=self.tags.source, _tag_blocks={})

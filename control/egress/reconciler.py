@@ -17,7 +17,7 @@ from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import NameTakenError, PolicyWriter
 from core.base import names
 from core.base.errors import ClusterError
-from egress.model.facts import EgressFacts
+from egress.model.facts import CompilerFacts
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
 from kube.leader.lease import Leadership
@@ -97,7 +97,7 @@ class Reconciler:
     """What was told of others' policies: by namespace, by UID."""
 
     async def run(
-        self, leadership: Leadership, namespace: str, known: EgressFacts, failed: int
+        self, leadership: Leadership, namespace: str, known: CompilerFacts, failed: int
     ) -> NamespaceOutcome:
         """Look at a namespace, which has failed so often before.
 

@@ -18,7 +18,7 @@ from control.sweep import progress as counting
 from control.sweep.cursor import Cursor, CursorStore
 from control.sweep.judge import Judge, PodDecision, PodJudge
 from control.sweep.metrics import SweepMetrics
-from control.sweep.pods import ListedPod, read_pod
+from control.sweep.pods import ListedPod, read_listed_pod
 from control.sweep.progress import NamespaceTally, Progress
 from control.sweep.report_writer import ReportWriter
 from control.sweep.reports import CLUSTER_REPORT_PATH, cluster_report_of, report_of, report_path
@@ -44,7 +44,7 @@ def pause_s(pods: int, wall_s: float, cpu_s: float, settings: SweepSettings) -> 
     return max(0.0, due - wall_s)
 
 
-class Pace:
+class SweepPace:
     """Counts Pods as they are judged, and rests as needed."""
 
     def __init__(self, settings: SweepSettings) -> None:
@@ -127,7 +127,7 @@ class SweepRun:
         self._leadership = leadership
         self._cursor = cursor
         self._judging = PodJudge(parts.judge, parts.objects, parts.settings)
-        self._pace = Pace(parts.settings)
+        self._pace = SweepPace(parts.settings)
         self._stored_at = float("-inf")
         self._publishes = False
         self._begun_anew = False
@@ -172,7 +172,7 @@ class SweepRun:
 
     async def _judge(self, page: Page) -> None:
         for item in page.items:
-            pod = read_pod(item)
+            pod = read_listed_pod(item)
             self.progress, before = counting.enter(self.progress, pod.namespace)
             if before is not None:
                 await self._publish(before)

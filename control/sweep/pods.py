@@ -72,7 +72,7 @@ class ListedPod(msgspec.Struct, frozen=True):
     """Its RuntimeClass; empty without one."""
 
 
-def read_pod(raw: msgspec.Raw) -> ListedPod:
+def read_listed_pod(raw: msgspec.Raw) -> ListedPod:
     """Read an item of a list of Pods. Pure.
 
     Raises:

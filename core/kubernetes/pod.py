@@ -213,7 +213,7 @@ class PodOS(_Struct, frozen=True):
     name: str = ""
 
 
-class Toleration(_Struct, frozen=True):
+class PodToleration(_Struct, frozen=True):
     """One of `spec.tolerations`."""
 
     key: str = ""
@@ -248,7 +248,7 @@ class PodSpec(_Struct, frozen=True):
     os: PodOS | None = None
     automount_service_account_token: bool | None = None
     node_name: str | None = None
-    tolerations: list[Toleration] | None = None
+    tolerations: list[PodToleration] | None = None
     priority_class_name: str | None = None
     share_process_namespace: bool | None = None
     dns_policy: str | None = None

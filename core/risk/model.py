@@ -173,7 +173,7 @@ class Behaviour(enum.IntFlag):
 
 
 class RiskEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What one family says of one identity. Times are Unix seconds; 0 is not known."""
+    """What one source says of one identity. Times are Unix seconds; 0 is not known."""
 
     kind: PrincipalKind = PrincipalKind.USER
     level: RiskLevel = RiskLevel.NONE
@@ -220,7 +220,7 @@ class AssessedIdentity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     row: str
     """The row of the table that decided."""
     events: tuple[str, ...] = ()
-    """Ids of the detections or events that it rests on; one of each family."""
+    """Ids of the detections or events that it rests on; one of each source."""
     event_types: tuple[str, ...] = ()
     age_s: float | None = None
     """Seconds since what is known of such identities was complete; None where it never was."""

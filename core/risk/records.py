@@ -28,7 +28,7 @@ class RecordSort(enum.IntEnum):
     ENTRA = 0
     CAEP = 1
     APPLICATION = 2
-    ACTING = 3
+    BEHAVIOUR = 3
     GUEST = 4
 
 
@@ -47,13 +47,13 @@ OTHER_TYPE: Final = "other"
 _ENTRY: Final = struct.Struct("<BBBBIIIIH")
 """Kind, level, state, flags; updated, since, active, revoked; number of the event type."""
 
-_ACTING: Final = struct.Struct("<HI")
+_BEHAVIOUR: Final = struct.Struct("<HI")
 
 WIDTHS: Final[Mapping[int, int]] = {
     RecordSort.ENTRA: _ENTRY.size,
     RecordSort.CAEP: _ENTRY.size,
     RecordSort.APPLICATION: 1,
-    RecordSort.ACTING: _ACTING.size,
+    RecordSort.BEHAVIOUR: _BEHAVIOUR.size,
     RecordSort.GUEST: 0,
 }
 """How long the part is that all records of a sort have; what follows varies."""
@@ -145,12 +145,12 @@ def unpack_application(record: bytes) -> Application:
 
 def pack_behaviour(acting: BehaviourEntry) -> bytes:
     """Write what an identity does that is unusual."""
-    return _ACTING.pack(acting.behaviour, min(max(acting.until, 0), _LATEST))
+    return _BEHAVIOUR.pack(acting.behaviour, min(max(acting.until, 0), _LATEST))
 
 
 def unpack_behaviour(record: bytes) -> BehaviourEntry:
     """Read what an identity does that is unusual."""
-    behaviour, until = _ACTING.unpack(record)
+    behaviour, until = _BEHAVIOUR.unpack(record)
     return BehaviourEntry(Behaviour(behaviour), until)
 
 

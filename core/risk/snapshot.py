@@ -36,14 +36,14 @@ FORMAT: Final = 1
 """Version of a stored snapshot. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
 _APPLICATION: Final = bytes([RecordSort.APPLICATION])
-_BEHAVIOUR: Final = bytes([RecordSort.ACTING])
+_BEHAVIOUR: Final = bytes([RecordSort.BEHAVIOUR])
 _GUEST: Final = bytes([RecordSort.GUEST])
-_FAMILIES: Final = {family: bytes([family]) for family in RiskSource}
+_SOURCES: Final = {source: bytes([source]) for source in RiskSource}
 
 _UNCHANGED: Final[Any] = object()
 
 Records = Mapping[bytes, bytes]
-"""By key: a byte for what it is (a family, an application, a behaviour), and 16 of whom."""
+"""By key: a byte for what it is (a source, an application, a behaviour), and 16 of whom."""
 
 Changes = Mapping[bytes, bytes | None]
 """Records that are new or changed, and None for those that are gone."""
@@ -95,9 +95,9 @@ class RiskSnapshot:
     event_types: tuple[str, ...] = ("",)
     """What the records' numbers of event types mean."""
 
-    def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
-        """Return what a family says of an identity; None for nothing. See `identity_key`."""
-        record = self.record(_FAMILIES[family] + key)
+    def entry(self, source: RiskSource, key: bytes) -> RiskEntry | None:
+        """Return what a source says of an identity; None for nothing. See `identity_key`."""
+        record = self.record(_SOURCES[source] + key)
         return unpack_entry(record, self.event_types) if record is not None else None
 
     def application(self, client_id: str) -> Application | None:
@@ -117,9 +117,9 @@ class RiskSnapshot:
         """Return whether a user is a guest, whose risk lies in another tenant."""
         return self.record(_GUEST + key) is not None
 
-    def entries(self, family: RiskSource) -> Iterator[tuple[bytes, RiskEntry]]:
-        """Yield all entries of a family, by key."""
-        for key, record in self.records(_FAMILIES[family]):
+    def entries(self, source: RiskSource) -> Iterator[tuple[bytes, RiskEntry]]:
+        """Yield all entries of a source, by key."""
+        for key, record in self.records(_SOURCES[source]):
             yield key[1:], unpack_entry(record, self.event_types)
 
     def applications(self) -> Iterator[tuple[str, Application]]:
@@ -163,28 +163,28 @@ class SnapshotDraft:
         types = {name: number for number, name in enumerate(before.event_types)}
         return cls(before, before.head, _types=types)
 
-    def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
-        """Return what a family says of an identity now."""
-        record = self._now(_FAMILIES[family] + key)
+    def entry(self, source: RiskSource, key: bytes) -> RiskEntry | None:
+        """Return what a source says of an identity now."""
+        record = self._now(_SOURCES[source] + key)
         return unpack_entry(record, tuple(self._types)) if record is not None else None
 
-    def says_of_fewer(self, family: RiskSource, than: int) -> bool:
-        """Return whether a family says something of fewer identities; counted only where needed."""
-        prefix, base = _FAMILIES[family], self.before.base
-        held = base.count(family) if isinstance(base, SnapshotBase) else len(base)
+    def says_of_fewer(self, source: RiskSource, than: int) -> bool:
+        """Return whether a source says something of fewer identities; counted only where needed."""
+        prefix, base = _SOURCES[source], self.before.base
+        held = base.count(source) if isinstance(base, SnapshotBase) else len(base)
         if held + len(self.before.changes) + len(self._changes) < than:
             return True
         changes = {**self.before.changes, **self._changes}
         of_it = ((key, record) for key, record in changes.items() if key.startswith(prefix))
         return held + sum((record is not None) - (key in base) for key, record in of_it) < than
 
-    def put(self, family: RiskSource, key: bytes, entry: RiskEntry) -> None:
-        """Set what a family says of an identity."""
-        self._set(_FAMILIES[family] + key, pack_entry(entry, self._types))
+    def put(self, source: RiskSource, key: bytes, entry: RiskEntry) -> None:
+        """Set what a source says of an identity."""
+        self._set(_SOURCES[source] + key, pack_entry(entry, self._types))
 
-    def drop(self, family: RiskSource, key: bytes) -> None:
-        """Take away what a family says of an identity."""
-        self._set(_FAMILIES[family] + key, None)
+    def drop(self, source: RiskSource, key: bytes) -> None:
+        """Take away what a source says of an identity."""
+        self._set(_SOURCES[source] + key, None)
 
     def application(self, client_id: str) -> Application | None:
         """Return what a client id stands for now."""

@@ -19,7 +19,7 @@ from egress.dns.learnt_names import LearntName, NamesSettings
 from egress.dns.store import decode_names
 from egress.dns.usable_addresses import LearntNames
 from egress.limits.breadth import Limits, breadth_reasons, combined_breadth_reasons
-from egress.model.facts import NO_TAGS, EgressFacts, KnownService, TagSource
+from egress.model.facts import NO_TAGS, CompilerFacts, KnownService, TagSource
 from egress.model.openings import CompiledAllowlists, Opening, Problem
 from egress.render.engines import render
 from egress.render.target import RenderedNamespace, RenderTarget
@@ -68,11 +68,11 @@ class ClusterEgress:
     _openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict, compare=False)
 
     @cached_property
-    def known(self) -> EgressFacts:
+    def known(self) -> CompilerFacts:
         """What must be known beside the allowlists."""
         site, snapshot = self.site, self.snapshot
-        closed = EgressFacts(site.now, ranges=site.ranges).reserved
-        return EgressFacts(
+        closed = CompilerFacts(site.now, ranges=site.ranges).reserved
+        return CompilerFacts(
             site.now,
             snapshot.sets,
             self._every_use() if self.granted else self.rights.usable,
@@ -222,6 +222,6 @@ def unheld_reason(pod: EgressPod) -> str:
     return ""
 
 
-def replace_target(target: RenderTarget, known: EgressFacts) -> RenderTarget:
+def replace_target(target: RenderTarget, known: CompilerFacts) -> RenderTarget:
     """Return what is rendered for, with the ranges that are known."""
     return msgspec.structs.replace(target, reserved=known.reserved, ranges=known.ranges)

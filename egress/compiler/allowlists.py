@@ -21,7 +21,7 @@ from core.kubernetes.label_selectors import (
     requirements_of,
     sort_requirements,
 )
-from egress.model.facts import EgressFacts
+from egress.model.facts import CompilerFacts
 from egress.model.openings import (
     Addresses,
     Backend,
@@ -100,7 +100,7 @@ _Said = Peer | Problem
 
 
 def compile_allowlists(
-    namespace: str, allowlists: Iterable[EgressAllowlist], known: EgressFacts
+    namespace: str, allowlists: Iterable[EgressAllowlist], known: CompilerFacts
 ) -> CompiledAllowlists:
     """Return what the allowlists of a namespace mean at `known.now`."""
     openings: list[Opening] = []
@@ -130,7 +130,7 @@ class _AllowlistReader:
     """One allowlist, as it is read."""
 
     allowlist: EgressAllowlist
-    known: EgressFacts
+    known: CompilerFacts
 
     def read(self) -> Iterator[Opening | Problem]:
         """Yield what it opens, and what stays closed of it."""

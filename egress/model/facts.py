@@ -81,7 +81,7 @@ NO_TAGS: Final[TagSource] = _NoTags()
 
 
 @dataclass(frozen=True)
-class EgressFacts:
+class CompilerFacts:
     """One snapshot; what is derived of it is remembered with it."""
 
     now: float

@@ -46,7 +46,7 @@ class RenderTarget(msgspec.Struct, frozen=True):
     engine: Engine = Engine()
     dns: Dns = Dns()
     reserved: tuple[Network, ...] = ()
-    """What only an opening of its own opens (`egress.model.facts.EgressFacts.reserved`)."""
+    """What only an opening of its own opens (`egress.model.facts.CompilerFacts.reserved`)."""
     ranges: tuple[Network, ...] = ()
     """The cluster's own ranges: of Pods, Services and nodes."""
 

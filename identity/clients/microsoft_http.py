@@ -30,7 +30,7 @@ _JITTER: Final = 0.25
 
 
 @dataclass
-class Pace:
+class RequestPace:
     """One request after another, and at least `rate_s` from an answer to the next request.
 
     Measured from the answer, so that requests are as far apart when they arrive, too: what is
@@ -140,7 +140,7 @@ class PacedClient:
         self, tokens: Tokens, rate_s: float, open_session: Callable[[], aiohttp.ClientSession]
     ) -> None:
         self._tokens = tokens
-        self._pace = Pace(rate_s)
+        self._pace = RequestPace(rate_s)
         self._open_session = open_session
         self._session: aiohttp.ClientSession | None = None
         self._turn = asyncio.Lock()

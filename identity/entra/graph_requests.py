@@ -16,7 +16,7 @@ from core.base.errors import SettingsError
 class PollIntervals:
     """Seconds. Whatever they say, Graph is asked once a second at most.
 
-    See `identity.clients.microsoft_http.Pace`.
+    See `identity.clients.microsoft_http.RequestPace`.
     """
 
     every_s: float = 8.0

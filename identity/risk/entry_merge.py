@@ -1,6 +1,6 @@
 """Merges what is heard of an identity with its entry. Pure; the one way into a snapshot.
 
-Whatever order things arrive in, and however often, the newest word of a family stands; of two of
+Whatever order things arrive in, and however often, the newest word of a source stands; of two of
 the same second the worse one. So polling and push, or two processes, never undo one another.
 """
 
@@ -76,21 +76,21 @@ class Detection:
 
 def merge_entry(  # noqa: PLR0913  Each is another part of the rule.
     draft: SnapshotDraft,
-    family: RiskSource,
+    source: RiskSource,
     key: bytes,
     entry: RiskEntry,
     now: float,
     *,
     settled: bool = False,
 ) -> MergeResult:
-    """Take in what a family says of an identity's level and state, as of `entry.updated`.
+    """Take in what a source says of an identity's level and state, as of `entry.updated`.
 
     `since` is worked out here, and whatever `entry` says of it counts for nothing. What `entry`
     does not say (`event_id` empty, `revoked` 0) stays as it is known.
 
     Args:
         draft: what is changed.
-        family: whose word it is.
+        source: whose word it is.
         key: `core.risk.model.identity_key` of the identity.
         entry: what it says.
         now: Unix seconds, of the source's clock where it gives one.
@@ -99,18 +99,18 @@ def merge_entry(  # noqa: PLR0913  Each is another part of the rule.
     """
     if max(entry.updated, entry.revoked, entry.active) > now + MOST_AHEAD_S:
         return MergeResult.FUTURE
-    before = draft.entry(family, key)
+    before = draft.entry(source, key)
     if before is not None and entry.updated < before.updated:
         return MergeResult.OLDER
     if before is not None and entry.updated == before.updated and not settled:
         bad, known = _badness(entry), _badness(before)
         if bad < known or (bad == known and before.event_id):
             return MergeResult.SAME
-    return _put(draft, family, key, _joined(before, entry))
+    return _put(draft, source, key, _joined(before, entry))
 
 
 def merge_detection(
-    draft: SnapshotDraft, family: RiskSource, key: bytes, detection: Detection, now: float
+    draft: SnapshotDraft, source: RiskSource, key: bytes, detection: Detection, now: float
 ) -> MergeResult:
     """Take in what an identity's risk rests on; its level and state stay as they are known.
 
@@ -121,7 +121,7 @@ def merge_detection(
         return MergeResult.FUTURE
     if detection.state not in _RISKY:
         return MergeResult.SAME
-    before = draft.entry(family, key) or RiskEntry(kind=detection.kind, updated=0)
+    before = draft.entry(source, key) or RiskEntry(kind=detection.kind, updated=0)
     if (detection.active, detection.event_id) < (before.active, before.event_id):
         return MergeResult.OLDER
     after = msgspec.structs.replace(
@@ -130,12 +130,12 @@ def merge_detection(
         event_type=detection.event_type,
         active=detection.active,
     )
-    return _put(draft, family, key, after)
+    return _put(draft, source, key, after)
 
 
 def merge_revocation(  # noqa: PLR0913, PLR0917  As `merge`.
     draft: SnapshotDraft,
-    family: RiskSource,
+    source: RiskSource,
     key: bytes,
     at: int,
     event_id: str,
@@ -148,19 +148,19 @@ def merge_revocation(  # noqa: PLR0913, PLR0917  As `merge`.
     """
     if at > now + MOST_AHEAD_S:
         return MergeResult.FUTURE
-    before = draft.entry(family, key) or RiskEntry(updated=0)
+    before = draft.entry(source, key) or RiskEntry(updated=0)
     if at <= before.revoked:
         return MergeResult.SAME if at == before.revoked else MergeResult.OLDER
     after = msgspec.structs.replace(before, revoked=at)
     if not entry_at_risk(before):
         after = msgspec.structs.replace(after, event_id=event_id, event_type=event_type)
-    return _put(draft, family, key, after)
+    return _put(draft, source, key, after)
 
 
-def _put(draft: SnapshotDraft, family: RiskSource, key: bytes, after: RiskEntry) -> MergeResult:
-    if after == draft.entry(family, key):
+def _put(draft: SnapshotDraft, source: RiskSource, key: bytes, after: RiskEntry) -> MergeResult:
+    if after == draft.entry(source, key):
         return MergeResult.SAME
-    draft.put(family, key, after)
+    draft.put(source, key, after)
     return MergeResult.CHANGED
 
 

@@ -1,7 +1,7 @@
 """The standings of an identity, and whether a person is at risk, from the snapshot. Pure.
 
 More than one can hold (Entra says medium, another transmitter that its sessions were revoked, and
-what is known is old): each has its row in the table, and the strictest effect counts. So no family
+what is known is old): each has its row in the table, and the strictest effect counts. So no source
 takes back what the other says, and to know less never helps.
 """
 
@@ -95,7 +95,7 @@ class IdentityStandings(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     standings: tuple[Standing, ...]
     """All that hold, the worst first; at least one."""
     events: tuple[str, ...] = ()
-    """Ids of the detections or events that it rests on; at most one of each family."""
+    """Ids of the detections or events that it rests on; at most one of each source."""
     event_types: tuple[str, ...] = ()
     age_s: float | None = None
     """Seconds since what Entra says of such identities was complete; None where it never was, or
@@ -125,7 +125,7 @@ def standing_of(
     found = _of_kind(kind, principal, freshness.tenant or snapshot.head.tenant)
     if coverage is not None:
         found += _of_coverage(coverage, age, freshness)
-    entries = [entry for family in RiskSource if (entry := snapshot.entry(family, key))]
+    entries = [entry for source in RiskSource if (entry := snapshot.entry(source, key))]
     for entry in entries:
         found += _of_entry(entry, freshness, now)
     return IdentityStandings(
@@ -146,18 +146,18 @@ def _worst_first(found: list[Standing]) -> tuple[Standing, ...]:
 
 
 def is_at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
-    """Return whether any family says that an identity is at risk, however old its word is.
+    """Return whether any source says that an identity is at risk, however old its word is.
 
     `key` is `core.risk.model.identity_key` of a label. Entra's "at risk" counts also where no
     licence shows the level, or where it is one that this release does not know.
     """
     return any(
-        entry_at_risk(each) for family in RiskSource if (each := snapshot.entry(family, key))
+        entry_at_risk(each) for source in RiskSource if (each := snapshot.entry(source, key))
     )
 
 
 def entry_at_risk(entry: RiskEntry) -> bool:
-    """Return whether one family's word is that an identity is at risk."""
+    """Return whether one source's word is that an identity is at risk."""
     risky = entry.state in _OPEN_STATES and entry.level in _RISKY_LEVELS
     return risky or entry.state in _RISKY_STATES
 
@@ -208,7 +208,7 @@ def _of_coverage(coverage: Coverage, age: float | None, freshness: Freshness) ->
 
 
 def _of_entry(entry: RiskEntry, freshness: Freshness, now: float) -> list[Standing]:
-    """Return the standings that one family's word comes to."""
+    """Return the standings that one source's word comes to."""
     standing = _BY_STATE.get(entry.state) or _BY_LEVEL[entry.level]
     if standing is Standing.CLEAN and entry.state is RiskState.AT_RISK:
         standing = Standing.UNKNOWN
@@ -267,7 +267,7 @@ def _sure_before(snapshot: RiskSnapshot, key: bytes) -> float:
         0
         if entry.state is RiskState.CONFIRMED_COMPROMISED
         else min(entry.since, entry.active or _EVER)
-        for family in RiskSource
-        if (entry := snapshot.entry(family, key)) and entry_at_risk(entry)
+        for source in RiskSource
+        if (entry := snapshot.entry(source, key)) and entry_at_risk(entry)
     )
     return max(float(earliest - LATEST_DETECTION_S), 0.0)

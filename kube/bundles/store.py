@@ -130,7 +130,7 @@ class BundleStore:
         read = {name: decode_announcement(text) for name, text in (body.get("data") or {}).items()}
         return {name: said or GateAnnouncement("", "") for name, said in sorted(read.items())}
 
-    async def make_place(self) -> None:
+    async def create_announcements(self) -> None:
         """Make the ConfigMap in which gates announce.
 
         Raises:

@@ -93,7 +93,7 @@ class AccessCache:
         """Of the questions put to the cluster, those that it did not answer."""
         return self._asking.errors
 
-    def known(self, question: AccessQuestion) -> bool | None:
+    def remembered_access(self, question: AccessQuestion) -> bool | None:
         """Answer from memory; None where that is not possible."""
         return self._remembered(self._key(question))
 

@@ -22,7 +22,7 @@ from core.approvals.exceptions import parse_exception
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.decision.namespaces import Namespace
 from core.decision.requester_notes import OwnerObject, kind_of_owner
 from core.egress import allowlists
@@ -286,7 +286,7 @@ class FolderCluster:
         self._runtime_classes = reading.runtime_classes
         self._capacities = reading.capacities
         self._service_accounts = reading.service_accounts
-        self.exposing = Services(reading.exposing).exposing
+        self.exposing_services = Services(reading.exposing).exposing_services
         self._owners = reading.owners
         self._pods = reading.pods
         self._risk = _risk_in(reading.risk)
@@ -328,12 +328,12 @@ class FolderCluster:
         """Return a namespace, with the label that kube-apiserver sets on each."""
         return self._namespaces.get(name) or _named(Namespace(name))
 
-    async def closed(self, namespace: str) -> bool:
+    async def is_egress_closed(self, namespace: str) -> bool:
         """Return True: a folder has no controller that would close a namespace a moment later."""
         del namespace
         return True
 
-    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+    async def generated_policies(self, namespace: str) -> tuple[msgspec.Raw, ...]:
         """Return none, for the same reason."""
         del namespace
         return ()
@@ -342,17 +342,17 @@ class FolderCluster:
         """Return a PersistentVolume of the folder."""
         return self._volumes.named(name)
 
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def node_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes on a node that a claim, `namespace/name`, has."""
-        return self._volumes.claimed(claim)
+        return self._volumes.node_volumes_of(claim)
 
-    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def blob_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of blobs that a claim, `namespace/name`, has."""
-        return self._volumes.showing(claim)
+        return self._volumes.blob_volumes_of(claim)
 
-    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have."""
-        return self._volumes.kept_in(namespace)
+        return self._volumes.volumes_of_namespace(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Return a RuntimeClass of the folder."""
@@ -373,7 +373,7 @@ class FolderCluster:
         """
         return creation_time(self._service_accounts.get((namespace, name), 0.0))
 
-    def service_account_sign_in(self, namespace: str, name: str) -> SignIn:
+    def service_account_sign_in(self, namespace: str, name: str) -> AccountSignIn:
         """Return whom a ServiceAccount of the folder signs in as."""
         return sign_in_of(self._service_accounts.get((namespace, name), 0.0))
 
@@ -404,9 +404,11 @@ class FolderCluster:
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
         """Return whether the folder's RBAC lets `subject` do `verb` on a Sallyport resource."""
-        return self.known(subject, verb, resource, name, namespace)
+        return self.remembered_access(subject, verb, resource, name, namespace)
 
-    def known(self, subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
+    def remembered_access(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool:
         """Return the answer of `allowed`: a folder needs no network, and never changes."""
         return self._allows(
             subject.username, tuple(subject.groups), verb, resource, name, namespace

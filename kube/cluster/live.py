@@ -111,9 +111,9 @@ class LiveCluster:
         )
         self._volumes = WatchedVolumes(self._connection, self._settings)
         self.volume = self._volumes.named
-        self.claimed = self._volumes.claimed
-        self.showing = self._volumes.showing
-        self.kept_in = self._volumes.kept_in
+        self.node_volumes_of = self._volumes.node_volumes_of
+        self.blob_volumes_of = self._volumes.blob_volumes_of
+        self.volumes_of_namespace = self._volumes.volumes_of_namespace
         self._capacities = WatchedCapacities(self._connection, self._settings)
         self.capacity = self._capacities.of
         self._risk = WatchedRisk(self._connection, self._settings)
@@ -121,7 +121,7 @@ class LiveCluster:
         classes = WatchedRuntimeClasses(self._connection, self._settings)
         self.runtime_class = classes.named
         services = WatchedServices(self._connection, self._settings)
-        self.exposing = services.exposing
+        self.exposing_services = services.exposing_services
         accounts = WatchedServiceAccounts(self._connection, self._settings)
         self.service_account_made = accounts.made
         self.service_account_sign_in = accounts.sign_in
@@ -129,7 +129,7 @@ class LiveCluster:
         self.exceptions = WatchedExceptions(self._connection, self._settings)
         self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
         denies = WatchedDefaultDenies(self._connection, self._settings)
-        self.closed = denies.closed
+        self.is_egress_closed = denies.is_egress_closed
         self.weights = WatchedWeights(self._connection, self._settings)
         few = (classes, services, accounts, denies, self.exceptions, self.break_glasses)
         self._for_few = (*few, self.weights)
@@ -147,7 +147,7 @@ class LiveCluster:
         self.pod = PodLookup(self._connection, self._settings).get
         self.role = RoleLookup(self._connection, self._settings).get
         self.intents = IntentLookup(self._connection, self._settings)
-        self.generated = GeneratedPolicies(self._connection, self._settings).list
+        self.generated_policies = GeneratedPolicies(self._connection, self._settings).list
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -246,11 +246,13 @@ class LiveCluster:
             raise NotSyncedError(message) from None
         return found
 
-    def known(
+    def remembered_access(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
         """Return the remembered answer of `allowed`; None where the cluster must be asked."""
-        return self.access.known(AccessQuestion(subject, verb, resource, name, namespace))
+        return self.access.remembered_access(
+            AccessQuestion(subject, verb, resource, name, namespace)
+        )
 
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

@@ -8,11 +8,11 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.cluster import (
+    AccountSignIn,
     BreakGlassSource,
     Cluster,
     ExceptionSource,
     IntentSource,
-    SignIn,
     WeightSource,
 )
 from core.decision.namespaces import Namespace
@@ -180,29 +180,29 @@ class OverlayCluster:
         """Return the cluster's."""
         return await self._cluster.namespace(name)
 
-    async def closed(self, namespace: str) -> bool:
+    async def is_egress_closed(self, namespace: str) -> bool:
         """Return whether it is closed in the cluster."""
-        return await self._cluster.closed(namespace)
+        return await self._cluster.is_egress_closed(namespace)
 
-    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+    async def generated_policies(self, namespace: str) -> tuple[msgspec.Raw, ...]:
         """Return the cluster's."""
-        return await self._cluster.generated(namespace)
+        return await self._cluster.generated_policies(namespace)
 
     def volume(self, name: str) -> PersistentVolume | None:
         """Return the cluster's."""
         return self._cluster.volume(name)
 
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def node_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the cluster's."""
-        return self._cluster.claimed(claim)
+        return self._cluster.node_volumes_of(claim)
 
-    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def blob_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the cluster's."""
-        return self._cluster.showing(claim)
+        return self._cluster.blob_volumes_of(claim)
 
-    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the cluster's."""
-        return self._cluster.kept_in(namespace)
+        return self._cluster.volumes_of_namespace(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Return the cluster's."""
@@ -212,9 +212,9 @@ class OverlayCluster:
         """Return the cluster's."""
         return self._cluster.capacity(runtime_class)
 
-    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    def exposing_services(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Return the cluster's."""
-        return self._cluster.exposing(namespace, labels)
+        return self._cluster.exposing_services(namespace, labels)
 
     def service_account_made(self, namespace: str, name: str) -> float | None:
         """Return the cluster's."""
@@ -224,7 +224,7 @@ class OverlayCluster:
         """Return the cluster's."""
         return self._cluster.risk()
 
-    def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
+    def service_account_sign_in(self, namespace: str, name: str) -> AccountSignIn | None:
         """Return the cluster's."""
         return self._cluster.service_account_sign_in(namespace, name)
 
@@ -238,11 +238,11 @@ class OverlayCluster:
         """Return the cluster's."""
         return await self._cluster.pod(namespace, name)
 
-    def known(
+    def remembered_access(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
         """Return the cluster's remembered answer; None where it must be asked."""
-        return self._cluster.known(subject, verb, resource, name, namespace)
+        return self._cluster.remembered_access(subject, verb, resource, name, namespace)
 
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

@@ -72,7 +72,7 @@ class WatchedDefaultDenies(OptionalWatch[Literal[True]]):
         if self._wanted is not None:
             await super().run()
 
-    async def closed(self, namespace: str) -> bool:
+    async def is_egress_closed(self, namespace: str) -> bool:
         """Return whether a namespace has the policy; one that has not yet is waited for.
 
         Raises:

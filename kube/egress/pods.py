@@ -83,7 +83,7 @@ class _Pod(msgspec.Struct, frozen=True):
 _POD: Final = msgspec.json.Decoder(_Pod)
 
 
-def read_pod(raw: bytes | msgspec.Raw) -> EgressPod | None:
+def read_egress_pod(raw: bytes | msgspec.Raw) -> EgressPod | None:
     """Read a Pod; None for one that has succeeded or failed.
 
     Raises:

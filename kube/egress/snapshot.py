@@ -31,7 +31,7 @@ from core.kubernetes.object_meta import NameMeta
 from kube.approvals.watch import APPROVALS_PATH, CLUSTER_APPROVALS_PATH
 from kube.client.objects import Objects, list_objects
 from kube.egress.allowlists import SETS_PATH
-from kube.egress.pods import EgressPod, read_pod
+from kube.egress.pods import EgressPod, read_egress_pod
 from kube.egress.service_endpoints import (
     SERVICE_LABEL,
     Endpoint,
@@ -121,7 +121,7 @@ class SnapshotBuilder:
                 namespace = parse_namespace(raw)
                 self._namespaces[namespace.name] = namespace
             case "Pod":
-                pod = read_pod(raw)
+                pod = read_egress_pod(raw)
                 self._pods += [pod] if pod else []
             case "Service":
                 service = read_service(raw)

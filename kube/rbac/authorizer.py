@@ -16,9 +16,9 @@ from kube.rbac.objects import (
     AggregationRule,
     Binding,
     BindingSubject,
-    LabelSelector,
     Meta,
     PolicyRule,
+    RbacSelector,
     Role,
     SelectorRequirement,
 )
@@ -72,7 +72,7 @@ def bootstrap_roles() -> Iterator[Role]:
         meta = Meta(f"system:aggregate-to-{name}", labels=_LABELS | own)
         yield Role(meta, rules, kind="ClusterRole")
         meta = Meta(name, labels=_LABELS | ({_AGGREGATE + feeds: "true"} if feeds else {}))
-        selected = AggregationRule([LabelSelector(match_labels=own)])
+        selected = AggregationRule([RbacSelector(match_labels=own)])
         yield Role(meta, aggregation_rule=selected, kind="ClusterRole")
 
 
@@ -133,7 +133,7 @@ def _selects_any(aggregation: AggregationRule | None, meta: Meta) -> bool:
     return any(selects(selector, meta.labels or {}) for selector in selectors)
 
 
-def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+def selects(selector: RbacSelector, labels: Mapping[str, str]) -> bool:
     """Return whether a label selector selects these labels (apimachinery, pkg/labels)."""
     wanted = (selector.match_labels or {}).items()
     return all(labels.get(key) == value for key, value in wanted) and all(

@@ -63,7 +63,7 @@ class SelectorRequirement(_Struct, frozen=True):
     values: list[str] | None = None
 
 
-class LabelSelector(_Struct, frozen=True):
+class RbacSelector(_Struct, frozen=True):
     """A label selector; an empty one selects everything."""
 
     match_labels: dict[str, str] | None = None
@@ -73,7 +73,7 @@ class LabelSelector(_Struct, frozen=True):
 class AggregationRule(_Struct, frozen=True):
     """Which ClusterRoles' rules a ClusterRole is made of."""
 
-    cluster_role_selectors: list[LabelSelector]
+    cluster_role_selectors: list[RbacSelector]
 
 
 class Role(_Struct, frozen=True):
@@ -133,7 +133,7 @@ def check_role(role: Role, what: str) -> None:
             _check_requirement(one, f"{path}[{index}].matchExpressions[{position}]", what)
 
 
-def _check_labels(selector: LabelSelector, path: str, what: str) -> None:
+def _check_labels(selector: RbacSelector, path: str, what: str) -> None:
     for field, key, values in _labels(selector):
         if not is_label_key(key):
             message = (
@@ -146,7 +146,7 @@ def _check_labels(selector: LabelSelector, path: str, what: str) -> None:
                 raise InvalidObjectError(what, f"{path}.{field}", message)
 
 
-def _labels(selector: LabelSelector) -> Iterator[tuple[str, str, list[str]]]:
+def _labels(selector: RbacSelector) -> Iterator[tuple[str, str, list[str]]]:
     """Yield each key of a selector, where it stands and the values beside it."""
     for key, value in (selector.match_labels or {}).items():
         yield "matchLabels", key, [value]

@@ -169,7 +169,7 @@ class Services:
             found[each.namespace].append(each)
         self._by_namespace = dict(found)
 
-    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    def exposing_services(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name those of a namespace that select a Pod with these labels, sorted."""
         found = self._by_namespace.get(namespace, ())
         return tuple(sorted({each.name for each in found if each.selects(labels)}))
@@ -185,11 +185,11 @@ class WatchedServices(OptionalWatch[ExposedService]):
             connection, settings, resource, lambda found: self._known.take(found.values())
         )
 
-    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    def exposing_services(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name those of a namespace that select a Pod with these labels, sorted.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
         self._watch.require()
-        return self._known.exposing(namespace, labels)
+        return self._known.exposing_services(namespace, labels)

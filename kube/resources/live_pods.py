@@ -73,10 +73,10 @@ async def list_live_pods(
     if labels:
         parameters["labelSelector"] = labels
     path = f"/api/v1/namespaces/{namespace}/pods"
-    return [read_pod(raw) async for raw in list_objects(objects, path, parameters=parameters)]
+    return [read_live_pod(raw) async for raw in list_objects(objects, path, parameters=parameters)]
 
 
-def read_pod(raw: bytes | msgspec.Raw) -> LivePod:
+def read_live_pod(raw: bytes | msgspec.Raw) -> LivePod:
     """Read an item of a list of Pods.
 
     Raises:

@@ -1,7 +1,7 @@
 """What is there of kinds that somebody may have left something of: metadata, page by page, in turn.
 
 Nothing is watched or kept: it is read while somebody is looked back on. At 100,000 Pods and 50,000
-ReplicaSets that is about 300 pages; `Pace` spreads them.
+ReplicaSets that is about 300 pages; `ListPace` spreads them.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Listing:
 
 
 @dataclass
-class Pace:
+class ListPace:
     """Keeps the listing to a rate."""
 
     per_second: float = 5000.0
@@ -108,7 +108,7 @@ async def find_listing(objects: Objects, group: str, version: str, kind: str) ->
 
 
 async def raw_pages(
-    objects: Objects, listing: Listing, pace: Pace, *, metadata_only: bool = True
+    objects: Objects, listing: Listing, pace: ListPace, *, metadata_only: bool = True
 ) -> AsyncIterator[list[msgspec.Raw]]:
     """Yield all objects of a kind, a page at a time; none where the cluster has no such kind.
 

@@ -56,15 +56,15 @@ class Volumes:
         """Return a volume by its name."""
         return self._by_name.get(name)
 
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def node_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes on a node that a claim, `namespace/name`, has, by name."""
         return tuple(each for each in self._of(claim) if _ON_NODE in each.types)
 
-    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def blob_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of blobs that a claim, `namespace/name`, has, by name."""
         return tuple(each for each in self._of(claim) if each.mounts)
 
-    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have: looks at all, some ms at 20,000."""
         mark = f"{namespace}/"
         return tuple(each for each in self._by_name.values() if each.claim.startswith(mark))
@@ -104,29 +104,29 @@ class WatchedVolumes:
         self._watch.require()
         return self._known.named(name)
 
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def node_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes on a node that a claim, `namespace/name`, has.
 
         Raises:
             NotSyncedError: as `named`.
         """
         self._watch.require()
-        return self._known.claimed(claim)
+        return self._known.node_volumes_of(claim)
 
-    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def blob_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of blobs that a claim, `namespace/name`, has.
 
         Raises:
             NotSyncedError: as `named`.
         """
         self._watch.require()
-        return self._known.showing(claim)
+        return self._known.blob_volumes_of(claim)
 
-    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have.
 
         Raises:
             NotSyncedError: as `named`.
         """
         self._watch.require()
-        return self._known.kept_in(namespace)
+        return self._known.volumes_of_namespace(namespace)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 
 from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from kube.client.settings import LiveSettings
 from kube.resources.paths import SERVICE_ACCOUNTS_PATH
 from kube.watch.listwatch import OptionalWatch, Resource
@@ -27,7 +27,7 @@ KIND: Final = "ServiceAccount"
 _LONGEST: Final = 64
 """Characters kept of an id: a GUID has 36; what is longer is none, cut or not."""
 
-_NO_SIGN_IN: Final = SignIn()
+_NO_SIGN_IN: Final = AccountSignIn()
 
 
 class _Annotations(msgspec.Struct):
@@ -62,7 +62,7 @@ class Account(msgspec.Struct, frozen=True, gc=False):
     """A ServiceAccount that says whom it signs in as."""
 
     made: float
-    sign_in: SignIn
+    sign_in: AccountSignIn
 
 
 AccountRecord = float | Account
@@ -94,7 +94,7 @@ def parse_written(raw: bytes | msgspec.Raw) -> AccountRecord:
 def _account(made: float, said: _Annotations | None) -> AccountRecord:
     if said is None or not (said.client_id or said.tenant):
         return made
-    return Account(made, SignIn(_kept(said.client_id), _kept(said.tenant)))
+    return Account(made, AccountSignIn(_kept(said.client_id), _kept(said.tenant)))
 
 
 def _kept(text: str | None) -> str:
@@ -107,7 +107,7 @@ def creation_time(kept: AccountRecord) -> float:
     return kept if isinstance(kept, float) else kept.made
 
 
-def sign_in_of(kept: AccountRecord) -> SignIn:
+def sign_in_of(kept: AccountRecord) -> AccountSignIn:
     """Return whom one signs in as."""
     return _NO_SIGN_IN if isinstance(kept, float) else kept.sign_in
 
@@ -130,7 +130,7 @@ class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
         found = self._find(namespace, name)
         return None if found is None else creation_time(found)
 
-    def sign_in(self, namespace: str, name: str) -> SignIn | None:
+    def sign_in(self, namespace: str, name: str) -> AccountSignIn | None:
         """Return whom one signs in as; None where it is not known yet.
 
         Raises:

@@ -130,7 +130,7 @@ def grants_path(namespace: str) -> str:
     return f"{_ROOT}/{namespace}/{names.ACCESS_GRANTS_RESOURCE}"
 
 
-def read_store(raw: bytes | msgspec.Raw) -> WeightStore | BrokenStore:
+def parse_store_or_broken(raw: bytes | msgspec.Raw) -> WeightStore | BrokenStore:
     """Read a WeightStore, or say that it cannot be read."""
     try:
         return parse_store(raw)
@@ -212,7 +212,10 @@ class WatchedWeights:
         self._openings = WatchedWeightOpenings(connection, settings)
         self.openings = self._openings.of
         self._stores: ListWatch[WeightStore | BrokenStore] = ListWatch(
-            connection, Resource("WeightStores", STORES_PATH, read_store), self._take, settings
+            connection,
+            Resource("WeightStores", STORES_PATH, parse_store_or_broken),
+            self._take,
+            settings,
         )
         self._grants = ListWatch(
             connection,

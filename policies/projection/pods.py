@@ -171,7 +171,7 @@ def _part_of(key: str) -> _Part | None:
     return _Part.NAME if key.startswith(_RUNTIME) or _RUNTIME_WITHIN.search(key) else None
 
 
-def _tolerations(tolerations: list[k8s.Toleration]) -> list[Toleration]:
+def _tolerations(tolerations: list[k8s.PodToleration]) -> list[Toleration]:
     bound(len(tolerations), "spec.tolerations")
     return [
         Toleration(f"spec.tolerations[{index}]", each.key, each.operator)

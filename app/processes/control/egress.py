@@ -37,7 +37,7 @@ from core.cluster import Cluster
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
-from egress.model.facts import EgressFacts
+from egress.model.facts import CompilerFacts
 from egress.model.openings import CompiledAllowlists
 from egress.render import clusternetworkpolicy
 from egress.render.engines import render
@@ -103,7 +103,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         naming,
         TagFile(section.tags),
         EgressMetrics(registry),
-        EgressFacts(0.0, ranges=ranges_of(section)),
+        CompilerFacts(0.0, ranges=ranges_of(section)),
         ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
     )

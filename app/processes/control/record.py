@@ -69,7 +69,9 @@ class ClusterRecord:
                 reached,
                 recorder,
                 kept_until,
-                PodSignReader(cluster.service_account_sign_in, cluster.claimed, cluster.volume),
+                PodSignReader(
+                    cluster.service_account_sign_in, cluster.node_volumes_of, cluster.volume
+                ),
                 self._life_metrics,
             )
         )

@@ -18,7 +18,7 @@ from control.weights.access.loop import AccessMetrics, StoreAccesses
 from control.weights.access.reader import AccessReader
 from control.weights.access.status import AccessStatus
 from core.base import names
-from core.cluster import SignIn as AccountSignIn
+from core.cluster import AccountSignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.documents.object_change import ObjectChange

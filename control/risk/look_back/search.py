@@ -27,7 +27,7 @@ from identity.look_back.subjects import IdentityAtRisk
 from identity.look_back.trails import ObjectBudget, Trail, Trails
 from identity.risk.workload_identity import client_ids_of
 from kube.client.objects import Objects
-from kube.resources.metadata_lists import Listing, Pace, find_listing, raw_pages, read_live
+from kube.resources.metadata_lists import Listing, ListPace, find_listing, raw_pages, read_live
 
 MOST_ACCESS_PAGES: Final = 500
 """Pages of accesses read for those who share a question, five million accesses."""
@@ -230,7 +230,7 @@ class _LookBackPass:
 
     sources: Sources
     trails: Trails
-    pace: Pace
+    pace: ListPace
     unlisted: set[GroupKind] = field(default_factory=set)
     gaps: list[str] = field(default_factory=list)
     accounts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
@@ -393,11 +393,11 @@ async def _listings(
             yield known
 
 
-def _pace(sources: Sources) -> Pace:
+def _pace(sources: Sources) -> ListPace:
     def told(read: int) -> None:
         _tell(sources, f"reading what is there: {read:,} objects")
 
-    return Pace(sources.per_second, on_page=told)
+    return ListPace(sources.per_second, on_page=told)
 
 
 def _tell(sources: Sources, what: str) -> None:

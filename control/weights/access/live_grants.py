@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.stores import WeightStore
@@ -27,7 +27,7 @@ class GrantFacts(Protocol):
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
         """Return the approvals of one."""
 
-    def sign_in(self, namespace: str, account: str) -> SignIn | None:
+    def sign_in(self, namespace: str, account: str) -> AccountSignIn | None:
         """Return whom a ServiceAccount signs in as; None where there is none."""
 
 

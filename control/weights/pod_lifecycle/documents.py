@@ -19,7 +19,7 @@ from control.weights.pod_lifecycle.live_pods import (
 from core.base.errors import InvalidObjectError
 from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod, decode_pod
 from core.weights.documents.pod_life import FORMAT, LifeEvent, PodLife
@@ -186,7 +186,7 @@ _HINTS: Final = (b"azure", b"blob", b"persistentvolumeclaim", b"volumeclaimtempl
 """Of a Pod's JSON in lower case: one without any signs in as nobody and mounts no blobs. Labels,
 audiences and variables of sign-ins, accounts and drivers all have the first."""
 
-SignInOf = Callable[[str, str], SignIn | None]
+SignInOf = Callable[[str, str], AccountSignIn | None]
 """Gives as whom a service account signs in, by namespace and name."""
 ClaimedBy = Callable[[str], tuple[PersistentVolume, ...]]
 """Gives the volumes of a claim, `namespace/name`."""
@@ -215,7 +215,7 @@ class PodSignReader:
             places = self._places(whole, pod.namespace)
         except InvalidObjectError:
             return _NONE
-        said = self.sign_in(pod.namespace, pod.service_account) or SignIn()
+        said = self.sign_in(pod.namespace, pod.service_account) or AccountSignIn()
         found = client_ids_of(whole, said.client_id, said.tenant)
         client_ids = sorted({each.client_id for each in found if each.client_id})
         return PodSigns(tuple(client_ids), places)

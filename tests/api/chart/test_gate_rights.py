@@ -113,11 +113,11 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
         assert await cluster.allowed(everyone, *asked)
         assert not await cluster.allowed(Subject("nobody"), *asked)
         assert cluster.runtime_class("nothing") is None
-        assert cluster.exposing(NAMESPACE, {}) == ()
+        assert cluster.exposing_services(NAMESPACE, {}) == ()
         assert cluster.service_account_made(NAMESPACE, account) is not None
         if deny is not None:
-            assert not await cluster.closed(ELSEWHERE)
-            assert await cluster.generated(ELSEWHERE) == ()
+            assert not await cluster.is_egress_closed(ELSEWHERE)
+            assert await cluster.generated_policies(ELSEWHERE) == ()
     finally:
         await cluster.stop()
 

@@ -48,7 +48,7 @@ async def test_the_gate_can_do_its_work(gate_config: Path) -> None:
         nobody = Subject("nobody")
         assert not await cluster.allowed(nobody, "use", "containerprofiles", "a", "default")
         assert cluster.runtime_class("nothing") is None
-        assert cluster.exposing("default", {}) == ()
+        assert cluster.exposing_services("default", {}) == ()
         assert cluster.service_account_made(SYSTEM, "sallyport-gate") is not None
     finally:
         await cluster.stop()
@@ -78,7 +78,7 @@ async def test_without_a_right_that_few_need_only_who_asks_is_told(
             await cluster.wait(60)
             assert cluster.runtime_class("nothing") is None
             with pytest.raises(NotSyncedError, match=r"watch of Services: .* 403 .*RBAC"):
-                cluster.exposing("default", {})
+                cluster.exposing_services("default", {})
             with pytest.raises(NotSyncedError, match=r"watch of ServiceAccounts: .* 403 .*RBAC"):
                 cluster.service_account_made("default", "default")
         finally:

@@ -43,7 +43,9 @@ async def test_watches_come_back_after_kube_apiserver_did(tmp_path: Path) -> Non
                 await client.create(profile("after", "a/b"))
             await wait_for(lambda: not cluster.missing(), 60)
             await wait_for(lambda: "after" in cluster.profiles().by_name, 60)
-            await wait_for(lambda: is_answered(lambda: cluster.exposing("default", {})), 60)
+            await wait_for(
+                lambda: is_answered(lambda: cluster.exposing_services("default", {})), 60
+            )
             made = partial(cluster.service_account_made, "default", "default")
             await wait_for(lambda: is_answered(made), 60)
             assert (await cluster.namespace("default")).name == "default"
@@ -68,11 +70,11 @@ async def _be_away(server: RestartableServer, cluster: LiveCluster) -> None:
     with pytest.raises(NotSyncedError, match="Namespaces: no contact"):
         await cluster.namespace("default")
     with pytest.raises(NotSyncedError, match="PersistentVolumes: no contact"):
-        cluster.claimed("default/a")
+        cluster.node_volumes_of("default/a")
     with pytest.raises(NotSyncedError, match="WeightStores: "):
         cluster.weights.stores()
     with pytest.raises(NotSyncedError, match="Services: no contact"):
-        cluster.exposing("default", {})
+        cluster.exposing_services("default", {})
     with pytest.raises(NotSyncedError, match="ServiceAccounts: no contact"):
         cluster.service_account_made("default", "default")
     with pytest.raises(AccessReviewError, match="no answer"):

@@ -58,17 +58,17 @@ async def test_a_volume_of_a_node_is_known_by_its_claim_while_it_is_bound(
     volume = persistent_volume(name, {"hostPath": {"path": "/srv/data"}})
     await client.create(volume)
     await wait_for(lambda: live.volume(name) is not None, 20)
-    assert not live.claimed(f"default/{claim}")
+    assert not live.node_volumes_of(f"default/{claim}")
     reference = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": claim}
     await client.patch(volume, {"spec": {"claimRef": reference}})
-    await wait_for(lambda: bool(live.claimed(f"default/{claim}")), 20)
-    (found,) = live.claimed(f"default/{claim}")
+    await wait_for(lambda: bool(live.node_volumes_of(f"default/{claim}")), 20)
+    (found,) = live.node_volumes_of(f"default/{claim}")
     assert (found.name, found.types, found.path) == (name, ("hostPath",), "/srv/data")
 
     await client.delete(volume)
     await client.patch(volume, {"metadata": {"finalizers": None}})
     await wait_for(lambda: live.volume(name) is None, 20)
-    assert not live.claimed(f"default/{claim}")
+    assert not live.node_volumes_of(f"default/{claim}")
 
 
 async def test_an_unknown_namespace_is_an_error_after_a_short_wait(live: LiveCluster) -> None:

@@ -80,7 +80,7 @@ async def open_field(apiserver: ApiServer, client: Client, folder: Path) -> Asyn
     namespace = new_name("bundles")
     await client.create_namespace(namespace)
     async with open_objects(apiserver.kubeconfig()) as objects:
-        await BundleStore(objects, namespace).make_place()
+        await BundleStore(objects, namespace).create_announcements()
         authority = Authority(folder)
         made = Field(folder, apiserver.kubeconfig(), namespace, authority, objects, [])
         try:

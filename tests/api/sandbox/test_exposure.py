@@ -30,7 +30,7 @@ async def live(installation: Installation) -> AsyncIterator[LiveCluster]:
     cluster = LiveCluster(installation.apiserver.kubeconfig())
     await cluster.start()
     try:
-        await wait_for(lambda: is_answered(lambda: cluster.exposing(OPEN, {})), 10)
+        await wait_for(lambda: is_answered(lambda: cluster.exposing_services(OPEN, {})), 10)
         made = partial(cluster.service_account_made, OPEN, "default")
         await wait_for(lambda: is_answered(made), 10)
         yield cluster
@@ -51,15 +51,15 @@ async def test_a_service_is_seen_until_it_lets_nothing_in(
     labels = {"app": name, "tier": "front"}
     made = service(name, {"app": name}, **spec)
     await admin.create(made)
-    await wait_for(lambda: live.exposing(OPEN, labels) == (name,), SOON_S)
-    assert live.exposing(OPEN, {"tier": "front"}) == ()
-    assert live.exposing(BOXED, labels) == ()
+    await wait_for(lambda: live.exposing_services(OPEN, labels) == (name,), SOON_S)
+    assert live.exposing_services(OPEN, {"tier": "front"}) == ()
+    assert live.exposing_services(BOXED, labels) == ()
     await admin.patch(made, {"spec": {"type": "ClusterIP", "externalIPs": None}})
-    await wait_for(lambda: live.exposing(OPEN, labels) == (), SOON_S)
+    await wait_for(lambda: live.exposing_services(OPEN, labels) == (), SOON_S)
     await admin.patch(made, {"spec": spec})
-    await wait_for(lambda: live.exposing(OPEN, labels) == (name,), SOON_S)
+    await wait_for(lambda: live.exposing_services(OPEN, labels) == (name,), SOON_S)
     await admin.delete(made)
-    await wait_for(lambda: live.exposing(OPEN, labels) == (), SOON_S)
+    await wait_for(lambda: live.exposing_services(OPEN, labels) == (), SOON_S)
 
 
 async def test_a_selector_that_changes_selects_others(admin: Client, live: LiveCluster) -> None:
@@ -67,12 +67,12 @@ async def test_a_selector_that_changes_selects_others(admin: Client, live: LiveC
     name = new_name("selecting")
     made = service(name, {"app": f"{name}-a"}, type="NodePort")
     await admin.create(made)
-    await wait_for(lambda: live.exposing(OPEN, {"app": f"{name}-a"}) == (name,), SOON_S)
+    await wait_for(lambda: live.exposing_services(OPEN, {"app": f"{name}-a"}) == (name,), SOON_S)
     await admin.patch(made, {"spec": {"selector": {"app": f"{name}-b"}}})
-    await wait_for(lambda: live.exposing(OPEN, {"app": f"{name}-b"}) == (name,), SOON_S)
-    assert live.exposing(OPEN, {"app": f"{name}-a"}) == ()
+    await wait_for(lambda: live.exposing_services(OPEN, {"app": f"{name}-b"}) == (name,), SOON_S)
+    assert live.exposing_services(OPEN, {"app": f"{name}-a"}) == ()
     await admin.patch(made, {"spec": {"selector": None}})
-    await wait_for(lambda: live.exposing(OPEN, {"app": f"{name}-b"}) == (), SOON_S)
+    await wait_for(lambda: live.exposing_services(OPEN, {"app": f"{name}-b"}) == (), SOON_S)
     await admin.delete(made)
 
 
@@ -86,7 +86,7 @@ async def test_a_load_balancer_counts_once_it_is_not_kept_inside(
     made["metadata"]["annotations"] = INTERNAL
     await admin.create(made)
     await admin.create(service(other, labels, type="NodePort"))
-    await wait_for(lambda: live.exposing(OPEN, labels) == (other,), SOON_S)
+    await wait_for(lambda: live.exposing_services(OPEN, labels) == (other,), SOON_S)
     path = f"/api/v1/namespaces/{OPEN}/services/{name}"
     for address, seen in (("10.1.2.3", (other,)), ("20.50.2.3", (name, other))):
         given = {"status": {"loadBalancer": {"ingress": [{"ip": address}]}}}
@@ -95,8 +95,8 @@ async def test_a_load_balancer_counts_once_it_is_not_kept_inside(
         )
         assert status == 200
         await admin.create(marker := service(new_name("mark"), {"mark": address}, type="NodePort"))
-        await wait_for(lambda: live.exposing(OPEN, {"mark": address}) != (), SOON_S)  # noqa: B023
-        assert live.exposing(OPEN, labels) == seen
+        await wait_for(lambda: live.exposing_services(OPEN, {"mark": address}) != (), SOON_S)  # noqa: B023
+        assert live.exposing_services(OPEN, labels) == seen
         await admin.delete(marker)
     for each in (made, service(other, labels)):
         await admin.delete(each)

@@ -14,11 +14,11 @@ from core.base.errors import (
     RoleUnknownError,
 )
 from core.cluster import (
+    AccountSignIn,
     BreakGlassSource,
     Cluster,
     ExceptionSource,
     IntentSource,
-    SignIn,
     WeightSource,
 )
 from core.decision.namespaces import Namespace
@@ -81,13 +81,13 @@ class Watched:
             raise NotSyncedError(f"namespace {name} is unknown")
         return await self.inner.namespace(name)
 
-    async def closed(self, namespace: str) -> bool:
+    async def is_egress_closed(self, namespace: str) -> bool:
         """Return whether a namespace is closed, unless that is lost."""
         if self.lost == "default-denies":
             raise NotSyncedError("the policies have not been loaded")
         return namespace in self.closes
 
-    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+    async def generated_policies(self, namespace: str) -> tuple[msgspec.Raw, ...]:
         """Return what was made, unless it is lost."""
         if self.lost == "policies":
             raise NotSyncedError(f"the policies that Sallyport made in {namespace}")
@@ -99,11 +99,11 @@ class Watched:
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.volume(name)
 
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def node_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of a claim, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
-        return self.inner.claimed(claim)
+        return self.inner.node_volumes_of(claim)
 
     @property
     def exceptions(self) -> ExceptionSource:
@@ -139,17 +139,17 @@ class Watched:
             raise PodUnknownError(f"the cluster did not give Pod {namespace}/{name}")
         return await self.inner.pod(namespace, name)
 
-    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+    def blob_volumes_of(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of blobs of a claim, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
-        return self.inner.showing(claim)
+        return self.inner.blob_volumes_of(claim)
 
-    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of a namespace, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
-        return self.inner.kept_in(namespace)
+        return self.inner.volumes_of_namespace(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Return a RuntimeClass, unless they are lost."""
@@ -165,11 +165,11 @@ class Watched:
         """Return the snapshot that a test wants."""
         return self.snapshot
 
-    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    def exposing_services(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name the folder's Services, unless they are lost."""
         if self.lost == "services":
             raise NotSyncedError("the Services have not been loaded")
-        return self.inner.exposing(namespace, labels)
+        return self.inner.exposing_services(namespace, labels)
 
     def service_account_made(self, namespace: str, name: str) -> float | None:
         """Return when the folder's ServiceAccount was made, unless they are lost."""
@@ -177,7 +177,7 @@ class Watched:
             raise NotSyncedError("the ServiceAccounts have not been loaded")
         return self.inner.service_account_made(namespace, name)
 
-    def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
+    def service_account_sign_in(self, namespace: str, name: str) -> AccountSignIn | None:
         """Return the folder's ServiceAccount, unless they are lost."""
         if self.lost == "service-accounts":
             raise NotSyncedError("the ServiceAccounts have not been loaded")
@@ -192,7 +192,7 @@ class Watched:
         self.owners += 1
         return await self.inner.owner(namespace, reference, fresh=fresh)
 
-    def known(
+    def remembered_access(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
         """Know nothing: everything is asked."""

@@ -12,7 +12,7 @@ from core.egress.destinations import PortRange
 from core.egress.pod_labels import egress_labels
 from core.kubernetes.label_selectors import Requirement
 from egress.compiler.allowlists import compile_allowlists
-from egress.model.facts import EgressFacts, KnownService, ResolvedName
+from egress.model.facts import CompilerFacts, KnownService, ResolvedName
 from egress.model.openings import Backend, CompiledAllowlists
 from egress.render.engines import render
 from egress.render.target import Engine, RenderedNamespace, RenderTarget
@@ -52,11 +52,11 @@ class _Tags:
         return ""
 
 
-def known(world: World) -> EgressFacts:
+def known(world: World) -> CompilerFacts:
     """Return what Sallyport knows of a world."""
-    reserved = EgressFacts(world.now, ranges=CLUSTER_RANGES).reserved
+    reserved = CompilerFacts(world.now, ranges=CLUSTER_RANGES).reserved
     sets = [parse_destinations(msgspec.json.encode(each)) for each in world.sets]
-    return EgressFacts(
+    return CompilerFacts(
         world.now,
         sets={each.meta.name: each for each in sets},
         usable=world.usable,

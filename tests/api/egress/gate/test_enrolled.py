@@ -108,7 +108,7 @@ async def test_each_engine_closes_by_its_own_kind(
     await cluster.start()
     try:
         await cluster.wait(60)
-        closed = asyncio.create_task(cluster.closed(namespace))
+        closed = asyncio.create_task(cluster.is_egress_closed(namespace))
         await control.apply(floor(namespace, engine))
         assert await closed
     finally:

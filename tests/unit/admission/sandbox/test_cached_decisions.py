@@ -156,7 +156,7 @@ class Changing(Watched):
         """Return what it is now."""
         return self.namespaces[name]
 
-    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    def exposing_services(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name the Services of now."""
         if self.lost == "services":
             raise NotSyncedError("the Services have not been loaded")

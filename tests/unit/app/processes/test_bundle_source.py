@@ -115,7 +115,7 @@ async def test_a_bad_bundle_changes_nothing_and_is_told(scene: Scene, bad: bytes
     assert len(scene.served.asked) == asked + 1
     assert scene.metric("sallyport_bundle_source_problem") == 1
     own = announce_with_source(lambda: GateAnnouncement(BASE, ""), scene.taking)()
-    await scene.store.make_place()
+    await scene.store.create_announcements()
     await scene.store.announce(CONTROL, own)
     found = await standing_of(scene.store, NAMESPACE)
     assert found.source == f"127.0.0.1:{scene.served.port}/policies/site:stable"

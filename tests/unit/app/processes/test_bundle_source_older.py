@@ -150,7 +150,7 @@ async def test_what_is_in_force_may_be_wanted_again(scene: Scene) -> None:
 
 async def test_status_says_when_bundles_were_built(scene: Scene) -> None:
     """And what is no more taken."""
-    await scene.store.make_place()
+    await scene.store.create_announcements()
     await scene.store.announce(
         CONTROL, announce_with_source(lambda: GateAnnouncement(BASE, ""), scene.taking)()
     )

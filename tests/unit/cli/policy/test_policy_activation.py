@@ -35,7 +35,7 @@ async def published(head: BundleHead, **said: GateAnnouncement) -> BundleStore:
     cluster.server_time = TIME
     store = BundleStore(cluster, NAMESPACE)  # type: ignore[arg-type]  # As much of it as is used.
     await store.write(await store.read(), head)
-    await store.make_place()
+    await store.create_announcements()
     for name, each in said.items():
         await store.announce(name, each)
     return store

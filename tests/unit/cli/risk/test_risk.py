@@ -14,7 +14,7 @@ from cli.risk.snapshot import freshness_of
 from cli.risk.status import Status, exit_code, make_status, print_status
 from cli.risk.table import TableSelection, make_matrix, print_matrix
 from core.base.errors import SettingsError
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.risk.model import (
     Application,
     ApplicationKind,
@@ -95,7 +95,7 @@ def at_risk(level: RiskLevel, event: str) -> RiskEntry:
     )
 
 
-def shown(subject: str, sign_in: SignIn | None = None, namespace_class: str = "") -> Shown:
+def shown(subject: str, sign_in: AccountSignIn | None = None, namespace_class: str = "") -> Shown:
     """What `risk show` says."""
     found = snapshot(table=TABLE)
     principal = principal_named(subject, found, sign_in)
@@ -174,7 +174,7 @@ def test_a_person_is_shown_by_object_id(
 def test_a_workload_is_shown_by_client_id_and_by_account() -> None:
     """Its risk is that of the service principal that the client id stands for."""
     by_client = shown(f"client:{CLIENT}")
-    by_account = shown("train/trainer", SignIn(CLIENT))
+    by_account = shown("train/trainer", AccountSignIn(CLIENT))
     assert by_client.role is Role.WORKLOAD
     assert (by_client.application, by_client.object_id) == ("application", ROBOT)
     assert by_client.standings == [Standing.HIGH]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from control.sweep.loop import Pace, pause_s
+from control.sweep.loop import SweepPace, pause_s
 from control.sweep.settings import SweepSettings
 from core.base.errors import SettingsError
 
@@ -28,7 +28,10 @@ def test_a_rest_is_as_long_as_rate_or_share_demand(wall: float, cpu: float, rest
 
 async def test_a_sweep_is_no_faster_than_its_rate() -> None:
     """320 steps at 1,000 a second take at least 0.3 s."""
-    pace, began = Pace(SweepSettings(3600, pods_per_second=1000, core_share=1.0)), time.monotonic()
+    pace, began = (
+        SweepPace(SweepSettings(3600, pods_per_second=1000, core_share=1.0)),
+        time.monotonic(),
+    )
     for _ in range(320):
         await pace.step()
     assert time.monotonic() - began >= 0.3
@@ -36,7 +39,7 @@ async def test_a_sweep_is_no_faster_than_its_rate() -> None:
 
 async def test_others_get_the_event_loop_at_each_step() -> None:
     """A lease is renewed, and a review answered, between any two Pods."""
-    pace, turns = Pace(SweepSettings(3600, pods_per_second=1e9, core_share=1.0)), 0
+    pace, turns = SweepPace(SweepSettings(3600, pods_per_second=1e9, core_share=1.0)), 0
 
     async def other() -> None:
         nonlocal turns

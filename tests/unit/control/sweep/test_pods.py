@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.sweep.pods import read_pod, request_for
+from control.sweep.pods import read_listed_pod, request_for
 from core.base.errors import ClusterError
 
 
@@ -31,7 +31,7 @@ def item(**more: Any) -> msgspec.Raw:
 )
 def test_only_what_runs_or_will_run_is_judged(more: dict[str, Any], passed_over: str) -> None:
     """What has ended or is being ended is passed over, with the reason."""
-    assert read_pod(item(**more)).passed_over == passed_over
+    assert read_listed_pod(item(**more)).passed_over == passed_over
 
 
 def test_the_owner_is_the_controller() -> None:
@@ -40,8 +40,8 @@ def test_the_owner_is_the_controller() -> None:
         {"kind": "Owner", "name": "x"},
         {"kind": "Job", "name": "pretrain", "controller": True},
     ]
-    assert read_pod(item(ownerReferences=owners)).owner == "Job/pretrain"
-    assert not read_pod(item(ownerReferences=owners[:1])).owner
+    assert read_listed_pod(item(ownerReferences=owners)).owner == "Job/pretrain"
+    assert not read_listed_pod(item(ownerReferences=owners[:1])).owner
 
 
 @pytest.mark.parametrize(
@@ -60,27 +60,27 @@ def test_the_workload_is_the_deployment_of_a_replica_set(
     """As far as names and labels say it; the owner stays what it is."""
     owners = [{"kind": kind, "name": name, "controller": True}]
     labels = {"pod-template-hash": template_hash} if template_hash else None
-    pod = read_pod(item(ownerReferences=owners, labels=labels))
+    pod = read_listed_pod(item(ownerReferences=owners, labels=labels))
     assert (pod.owner, pod.workload) == (f"{kind}/{name}", workload)
-    assert not read_pod(item()).workload
+    assert not read_listed_pod(item()).workload
 
 
 def test_a_workload_is_not_longer_than_what_is_recorded() -> None:
     """Whoever makes a Pod chooses the kind of its owner."""
     owners = [{"kind": "k" * 5000, "name": "x", "controller": True}]
-    assert len(read_pod(item(ownerReferences=owners)).workload) == 512
+    assert len(read_listed_pod(item(ownerReferences=owners)).workload) == 512
 
 
 def test_the_runtime_class_is_read() -> None:
     """Whether it is in its sandbox shows there."""
-    assert read_pod(item(spec={"runtimeClassName": "gvisor"})).runtime == "gvisor"
-    assert not read_pod(item()).runtime
+    assert read_listed_pod(item(spec={"runtimeClassName": "gvisor"})).runtime == "gvisor"
+    assert not read_listed_pod(item()).runtime
 
 
 def test_a_running_pod_is_asked_about_as_its_service_account() -> None:
     """Nothing says who made it; the whole object goes to the judge."""
     raw = item()
-    request = request_for(read_pod(raw))
+    request = request_for(read_listed_pod(raw))
     assert request.running
     assert request.subject.username == "system:serviceaccount:a:trainer"
     assert (request.namespace, request.name, request.kind.kind) == ("a", "p", "Pod")
@@ -91,4 +91,4 @@ def test_a_running_pod_is_asked_about_as_its_service_account() -> None:
 def test_what_is_no_pod_is_an_error_of_the_cluster(content: bytes) -> None:
     """It is said, not passed over."""
     with pytest.raises(ClusterError, match="no Pod"):
-        read_pod(msgspec.Raw(content))
+        read_listed_pod(msgspec.Raw(content))

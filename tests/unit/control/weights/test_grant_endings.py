@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from control.weights.access.grant_expiry import GrantExpiry
 from core.base.errors import ClusterError
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.people.subject import Subject
 from core.people.two_person import Consent
 from core.weights.access_grants import AccessGrant
@@ -104,7 +104,7 @@ class World:
             for number in range(self.approvals)
         )
 
-    def sign_in(self, _: str, __: str) -> SignIn | None:
+    def sign_in(self, _: str, __: str) -> AccountSignIn | None:
         """Return nobody's identity."""
         return None
 

@@ -21,7 +21,7 @@ from audit.ledger.records.recorder import LedgerRecorder
 from control.weights.checkpoint import Checkpoint, CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSignReader
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.leader.lease import Leadership
 from kube.watch.change_stream import Change, ChangeStream, ListPage
@@ -189,7 +189,9 @@ async def test_many_pods_take_little_memory_and_their_churn_little_of_a_core() -
             store,
             LedgerRecorder(spool, lambda: "c-1", lambda _: ""),
             time.time,
-            PodSignReader(lambda _, name: SignIn(CLIENT_ID, "") if name else None, _none, _nobody),
+            PodSignReader(
+                lambda _, name: AccountSignIn(CLIENT_ID, "") if name else None, _none, _nobody
+            ),
             LifeMetrics(CollectorRegistry()),
         )
     )

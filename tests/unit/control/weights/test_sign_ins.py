@@ -7,7 +7,7 @@ import pytest
 
 from control.weights.pod_lifecycle.documents import PodSignReader, PodSigns
 from core.base.errors import NotSyncedError
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.weights.pod_lifecycle import read_pod_lifecycle
 
@@ -15,9 +15,11 @@ ANNOTATED = "0b3c1d5e-1111-4222-8333-944445555666"
 NAMED = "1b3c1d5e-1111-4222-8333-944445555666"
 
 
-def sign_in(namespace: str, name: str) -> SignIn | None:
+def sign_in(namespace: str, name: str) -> AccountSignIn | None:
     """Return as whom the one service account signs in."""
-    return SignIn(ANNOTATED.upper(), "") if (namespace, name) == ("train", "trainer") else None
+    return (
+        AccountSignIn(ANNOTATED.upper(), "") if (namespace, name) == ("train", "trainer") else None
+    )
 
 
 def claimed(claim: str) -> tuple[PersistentVolume, ...]:
@@ -81,7 +83,7 @@ def test_a_pod_that_cannot_be_read_has_no_signs_and_a_life_all_the_same() -> Non
 def test_nothing_is_recorded_before_it_is_known_who_signs_in_as_whom() -> None:
     """Else a Pod would be recorded as signing in as nobody."""
 
-    def unknown(namespace: str, name: str) -> SignIn | None:
+    def unknown(namespace: str, name: str) -> AccountSignIn | None:
         raise NotSyncedError(f"{namespace}/{name}")
 
     found = PodSignReader(unknown, claimed, lambda _: None)

@@ -13,7 +13,7 @@ from control.weights.access.live_grants import LiveGrants
 from control.weights.access.loop import AccessMetrics, StoreAccesses
 from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.access_paths import WeightStoreSet
@@ -71,9 +71,9 @@ class Scene:
         """Return no approvals: `approve` is asked."""
         return ()
 
-    def sign_in(self, _: str, account: str) -> SignIn | None:
+    def sign_in(self, _: str, account: str) -> AccountSignIn | None:
         """Return the trainer's identity for its service account."""
-        return SignIn(TRAINER_CLIENT) if account == "trainer" else None
+        return AccountSignIn(TRAINER_CLIENT) if account == "trainer" else None
 
     async def approve(
         self, _: AccessGrant, __: Sequence[Consent], ___: float

@@ -12,7 +12,7 @@ from core.egress.destinations import PortRange
 from core.egress.pod_labels import label_value, workload_label
 from core.kubernetes.label_selectors import Requirement
 from egress.compiler.allowlists import compile_allowlists
-from egress.model.facts import EgressFacts, KnownService, ResolvedName
+from egress.model.facts import CompilerFacts, KnownService, ResolvedName
 from egress.model.openings import Addresses, Backend, Block, CompiledAllowlists, Name, Pods, Service
 from tests.unit.egress.allowlist_objects import NOW, allowlist, destinations
 
@@ -35,9 +35,9 @@ class Names:
 
 
 def _meaning(
-    *to: dict[str, Any], known: EgressFacts | None = None, **spec: Any
+    *to: dict[str, Any], known: CompilerFacts | None = None, **spec: Any
 ) -> CompiledAllowlists:
-    known = known or EgressFacts(now=NOW, names=Names())
+    known = known or CompilerFacts(now=NOW, names=Names())
     return compile_allowlists("research", [allowlist(*to, **spec)], known)
 
 
@@ -86,11 +86,11 @@ def test_a_wildcard_cannot_be_pinned() -> None:
 
 def test_an_expired_allowlist_means_nothing() -> None:
     """From its last second on."""
-    known = EgressFacts(now=NOW)
+    known = CompilerFacts(now=NOW)
     over = allowlist({"cidr": "192.0.2.0/24"}, expiresAt="2026-09-21T14:13:20Z")
     assert over.expires == NOW
     assert compile_allowlists("research", [over], known).openings == ()
-    assert compile_allowlists("research", [over], EgressFacts(now=NOW - 1)).openings != ()
+    assert compile_allowlists("research", [over], CompilerFacts(now=NOW - 1)).openings != ()
 
 
 def test_one_that_is_being_deleted_means_nothing() -> None:
@@ -98,12 +98,14 @@ def test_one_that_is_being_deleted_means_nothing() -> None:
     one = allowlist({"cidr": "192.0.2.0/24"})
     meta = msgspec.structs.replace(one.meta, deletion_timestamp="2026-09-01T00:00:00Z")
     gone = msgspec.structs.replace(one, meta=meta)
-    assert compile_allowlists("research", [gone], EgressFacts(now=NOW)).openings == ()
+    assert compile_allowlists("research", [gone], CompilerFacts(now=NOW)).openings == ()
 
 
 def test_what_needs_approval_stays_closed_without() -> None:
     """All of the allowlist, and it says why."""
-    known = EgressFacts(now=NOW, unapproved={"uid-research-pypi": "0 of 2 people have approved it"})
+    known = CompilerFacts(
+        now=NOW, unapproved={"uid-research-pypi": "0 of 2 people have approved it"}
+    )
     found = _meaning(
         {"cidr": "0.0.0.0/0"},
         {"cidr": "192.0.2.0/24", "ports": []} | {"ports": [{"protocol": "UDP", "port": 53}]},
@@ -117,7 +119,7 @@ def test_a_set_opens_what_it_holds_to_those_who_may_use_it() -> None:
     """Each service account of the allowlist must; the path names both objects."""
     shared = destinations({"cidr": "192.0.2.0/24"}, {"cidr": "198.51.100.0/24"})
     use = frozenset({("research", "trainer", "shared")})
-    known = EgressFacts(now=NOW, sets={"shared": shared}, usable=use)
+    known = CompilerFacts(now=NOW, sets={"shared": shared}, usable=use)
     found = _meaning({"destinations": {"name": "shared"}}, known=known)
     assert [each.path for each in found.openings] == [
         "spec.to[0] (EgressDestinations shared: spec.to[0])",
@@ -140,10 +142,10 @@ def test_a_set_that_is_gone_over_or_not_approved_opens_nothing() -> None:
     expired = destinations({"cidr": "192.0.2.0/24"}, expiresAt="2026-01-01T00:00:00Z")
     shared = destinations({"cidr": "192.0.2.0/24"})
     for known, reason in (
-        (EgressFacts(now=NOW, usable=use), "NoSuchSet"),
-        (EgressFacts(now=NOW, usable=use, sets={"shared": expired}), "Expired"),
+        (CompilerFacts(now=NOW, usable=use), "NoSuchSet"),
+        (CompilerFacts(now=NOW, usable=use, sets={"shared": expired}), "Expired"),
         (
-            EgressFacts(
+            CompilerFacts(
                 now=NOW, usable=use, sets={"shared": shared}, unapproved={"uid-shared": "no"}
             ),
             "NotApproved",
@@ -161,7 +163,7 @@ def test_a_service_is_its_live_pods() -> None:
         ("research", "api"): KnownService(ports={TCP_443: (backend,)}),
         ("research", "idle"): KnownService(ports={TCP_443: ()}),
     }
-    known = EgressFacts(now=NOW, services=services)
+    known = CompilerFacts(now=NOW, services=services)
     found = _meaning({"service": {"name": "api"}}, known=known)
     assert [each.peer for each in found.openings] == [Service("research", "api", (), (backend,))]
     idle = _meaning({"service": {"name": "idle"}}, known=known)
@@ -175,7 +177,7 @@ def test_a_service_is_its_live_pods() -> None:
 def test_another_name_for_a_name_is_not_opened() -> None:
     """Whoever writes an ExternalName chooses the name: an intent must name it."""
     services = {("research", "out"): KnownService(external_name="evil.example")}
-    found = _meaning({"service": {"name": "out"}}, known=EgressFacts(now=NOW, services=services))
+    found = _meaning({"service": {"name": "out"}}, known=CompilerFacts(now=NOW, services=services))
     assert found.openings == ()
     assert "dnsName: evil.example" in found.problems[0].message
 
@@ -222,7 +224,7 @@ def test_names_too_long_for_a_label_are_told_apart() -> None:
 
 def test_everywhere_is_without_the_clusters_own_ranges() -> None:
     """A CIDR means what lies outside: Pods are opened as Pods."""
-    known = EgressFacts(now=NOW, ranges=(ip_network("10.244.0.0/16"),))
+    known = CompilerFacts(now=NOW, ranges=(ip_network("10.244.0.0/16"),))
     (opening,) = _meaning({"cidr": "10.0.0.0/8"}, known=known).openings
     block = Block(ip_network("10.0.0.0/8"), (ip_network("10.244.0.0/16"),))
     assert opening.peer == Addresses((block,))
@@ -238,7 +240,7 @@ def test_a_tag_without_a_file_says_what_is_missing() -> None:
 def test_the_order_of_allowlists_does_not_matter() -> None:
     """The same meaning, value for value."""
     some = [allowlist({"cidr": f"192.0.2.{index}/32"}, name=f"a{index}") for index in range(4)]
-    known = EgressFacts(now=NOW)
+    known = CompilerFacts(now=NOW)
     assert compile_allowlists("research", some, known) == compile_allowlists(
         "research", some[::-1], known
     )

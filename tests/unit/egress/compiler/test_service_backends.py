@@ -12,7 +12,7 @@ from kube.egress.service_endpoints import (
     read_service,
     read_slice,
 )
-from kube.resources.live_pods import LivePod, read_pod
+from kube.resources.live_pods import LivePod, read_live_pod
 
 HTTP = ServicePort("http", "TCP", 80)
 SHAPE = ServiceShape("a", "shop", (("app", "shop"),), "", (HTTP,))
@@ -89,6 +89,6 @@ def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
     assert first.address == "a.b"
     assert second.ports == (("http", TARGET), ("", None))
     assert "a.b is no address" in known_service(SHAPE, [first], []).dropped
-    bare = read_pod(b'{"metadata":{"name":"p"},"spec":{},"status":{"podIP":"10.0.0.1"}}')
+    bare = read_live_pod(b'{"metadata":{"name":"p"},"spec":{},"status":{"podIP":"10.0.0.1"}}')
     assert bare.addresses == (ip_address("10.0.0.1"),)
-    assert read_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()
+    assert read_live_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from identity.clients.microsoft_http import (
     LAST_BACK_OFF_S,
     LONGEST_RETRY_AFTER_S,
-    Pace,
+    RequestPace,
     read_date,
     read_retry_after,
 )
@@ -16,7 +16,7 @@ DATE = "Sun, 22 Nov 2026 08:00:00 GMT"
 
 def test_a_new_term_waits_before_its_first_request() -> None:
     """The leader before may have asked a moment ago."""
-    pace = Pace(1.0)
+    pace = RequestPace(1.0)
     pace.begin(100.0)
     assert pace.ready_at >= 101.0
 
@@ -24,7 +24,7 @@ def test_a_new_term_waits_before_its_first_request() -> None:
 @given(st.lists(st.tuples(st.floats(0, 5), st.sampled_from(["ok", "throttled"])), max_size=30))
 def test_requests_are_a_second_apart_whatever_happens(events: list[tuple[float, str]]) -> None:
     """From an answer to the next request at least `rate_s` pass, and 5 seconds after a failure."""
-    pace, now = Pace(1.0), 0.0
+    pace, now = RequestPace(1.0), 0.0
     pace.begin(now)
     for took, end in events:
         now = max(now, pace.ready_at) + took
@@ -39,7 +39,7 @@ def test_requests_are_a_second_apart_whatever_happens(events: list[tuple[float, 
 def test_without_retry_after_waits_double_up_to_a_minute() -> None:
     """5, 10, 20, 40, 60, 60: Graph's risk resources do not say how long."""
     waits = []
-    pace = Pace(1.0)
+    pace = RequestPace(1.0)
     for _ in range(6):
         now = pace.ready_at
         pace.back_off(now, 0.0, 0.0)
@@ -54,20 +54,20 @@ def test_without_retry_after_waits_double_up_to_a_minute() -> None:
 @given(st.floats(0, 1))
 def test_chance_spreads_what_comes_back(chance: float) -> None:
     """By a quarter at most; and never longer than the longest wait."""
-    pace = Pace(1.0)
+    pace = RequestPace(1.0)
     pace.back_off(0.0, 0.0, chance)
     assert 5.0 <= pace.ready_at <= 6.25
-    pace = Pace(1.0, failures=20)
+    pace = RequestPace(1.0, failures=20)
     pace.back_off(0.0, 0.0, chance)
     assert pace.ready_at == LAST_BACK_OFF_S
 
 
 def test_retry_after_is_honoured_up_to_ten_minutes() -> None:
     """Also when it is longer than any wait of ours; a day is not."""
-    pace = Pace(1.0)
+    pace = RequestPace(1.0)
     pace.back_off(0.0, 300.0, 0.0)
     assert pace.ready_at == 300.0
-    pace = Pace(1.0)
+    pace = RequestPace(1.0)
     pace.back_off(0.0, read_retry_after("86400", None), 1.0)
     assert pace.ready_at == LONGEST_RETRY_AFTER_S
 

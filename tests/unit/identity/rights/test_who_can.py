@@ -9,9 +9,9 @@ from kube.rbac.objects import (
     AggregationRule,
     Binding,
     BindingSubject,
-    LabelSelector,
     Meta,
     PolicyRule,
+    RbacSelector,
     Role,
     RoleRef,
 )
@@ -207,7 +207,7 @@ def test_rewriting_a_role_that_one_has() -> None:
     }
     made = Role(
         Meta("made"),
-        aggregation_rule=AggregationRule([LabelSelector({"to": "made"})]),
+        aggregation_rule=AggregationRule([RbacSelector({"to": "made"})]),
         kind="ClusterRole",
     )
     fresh = cluster_role("fresh", "escalate,create rbac.authorization.k8s.io/clusterroles")

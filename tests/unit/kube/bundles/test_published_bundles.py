@@ -231,7 +231,7 @@ async def test_what_cannot_be_read_of_a_gate_has_loaded_nothing(
 ) -> None:
     """It is waited for: no place is no gate."""
     assert await store.gates() is None
-    await store.make_place()
+    await store.create_announcements()
     said = GateAnnouncement("base", "r", ("base",), beat=7)
     data = {"gate-0": msgspec.json.encode(said).decode(), "gate-1": "{"}
     cluster.kept[f"{PATH}/{GATES_NAME}"]["data"] = data

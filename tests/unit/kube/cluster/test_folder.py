@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from core.base.errors import InvalidObjectError, SettingsError
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from core.people.subject import Subject, service_account_subject
 from core.profiles.container_profiles import ContainerProfile, ProfileSpec
 from kube.cluster.folder import FolderCluster, read_profiles
@@ -88,12 +88,12 @@ def test_what_lets_traffic_in_and_how_old_accounts_are(tmp_path: Path) -> None:
         " annotations: {azure.workload.identity/client-id: c, other: x}}\n"
     )
     cluster = FolderCluster(tmp_path)
-    assert cluster.service_account_sign_in("train", "written") == SignIn("c")
-    assert cluster.service_account_sign_in("default", "old") == SignIn()
-    assert cluster.service_account_sign_in("train", "absent") == SignIn()
-    assert cluster.exposing("default", {"app": "web"}) == ("web",)
-    assert cluster.exposing("default", {"app": "other"}) == ()
-    assert cluster.exposing("train", {"app": "web"}) == ()
+    assert cluster.service_account_sign_in("train", "written") == AccountSignIn("c")
+    assert cluster.service_account_sign_in("default", "old") == AccountSignIn()
+    assert cluster.service_account_sign_in("train", "absent") == AccountSignIn()
+    assert cluster.exposing_services("default", {"app": "web"}) == ("web",)
+    assert cluster.exposing_services("default", {"app": "other"}) == ()
+    assert cluster.exposing_services("train", {"app": "web"}) == ()
     assert cluster.service_account_made("default", "old") == 86400.0
     assert cluster.service_account_made("train", "written") == 0.0
     assert cluster.service_account_made("train", "absent") == 0.0

@@ -81,7 +81,7 @@ async def test_only_what_is_as_it_is_made_counts(
     async with watching(connection) as watched:
         await eventually(lambda: watched.tried)
         asked = ("sound", "empty", "open", "some", "ingress", "bare", "none")
-        found = [name for name in asked if await watched.closed(name)]
+        found = [name for name in asked if await watched.is_egress_closed(name)]
     assert found == ["sound", "empty"]
     assert server.requests[0]["fieldSelector"] == "metadata.name=sallyport-default-deny"
 
@@ -102,11 +102,11 @@ async def test_what_comes_a_moment_later_is_waited_for(
     async with watching(connection, settings) as watched:
         await eventually(lambda: watched.tried)
         async with asyncio.timeout(4):
-            assert await watched.closed("new")
+            assert await watched.is_egress_closed("new")
     async with watching(connection) as watched:
         server.answers = [listed(), stream(then="hang")]
         await eventually(lambda: watched.tried)
-        assert not await watched.closed("old")
+        assert not await watched.is_egress_closed("old")
 
 
 async def test_what_is_not_known_is_an_error(
@@ -116,16 +116,16 @@ async def test_what_is_not_known_is_an_error(
     server.answers = [reply({"message": "no such kind", "code": 404}, 404)]
     async with watching(connection) as watched:
         with pytest.raises(NotSyncedError, match="first list not finished"):
-            await watched.closed("any")
+            await watched.is_egress_closed("any")
         await eventually(lambda: watched.tried)
         with pytest.raises(
             NotSyncedError, match=r"knows no NetworkPolicy, by which egress\.engine"
         ):
-            await watched.closed("any")
+            await watched.is_egress_closed("any")
     async with watching(connection, LiveSettings()) as nobody:
         assert nobody.tried
         with pytest.raises(NotSyncedError, match="nobody watches"):
-            await nobody.closed("any")
+            await nobody.is_egress_closed("any")
 
 
 @pytest.mark.parametrize(

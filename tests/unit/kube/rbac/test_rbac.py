@@ -7,7 +7,7 @@ import pytest
 
 from core.people.subject import Subject, service_account_subject
 from kube.rbac.authorizer import Rbac, RbacQuestion, applies_to, rule_allows, selects
-from kube.rbac.objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
+from kube.rbac.objects import Binding, BindingSubject, PolicyRule, RbacSelector, Role
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 USE = RbacQuestion("use", "sallyport.dev", "containerprofiles", "small", "train")
@@ -257,4 +257,4 @@ def test_a_label_selector(
     selector: dict[str, Any], labels: dict[str, str], *, selected: bool
 ) -> None:
     """All labels and all expressions must hold; an empty selector selects everything."""
-    assert selects(msgspec.convert(selector, LabelSelector), labels) is selected
+    assert selects(msgspec.convert(selector, RbacSelector), labels) is selected

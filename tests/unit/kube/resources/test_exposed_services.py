@@ -168,7 +168,7 @@ def test_those_that_select_a_pod_are_named(
             and selector
             and set(selector.items()) <= set(labels.items())
         )
-        assert known.exposing(namespace, labels) == tuple(plain)
+        assert known.exposing_services(namespace, labels) == tuple(plain)
 
 
 async def test_a_broken_one_is_left_out_loudly(
@@ -180,11 +180,11 @@ async def test_a_broken_one_is_left_out_loudly(
     server.answers = [reply(listed), stream(then="hang")]
     services = WatchedServices(connection, LiveSettings())
     with pytest.raises(NotSyncedError, match="watch of Services: first list not finished"):
-        services.exposing("train", {})
+        services.exposing_services("train", {})
 
     def known() -> bool:
         try:
-            return services.exposing("train", {"app": "web"}) == ("sound",)
+            return services.exposing_services("train", {"app": "web"}) == ("sound",)
         except NotSyncedError:
             return False
 

@@ -36,5 +36,5 @@ def test_the_claim_finds_the_volumes_that_it_has_now(
         volumes.take(now)
         for asked in ("x/1", "x/2", "y/1"):
             having = [v for v in now.values() if v.claim == asked and "hostPath" in v.types]
-            assert volumes.claimed(asked) == tuple(sorted(having, key=lambda v: v.name))
+            assert volumes.node_volumes_of(asked) == tuple(sorted(having, key=lambda v: v.name))
         assert volumes.named(name) == now.get(name)

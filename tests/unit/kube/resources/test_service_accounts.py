@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
-from core.cluster import SignIn
+from core.cluster import AccountSignIn
 from kube.resources.service_accounts import creation_time, parse_account, parse_written, sign_in_of
 
 CLIENT, TENANT = "azure.workload.identity/client-id", "azure.workload.identity/tenant-id"
@@ -47,11 +47,11 @@ def test_a_broken_time_is_an_error_that_names_the_field(made: Any) -> None:
 def test_whom_it_signs_in_as_is_kept_as_it_is_written(client: str, tenant: str) -> None:
     """Beside the time, whether it was made or is only written down."""
     found = parse_account(account(MADE, **{CLIENT: client, TENANT: tenant, "other": "x"}))
-    assert sign_in_of(found) == SignIn(client, tenant)
+    assert sign_in_of(found) == AccountSignIn(client, tenant)
     assert creation_time(found) == creation_time(parse_account(account(MADE)))
     written = msgspec.json.encode({"metadata": {"annotations": {CLIENT: client, TENANT: tenant}}})
     assert (sign_in_of(parse_written(written)), creation_time(parse_written(written))) == (
-        SignIn(client, tenant),
+        AccountSignIn(client, tenant),
         0.0,
     )
 
@@ -60,7 +60,7 @@ def test_of_most_the_time_alone_is_kept() -> None:
     """An account that says nothing of Entra ID takes no more memory than a number."""
     assert isinstance(parse_account(account(MADE)), float)
     assert isinstance(parse_account(account(MADE, other="x")), float)
-    assert sign_in_of(1.0) == SignIn()
+    assert sign_in_of(1.0) == AccountSignIn()
 
 
 def test_one_id_of_many_accounts_is_kept_once() -> None:
