@@ -25,24 +25,24 @@ class Link(NamedTuple):
 
 
 CHAIN: Final[tuple[Link, ...]] = (
-    Link(check_namespace_labels, lambda facts: facts.marks),
+    Link(check_namespace_labels, lambda facts: facts.namespace_labels),
     Link(check_guards, lambda facts: facts.guard),
     Link(check_risk, lambda facts: facts.risk),
     Link(check_weights, lambda facts: facts.weights),
     Link(check_egress, lambda facts: facts.egress),
     Link(check_denials, lambda facts: facts.pod),
-    Link(check_site_denials, lambda facts: facts.ruled),
+    Link(check_site_denials, lambda facts: facts.site_rules),
     Link(check_profiles, lambda facts: facts.pod),
     Link(check_sandbox, lambda facts: facts.pod and facts.pod.sandbox),
     Link(check_notes, lambda facts: facts.notes or facts.origin),
-    Link(check_site_warnings, lambda facts: facts.ruled),
+    Link(check_site_warnings, lambda facts: facts.site_rules),
     Link(check_host_network, lambda facts: facts.egress),
 )
 
 
 def run_checks(request: Request, facts: Facts) -> list[Outcome]:
     """Run every check that has facts; all findings of a request are shown at once."""
-    noted = facts.notes is not None or facts.egress is not None or facts.ruled is not None
+    noted = facts.notes is not None or facts.egress is not None or facts.site_rules is not None
     speaks = noted or facts.risk is not None or facts.weights is not None
     if facts.left_alone and not speaks:
         return []

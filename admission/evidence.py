@@ -134,7 +134,7 @@ def add_pod_inputs(
         )
     else:
         seen = PolicyInputFacts(projections=projections, contexts=contexts)
-    return msgspec.structs.replace(facts, seen=seen)
+    return msgspec.structs.replace(facts, policy_inputs=seen)
 
 
 def add_object_inputs(
@@ -144,14 +144,14 @@ def add_object_inputs(
 
     `fields` is empty where an update leaves them as they were.
     """
-    before = facts.seen or PolicyInputFacts(contexts=())
+    before = facts.policy_inputs or PolicyInputFacts(contexts=())
     seen = msgspec.structs.replace(
         before,
         contexts=(*before.contexts, context) if context else before.contexts,
         own=fields,
         declared={**before.declared, kind: reads.declared(kind)},
     )
-    return msgspec.structs.replace(facts, seen=seen)
+    return msgspec.structs.replace(facts, policy_inputs=seen)
 
 
 def projection_of(seen: PolicyInputFacts) -> bytes:
@@ -219,8 +219,8 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
     pod, risk = facts.pod, facts.risk or _NOBODYS
     ceiling = facts.namespace.ceiling if facts.namespace else None
     kept = tuple(sorted(ceiling)) if ceiling is not None else None
-    reached, ruled = facts.weights or _NO_WEIGHTS, facts.ruled or _UNRULED
-    seen = facts.seen or _UNSEEN
+    reached, ruled = facts.weights or _NO_WEIGHTS, facts.site_rules or _UNRULED
+    seen = facts.policy_inputs or _UNSEEN
     if pod is None:
         return Evidence(
             projection=projection_of(seen),
@@ -242,7 +242,7 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
     return Evidence(
         needs=(*pod.needs, *pod.excused),
         exceptions=tuple(dict.fromkeys(each.id for each in (*pod.exceptions, *ruled.exceptions))),
-        break_glass=tuple(each.id for each in facts.relaxed_by),
+        break_glass=tuple(each.id for each in facts.break_glasses),
         subjects=pod.subjects,
         named=Named(pod.named.name, pod.named.path) if pod.named else None,
         ceiling=kept,

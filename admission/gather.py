@@ -2,7 +2,7 @@
 
 For a Pod it reads memory, access reviews that are not cached and, for what a controller made,
 owners that are not remembered. A connection's Pod and a binding's role are read from the cluster
-each time. READ_STEPS and JUDGED_STEPS list what is gathered, in which order, from what. At 7,500
+each time. READ_STEPS and EVALUATED_STEPS list what is gathered, in which order, from what. At 7,500
 nodes the memory holds the labels of 2,000 namespaces (about 2 MB), the profiles (300: about 1 MB)
 and what is kept of PersistentVolumes (20,000: about 6 MB).
 """
@@ -48,18 +48,15 @@ from core.decision.namespaces import Mode, Modes, Namespace
 from core.decision.request import Request
 from core.people.subject import Subject
 from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
-from egress.limits.settings import DEFAULT_INTENT_SETTINGS as ORDINARY_GROUND
-from egress.limits.settings import IntentSettings
-from identity.risk.standings import DEFAULT_FRESHNESS as ORDINARY_FRESHNESS
-from identity.risk.standings import Freshness
+from egress.limits.settings import DEFAULT_INTENT_SETTINGS, IntentSettings
+from identity.risk.standings import DEFAULT_FRESHNESS, Freshness
 from identity.subjects import Controllers, SubjectKind, kind_of
 from policies.engine.interface import Engine, PolicyAnswer
-from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS as ORDINARY_SITE
-from sandbox.runtime_choice import SandboxSettings
+from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS, SandboxSettings
 
 
 @dataclass(slots=True)
-class Judged:
+class EvaluatedObject:
     """An object that the policies were asked about, and the facts of it so far."""
 
     request: Request
@@ -78,7 +75,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gatherer:
-    """Knows where facts come from: READ_STEPS and JUDGED_STEPS say in which order."""
+    """Knows where facts come from: READ_STEPS and EVALUATED_STEPS say in which order."""
 
     cluster: Cluster
     engine: Engine
@@ -87,11 +84,11 @@ class Gatherer:
     """Whose approvals never count."""
     pipelines: frozenset[str] = frozenset()
     """User names of pipelines."""
-    site: SandboxSettings = ORDINARY_SITE
+    sandbox_settings: SandboxSettings = DEFAULT_SANDBOX_SETTINGS
     """Which sandboxes there are, and when what runs must run in one."""
-    ground: IntentSettings = ORDINARY_GROUND
+    intent_settings: IntentSettings = DEFAULT_INTENT_SETTINGS
     """What the installation says of egress."""
-    freshness: Freshness = ORDINARY_FRESHNESS
+    freshness: Freshness = DEFAULT_FRESHNESS
     """How old what is known of risk may be."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
@@ -105,7 +102,7 @@ class Gatherer:
         if is_entry(request):
             return True
         read = request.operation in WRITES and self._reader.judges(request)
-        return read or (request.namespace != "" and self._ruling.judges(request))
+        return read or (request.namespace != "" and self._site_rules.judges(request))
 
     async def namespace_of(self, request: Request) -> Namespace | None:
         """Return the namespace whose mode governs a request; None where no mode does.
@@ -130,17 +127,19 @@ class Gatherer:
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
         facts = await self._of_kind(request, facts)
-        if not self._ruling.judges(request):
+        if not self._site_rules.judges(request):
             return facts
-        return await self._breaker.facts_of(request, await self._ruling.of_object(request, facts))
+        return await self._break_glass.facts_of(
+            request, await self._site_rules.of_object(request, facts)
+        )
 
     async def _of_kind(self, request: Request, facts: Facts) -> Facts:
         if is_entry(request) or changes_rights(request):
             return await self._of_reading(request, facts, await self._read(request, facts))
         kind = request.kind.group, request.kind.kind
-        if kind not in JUDGED_KINDS and self._policing.judges(request):
-            return await self._policing.facts_of(request, facts)
-        if request.operation in WRITES or self._guards.judges(request):
+        if kind not in JUDGED_KINDS and self._network_policies.judges(request):
+            return await self._network_policies.facts_of(request, facts)
+        if request.operation in WRITES or self._guarded_objects.judges(request):
             return await self._of_written(request, facts)
         left_alone = f"{request.operation.value} is not judged"
         return msgspec.structs.replace(facts, left_alone=left_alone)
@@ -148,51 +147,53 @@ class Gatherer:
     async def _of_written(self, request: Request, facts: Facts) -> Facts:
         if request.operation in WRITES and self._reader.judges(request):
             return await self._of_reading(request, facts, await self._read(request, facts))
-        if self._guards.judges(request):
-            guard = await self._guards.gather(request, facts)
+        if self._guarded_objects.judges(request):
+            guard = await self._guarded_objects.gather(request, facts)
             facts = msgspec.structs.replace(facts, guard=guard)
         elif (request.kind.group, request.kind.kind) == ("", "Namespace"):
             facts = await add_namespace_facts(self.cluster, request, facts)
         else:
             left_alone = f"{request.kind.kind} is not a kind that is judged"
             facts = msgspec.structs.replace(facts, left_alone=left_alone)
-        return await self._risking.of_guarded(request, facts)
+        return await self._risk.of_guarded(request, facts)
 
     @cached_property
-    def _guards(self) -> GuardedObjects:
-        return GuardedObjects(self.cluster, self.terms, self.clock, self.ground)
+    def _guarded_objects(self) -> GuardedObjects:
+        return GuardedObjects(self.cluster, self.terms, self.clock, self.intent_settings)
 
     @cached_property
-    def labelling(self) -> PodLabelGatherer:
+    def pod_labels(self) -> PodLabelGatherer:
         """Knows the labels that policies know Pods by."""
-        return PodLabelGatherer(self.cluster, self.ground)
+        return PodLabelGatherer(self.cluster, self.intent_settings)
 
     @cached_property
-    def _policing(self) -> NetworkPolicyGatherer:
-        return NetworkPolicyGatherer(self.cluster, self.ground)
+    def _network_policies(self) -> NetworkPolicyGatherer:
+        return NetworkPolicyGatherer(self.cluster, self.intent_settings)
 
     @cached_property
-    def _excuser(self) -> ExceptionLookup:
+    def _exception_lookup(self) -> ExceptionLookup:
         return ExceptionLookup(self.cluster, self.terms, self.clock, run_checks)
 
     @cached_property
-    def _excepting(self) -> ExceptionGatherer:
-        return ExceptionGatherer(self._excuser)
+    def _exceptions(self) -> ExceptionGatherer:
+        return ExceptionGatherer(self._exception_lookup)
 
     @cached_property
-    def _situations(self) -> PolicyContexts:
-        return PolicyContexts(self.cluster, self.kind_of, self.clock, self.site.new_account_s)
+    def _policy_contexts(self) -> PolicyContexts:
+        return PolicyContexts(
+            self.cluster, self.kind_of, self.clock, self.sandbox_settings.new_account_s
+        )
 
     @cached_property
-    def _isolating(self) -> SandboxGatherer:
-        return SandboxGatherer(self._excuser, self._situations, self.site)
+    def _sandbox(self) -> SandboxGatherer:
+        return SandboxGatherer(self._exception_lookup, self._policy_contexts, self.sandbox_settings)
 
     @cached_property
-    def _ruling(self) -> SiteRuleGatherer:
-        return SiteRuleGatherer(self.engine, self._situations, self._excuser)
+    def _site_rules(self) -> SiteRuleGatherer:
+        return SiteRuleGatherer(self.engine, self._policy_contexts, self._exception_lookup)
 
     @cached_property
-    def _breaker(self) -> BreakGlassGatherer:
+    def _break_glass(self) -> BreakGlassGatherer:
         return BreakGlassGatherer(self.cluster, self.terms, self.clock, run_checks)
 
     @cached_property
@@ -200,15 +201,15 @@ class Gatherer:
         return ObjectReader(self.cluster, self.controllers, self.engine.reads)
 
     @cached_property
-    def _noting(self) -> RequesterGatherer:
+    def _requester(self) -> RequesterGatherer:
         return RequesterGatherer(self.cluster, self.controllers)
 
     @cached_property
-    def _entries(self) -> EntryReader:
+    def _connections(self) -> EntryReader:
         return EntryReader(self._reader)
 
     @cached_property
-    def _grants(self) -> RightsReader:
+    def _rbac_changes(self) -> RightsReader:
         return RightsReader(self.cluster)
 
     @cached_property
@@ -216,54 +217,54 @@ class Gatherer:
         return WeightGatherer(self.cluster, self.terms, self.clock)
 
     @cached_property
-    def _risking(self) -> RiskGatherer:
+    def _risk(self) -> RiskGatherer:
         return RiskGatherer(self.cluster, self.freshness, self.clock)
 
     async def _read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         if is_entry(request):
-            return await self._entries.read(request, facts)
+            return await self._connections.read(request, facts)
         if changes_rights(request):
-            return await self._grants.read(request)
+            return await self._rbac_changes.read(request)
         return self._reader.read(request, facts)
 
     async def _of_reading(
         self, request: Request, facts: Facts, reading: Reading | LeftAlone
     ) -> Facts:
-        for step in READ_STEPS:
-            facts = await step.gather(self, request, reading, facts)
+        for read_step in READ_STEPS:
+            facts = await read_step.gather(self, request, reading, facts)
         if not isinstance(reading, LeftAlone) and _sandboxed_by_risk_alone(reading, facts):
             reading = await self._read(request, facts)  # With what decides about a sandbox.
         if isinstance(reading, LeftAlone):
             return msgspec.structs.replace(facts, left_alone=reading.why)
-        judged = await self._evaluate(request, reading, facts)
-        for judged_step in JUDGED_STEPS:
-            judged.facts = await judged_step.gather(self, judged)
-            if judged.harmless:
+        evaluated = await self._evaluate(request, reading, facts)
+        for step in EVALUATED_STEPS:
+            evaluated.facts = await step.gather(self, evaluated)
+            if evaluated.harmless:
                 break
-        return judged.facts
+        return evaluated.facts
 
-    async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> Judged:
+    async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> EvaluatedObject:
         began = time.perf_counter()
-        evaluated = await evaluate(self.engine, reading)
-        answer = evaluated.answer
+        evaluation = await evaluate(self.engine, reading)
+        answer = evaluation.answer
         if reading.entered:
             answer = place_in_pod(answer, reading.entered)
         if reading.gives:
-            answer = await self._grants.beyond(request, answer)
-        parts = tuple([PartJudge(self.engine, each) for each in evaluated.parts])
-        return Judged(request, reading, facts, answer, parts, evaluated.projection, began)
+            answer = await self._rbac_changes.beyond(request, answer)
+        parts = tuple([PartJudge(self.engine, each) for each in evaluation.parts])
+        return EvaluatedObject(request, reading, facts, answer, parts, evaluation.projection, began)
 
     async def gather_notes(
         self, request: Request, reading: Reading | LeftAlone, facts: Facts
     ) -> Facts:
         """Add what notes say of who asked, and the owners that the object is traced to."""
-        return await self._noting.facts_of(request, reading, facts)
+        return await self._requester.facts_of(request, reading, facts)
 
     async def gather_pod_labels(
         self, request: Request, reading: Reading | LeftAlone, facts: Facts
     ) -> Facts:
         """Add the labels by which egress policies know Pods, and who changes them."""
-        return await self.labelling.facts_of(request, reading, facts)
+        return await self.pod_labels.facts_of(request, reading, facts)
 
     async def gather_weights(
         self, request: Request, reading: Reading | LeftAlone, facts: Facts
@@ -277,26 +278,26 @@ class Gatherer:
         """Add the risk of who asks, who asked first, and of what the Pods sign in as."""
         if isinstance(reading, LeftAlone):
             return facts
-        return self._risking.of_reading(request, reading, facts)
+        return self._risk.of_reading(request, reading, facts)
 
-    async def gather_site_rules(self, judged: Judged) -> Facts:
+    async def gather_site_rules(self, evaluated: EvaluatedObject) -> Facts:
         """Add what a site's rules say, and what policies were shown."""
-        return await self._ruling.of_pods(
-            judged.request, judged.reading, judged.parts, judged.facts
+        return await self._site_rules.of_pods(
+            evaluated.request, evaluated.reading, evaluated.parts, evaluated.facts
         )
 
-    async def gather_profiles(self, judged: Judged) -> Facts:
+    async def gather_profiles(self, evaluated: EvaluatedObject) -> Facts:
         """Ask which profiles the subjects may use: not where nothing is needed."""
         request, reading, facts, answer = (
-            judged.request,
-            judged.reading,
-            judged.facts,
-            judged.answer,
+            evaluated.request,
+            evaluated.reading,
+            evaluated.facts,
+            evaluated.answer,
         )
         ended = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
-            judged.harmless = True
-            speaks = facts.weights or (facts.risk and facts.risk.speaks)
+            evaluated.harmless = True
+            speaks = facts.weights or (facts.risk and facts.risk.has_findings)
             return msgspec.structs.replace(
                 facts, left_alone="" if speaks else "it needs no privilege"
             )
@@ -314,34 +315,34 @@ class Gatherer:
             privileges=frozenset(privileges),
             subjects=reading.subjects,
             namespace=reading.namespace,
-            whole=reading.whole,
+            is_complete=reading.is_complete,
             denials=tuple(denial_finding(denial, facts.rules) for denial in answer.denials),
             candidates=tried,
             entered=reading.entered,
             named=named,
             usable=usable,
             access=tuple(rights.heard),
-            projection=judged.projection,
-            evaluation_seconds=ended - judged.began,
+            projection=evaluated.projection,
+            evaluation_seconds=ended - evaluated.began,
             access_seconds=time.perf_counter() - ended,
         )
-        origin = await self._noting.covered(request, reading, facts, privileges, tried)
+        origin = await self._requester.covered(request, reading, facts, privileges, tried)
         return msgspec.structs.replace(facts, object_uid=reading.uid, pod=pod, origin=origin)
 
-    async def gather_exceptions(self, judged: Judged) -> Facts:
+    async def gather_exceptions(self, evaluated: EvaluatedObject) -> Facts:
         """Take away what exceptions in force excuse."""
-        return await self._excepting.facts_of(judged.request, judged.facts, judged.answer)
+        return await self._exceptions.facts_of(evaluated.request, evaluated.facts, evaluated.answer)
 
-    async def gather_sandbox(self, judged: Judged) -> Facts:
+    async def gather_sandbox(self, evaluated: EvaluatedObject) -> Facts:
         """Add what decides about a sandbox, where somebody can ask for one."""
-        reading, facts = judged.reading, judged.facts
+        reading, facts = evaluated.reading, evaluated.facts
         if not reading.pods or not facts.weighs(*reading.pods):
             return facts
-        return await self._isolating.facts_of(judged.request, reading, judged.parts, facts)
+        return await self._sandbox.facts_of(evaluated.request, reading, evaluated.parts, facts)
 
-    async def gather_break_glass(self, judged: Judged) -> Facts:
+    async def gather_break_glass(self, evaluated: EvaluatedObject) -> Facts:
         """Add the BreakGlasses that relax a request which is refused without them."""
-        return await self._breaker.facts_of(judged.request, judged.facts)
+        return await self._break_glass.facts_of(evaluated.request, evaluated.facts)
 
     async def regather(self, document: DecisionDocument, request: Request, modes: Modes) -> Facts:
         """Return the facts of now about what a recorded decision says its Pod needs.
@@ -358,14 +359,14 @@ class Gatherer:
         rights = ProfileRights(self.cluster, known.subjects, request.namespace)
         usable = await ask_usable(known.named, known.candidates, rights, mode)
         pod = msgspec.structs.replace(known, usable=usable, access=tuple(rights.heard))
-        facts = self._risking.again(request, document, msgspec.structs.replace(facts, pod=pod))
-        facts = await self._excepting.facts_again(request, facts, document)
-        return self._isolating.facts_again(request, facts, document)
+        facts = self._risk.again(request, document, msgspec.structs.replace(facts, pod=pod))
+        facts = await self._exceptions.facts_again(request, facts, document)
+        return self._sandbox.facts_again(request, facts, document)
 
 
 def _sandboxed_by_risk_alone(reading: Reading, facts: Facts) -> bool:
     """Return whether only somebody's risk asks for a sandbox: then Pods were read without."""
-    if facts.risk is None or not facts.risk.isolates:
+    if facts.risk is None or not facts.risk.requires_sandbox:
         return False
     return not msgspec.structs.replace(facts, risk=None).weighs(*reading.pods)
 
@@ -381,18 +382,18 @@ class ReadStep(NamedTuple):
     gather: Callable[[Gatherer, Request, Reading | LeftAlone, Facts], Awaitable[Facts]]
 
 
-class JudgedStep(NamedTuple):
+class EvaluatedStep(NamedTuple):
     """What is gathered of an object once the policies have said what it needs."""
 
     fills: str
     source: str
     cost: str
-    gather: Callable[[Gatherer, Judged], Awaitable[Facts]]
+    gather: Callable[[Gatherer, EvaluatedObject], Awaitable[Facts]]
 
 
 READ_STEPS: Final = (
     ReadStep(
-        "notes, origin, told",
+        "notes, origin, noted_profile",
         "the object's annotations, its owners",
         "one GET of metadata for each owner that is not remembered",
         Gatherer.gather_notes,
@@ -419,33 +420,33 @@ READ_STEPS: Final = (
 """In this order, each from what those before have found. After them the policies say what the
 object needs (`admission.objects.evaluation`): 0.1 to 1 ms, remembered by the projection."""
 
-JUDGED_STEPS: Final = (
-    JudgedStep(
-        "seen, ruled",
+EVALUATED_STEPS: Final = (
+    EvaluatedStep(
+        "policy_inputs, site_rules",
         "a site's rules, by the engine",
         "one evaluation; nothing where no rule asks about Pods",
         Gatherer.gather_site_rules,
     ),
-    JudgedStep(
+    EvaluatedStep(
         "pod, origin, object_uid",
         "ContainerProfiles in memory, access reviews",
         "a SubjectAccessReview for each subject and profile that is not remembered",
         Gatherer.gather_profiles,
     ),
-    JudgedStep(
-        "pod, asides",
+    EvaluatedStep(
+        "pod, remarks",
         "PolicyExceptions and Approvals, in memory",
         "nothing where the object is admitted without them",
         Gatherer.gather_exceptions,
     ),
-    JudgedStep(
+    EvaluatedStep(
         "pod: its sandbox",
         "RuntimeClasses and nodes' capacity, in memory",
         "nothing where nobody can ask for a sandbox",
         Gatherer.gather_sandbox,
     ),
-    JudgedStep(
-        "relaxed_by, asides",
+    EvaluatedStep(
+        "break_glasses, remarks",
         "BreakGlasses and Approvals, in memory",
         "nothing where the object is admitted without them",
         Gatherer.gather_break_glass,

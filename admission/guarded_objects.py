@@ -43,8 +43,7 @@ from core.people.two_person import (
 )
 from core.weights import access_grants, stores
 from core.weights.access_grants import AccessGrant, parse_grant
-from egress.limits.settings import DEFAULT_INTENT_SETTINGS as GROUND
-from egress.limits.settings import IntentSettings
+from egress.limits.settings import DEFAULT_INTENT_SETTINGS, IntentSettings
 
 _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
 _KINDS: Final = frozenset(
@@ -79,7 +78,7 @@ class GuardedObjects:
     cluster: Cluster
     terms: ApprovalTerms
     clock: Callable[[], float]
-    ground: IntentSettings = GROUND
+    settings: IntentSettings = DEFAULT_INTENT_SETTINGS
 
     def judges(self, request: Request) -> bool:
         """Return whether the request's object is one of them."""
@@ -124,7 +123,7 @@ class GuardedObjects:
         if kind == stores.KIND:
             return NarrowingGuard(self.cluster, self.terms, self.clock)
         if kind in _INTENTS:
-            return AllowlistGuard(self.cluster, self.ground, self.clock)
+            return AllowlistGuard(self.cluster, self.settings, self.clock)
         return None
 
     async def _of_exception(

@@ -91,7 +91,7 @@ class _Place:
 
     def when_unjudged(self, request: Request, gatherer: Gatherer) -> Mode:
         """Return the mode of a request that cannot be judged: what is held is refused."""
-        if self.mode is Mode.ENFORCE or not gatherer.labelling.holds(request, self.namespace):
+        if self.mode is Mode.ENFORCE or not gatherer.pod_labels.holds(request, self.namespace):
             return self.mode
         return Mode.ENFORCE
 
@@ -185,8 +185,8 @@ class Judge:
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run_checks(request, facts)
-        if facts.relaxed_by:
-            outcomes = relax_outcomes(outcomes, facts.relaxed_by)
+        if facts.break_glasses:
+            outcomes = relax_outcomes(outcomes, facts.break_glasses)
         held = facts.egress is not None and any(each.held and each.denies for each in outcomes)
         mode = Mode.ENFORCE if held else facts.mode
         if mode is not facts.mode:
@@ -200,26 +200,26 @@ class Judge:
         if denied and not enforced:
             findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
         profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
-        if facts.relaxed_by:
+        if facts.break_glasses:
             profile = None
         later = _later(speaking, profile, facts, decision_id) if not denied else []
         if not denied and facts.pod and facts.pod.sandbox:
             later += capacity_warnings(request, facts, decision_id)
         admitted = None if denied else profile
-        isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)
+        sandbox = next((outcome.sandbox for outcome in outcomes if outcome.sandbox), None)
         mutation = _mutation(
             request,
             facts,
             admitted,
             denied=denied,
             enforced=enforced,
-            isolated=isolation is not None,
+            decided_sandbox=sandbox is not None,
         )
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
             allowed=not denied or not enforced,
-            message=refusal_message(request.what, refusing, decision_id, facts.asides)
+            message=refusal_message(request.what, refusing, decision_id, facts.remarks)
             if denied
             else "\n".join(later),
             warnings=_warnings(refusing, later, decision_id, _Place(mode, facts.namespace)),
@@ -232,7 +232,7 @@ class Judge:
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
             recorded=mutation.annotations,
             filled=mutation.patches,
-            isolation=isolation,
+            sandbox=sandbox,
             when_unrecorded=self._when_unrecorded(facts),
             evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
         )
@@ -283,8 +283,8 @@ def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
 
 def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision: str) -> list[str]:
     """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
-    if facts.relaxed_by:
-        return [*finding_lines(speaking), *relaxation_warning(facts.relaxed_by, decision)]
+    if facts.break_glasses:
+        return [*finding_lines(speaking), *relaxation_warning(facts.break_glasses, decision)]
     if not speaking:
         return []
     if facts.guard is not None:
@@ -325,18 +325,18 @@ def _mutation(  # noqa: PLR0913  What was decided, and of what.
     *,
     denied: bool,
     enforced: bool,
-    isolated: bool,
+    decided_sandbox: bool,
 ) -> _Mutation:
     """Return what the mutating webhook sets; `profile` is the one that it is admitted under.
 
-    `isolated` says whether a check decided about the sandbox.
+    `decided_sandbox` says whether a check decided about the sandbox.
     """
     guarded = dict(facts.guard.recorded) if facts.guard else {}
     if request.phase is not Phase.MUTATING:
         return _Mutation(guarded, [])
     filled = fill_defaults(request, facts, profile)
     notes = notes_to_record(request, facts, profile, refused=denied and enforced)
-    sandboxed = sandbox_patches(request, facts, refused=denied) if isolated else []
+    sandboxed = sandbox_patches(request, facts, refused=denied) if decided_sandbox else []
     return _Mutation(
         guarded | notes | defaults_note(facts, profile, filled),
         [*filled, *sandboxed, *label_patches(request, facts)],

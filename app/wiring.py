@@ -98,15 +98,15 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     controllers = parse_controllers(settings.controllers)
     pipelines = frozenset(settings.pipelines)
     terms = terms_of(settings, cluster)
-    site = _site(settings.sandbox, engine.rules)
+    sandbox_settings = _sandbox_settings(settings.sandbox, engine.rules)
     gatherer = Gatherer(
         cluster,
         engine,
         controllers,
         pipelines=pipelines,
         terms=terms,
-        site=site,
-        ground=intent_settings_of(settings.egress, settings.namespace),
+        sandbox_settings=sandbox_settings,
+        intent_settings=intent_settings_of(settings.egress, settings.namespace),
         freshness=_freshness(settings.identity),
     )
     return Judge(
@@ -136,7 +136,7 @@ def runtimes_of(sandbox: SandboxSection) -> tuple[str, ...]:
     return tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
 
 
-def _site(sandbox: SandboxSection, rules: Collection[str]) -> SandboxSettings:
+def _sandbox_settings(sandbox: SandboxSection, rules: Collection[str]) -> SandboxSettings:
     for rule in sandbox.points:
         if rule not in rules:
             message = f"sandbox.points: there is no rule {rule}; docs/sandbox/signals.md has them"

@@ -44,9 +44,9 @@ def _chain_without(*checks: Callable[..., Outcome]) -> Replacement:
 
 def _judged_without(*gatherings: Callable[..., Awaitable[Facts]]) -> Replacement:
     """Leave steps out of what is gathered once the policies have answered."""
-    steps = gather.JUDGED_STEPS
+    steps = gather.EVALUATED_STEPS
     kept = tuple(step for step in steps if step.gather not in gatherings)
-    return Replacement(gather, "JUDGED_STEPS", kept)
+    return Replacement(gather, "EVALUATED_STEPS", kept)
 
 
 def _always(make: Callable[[], Any]) -> Callable[..., Any]:
@@ -91,7 +91,7 @@ WITHOUT: Final[Mapping[str, tuple[Replacement, ...]]] = {
     # Nobody ever asks for a sandbox.
     "sandbox": (
         _judged_without(Gatherer.gather_sandbox),
-        Replacement(Facts, "may_isolate", property(_no)),
+        Replacement(Facts, "may_ask_for_sandbox", property(_no)),
         _chain_without(check_sandbox),
     ),
     # Nobody is known to be at risk.

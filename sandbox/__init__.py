@@ -1,1 +1,1 @@
-"""Which Pods must be isolated, and with what."""
+"""Which Pods must run in a sandbox, and in which."""

@@ -238,7 +238,7 @@ def log_decision(
         decision.allowed,
         decision.mode,
         decision.profile,
-        (decision.isolation.runtime or None) if decision.isolation else None,
+        (decision.sandbox.runtime or None) if decision.sandbox else None,
         decision.subjects,
         _rules(decision),
         decision.error_kind,

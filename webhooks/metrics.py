@@ -193,9 +193,9 @@ class Metrics:
             self._traced[decision.evidence.traced].inc()
         for one in decision.evidence.break_glass if webhook == "validate" else ():
             self._broken.labels(one.partition("@")[0]).inc()
-        isolation = decision.isolation
-        if isolation is not None and isolation.runtime and webhook == "validate":
-            self._count_sandboxed(isolation, decision)
+        sandbox = decision.sandbox
+        if sandbox is not None and sandbox.runtime and webhook == "validate":
+            self._count_sandboxed(sandbox, decision)
         for finding in decision.findings:
             self._count_finding(finding.rule, finding.action.value)
         if decision.error_kind:
@@ -210,9 +210,9 @@ class Metrics:
             self._declared_names.add(kind.kind)
         return kind.kind if kind.kind in self._declared_names else OTHER
 
-    def _count_sandboxed(self, isolation: SandboxDecision, decision: Decision) -> None:
+    def _count_sandboxed(self, sandbox: SandboxDecision, decision: Decision) -> None:
         if decision.allowed and decision.mode == Mode.ENFORCE.value:
-            self._sandboxed.labels(isolation.runtime, isolation.reason).inc()
+            self._sandboxed.labels(sandbox.runtime, sandbox.reason).inc()
 
     def _count_finding(self, rule: str, action: str) -> None:
         child = self._finding_children.get((rule, action))

@@ -180,8 +180,8 @@ class BreakGlassGatherer:
         wanted = [one for one in opened if any(one.relaxes(*each) for each in wrong)]
         used = tuple([one for one in wanted if await self._in_force(one, now)])
         if all(any(one.relaxes(*each) for one in used) for each in wrong):
-            return msgspec.structs.replace(facts, relaxed_by=used)
-        return msgspec.structs.replace(facts, asides=(*facts.asides, *_asides(opened, used)))
+            return msgspec.structs.replace(facts, break_glasses=used)
+        return msgspec.structs.replace(facts, remarks=(*facts.remarks, *_remarks(opened, used)))
 
     def _refusals(self, request: Request, facts: Facts) -> list[Finding]:
         outcomes = self.run_checks(request, facts)
@@ -243,7 +243,7 @@ def _relaxable(request: Request, facts: Facts) -> bool:
     Not rights and credentials, which outlive it; not what lies in no namespace; not what runs,
     which the sweep reports as it is.
     """
-    judged = facts.pod is not None or facts.ruled is not None
+    judged = facts.pod is not None or facts.site_rules is not None
     if not request.namespace or not judged or facts.mode is not Mode.ENFORCE:
         return False
     if request.running or request.asked_profile is not None or changes_rights(request):
@@ -257,7 +257,7 @@ def _privileges(finding: Finding, facts: Facts) -> tuple[str, ...]:
     return (finding.privilege,) if finding.privilege else ()
 
 
-def _asides(opened: Iterable[BreakGlass], used: Iterable[BreakGlass]) -> list[str]:
+def _remarks(opened: Iterable[BreakGlass], used: Iterable[BreakGlass]) -> list[str]:
     """Say what of an open BreakGlass did not help."""
     helpful = {one.id for one in used}
     return [

@@ -176,7 +176,7 @@ def find_naming(
 class ExceptionGatherer:
     """Puts exceptions into the facts, where an object would be refused without them."""
 
-    excuser: ExceptionLookup
+    lookup: ExceptionLookup
 
     async def facts_of(self, request: Request, facts: Facts, answer: PolicyAnswer) -> Facts:
         """Return the facts after exceptions.
@@ -184,18 +184,18 @@ class ExceptionGatherer:
         Raises:
             CannotJudgeError: something that must be known cannot be.
         """
-        standing = self.excuser.standing(request, facts)
+        standing = self.lookup.standing(request, facts)
         if not (standing and facts.pod):
             return facts
         meant = find_naming(standing, request, facts.root)
         if not meant:
             return facts
-        excused = await self.excuser.excuse(meant, answer.needs, answer.denials)
+        excused = await self.lookup.excuse(meant, answer.needs, answer.denials)
         denials = tuple(denial_finding(denial, facts.rules) for denial in excused.denials)
         pod = msgspec.structs.replace(facts.pod, denials=denials)
-        told = (*facts.asides, *(not_in_force_message(name, why) for name, why in excused.idle))
-        asides = tuple(dict.fromkeys(told))
-        facts = msgspec.structs.replace(facts, pod=pod, asides=asides)
+        told = (*facts.remarks, *(not_in_force_message(name, why) for name, why in excused.idle))
+        remarks = tuple(dict.fromkeys(told))
+        facts = msgspec.structs.replace(facts, pod=pod, remarks=remarks)
         return await self._left(excused, facts)
 
     async def facts_again(
@@ -206,11 +206,11 @@ class ExceptionGatherer:
         Raises:
             CannotJudgeError: something that must be known cannot be.
         """
-        standing = self.excuser.standing(request, facts) if document.exceptions else ()
+        standing = self.lookup.standing(request, facts) if document.exceptions else ()
         used = [each for each in standing if each.id in document.exceptions]
         if not (used and facts.pod):
             return facts
-        return await self._left(await self.excuser.excuse(used, facts.pod.needs, ()), facts)
+        return await self._left(await self.lookup.excuse(used, facts.pod.needs, ()), facts)
 
     async def _left(self, excused: ExceptionResult, facts: Facts) -> Facts:
         pod, origin = facts.pod, facts.origin
@@ -218,7 +218,7 @@ class ExceptionGatherer:
             return facts
         privileges = find_privileges(excused.needs, facts.rules)
         tried = candidates(facts.profiles, facts.namespace, privileges)
-        rights = ProfileRights(self.excuser.cluster, pod.subjects, pod.namespace)
+        rights = ProfileRights(self.lookup.cluster, pod.subjects, pod.namespace)
         may_use = await ask_usable(pod.named, tried, rights, facts.mode)
         left = msgspec.structs.replace(
             pod,

@@ -298,9 +298,9 @@ class Shadow:
             self._note(decision, request, {Effect.FAILED: frozenset()})
             return
         reference = recorded_answer(document, now.rules)
-        ground = ReplayBase(self._profiles(), "")
-        was = replay_decision(document, reference, reference, ground)
-        becomes = replay_decision(document, said, reference, ground)
+        base = ReplayBase(self._profiles(), "")
+        was = replay_decision(document, reference, reference, base)
+        becomes = replay_decision(document, said, reference, base)
         for each in (was, becomes):
             if isinstance(each, UnknownReason):
                 self.counts.unknown[each.name.lower().replace("_", "-")] += 1

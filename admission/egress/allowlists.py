@@ -55,11 +55,11 @@ def warning_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
     return Finding(f"egress/{rule}", Action.WARN, path, printable(message, room), remedy)
 
 
-def intent_warnings(what: Intent, ground: IntentSettings, now: float) -> Iterator[Finding]:
+def intent_warnings(what: Intent, settings: IntentSettings, now: float) -> Iterator[Finding]:
     """Yield what is to be said of an intent by itself."""
-    yield from _broad(what, ground)
+    yield from _broad(what, settings)
     for index, entry in enumerate(what.spec.to):
-        yield from _of_entry(entry, f"spec.to[{index}]", ground)
+        yield from _of_entry(entry, f"spec.to[{index}]", settings)
     if what.expires is not None and what.expires > now + LONG_DAYS * DAY_S:
         message = f"lies more than {LONG_DAYS} days ahead"
         yield warning_finding(
@@ -67,8 +67,8 @@ def intent_warnings(what: Intent, ground: IntentSettings, now: float) -> Iterato
         )
 
 
-def _broad(what: Intent, ground: IntentSettings) -> Iterator[Finding]:
-    reasons = breadth_reasons(what.spec.to, ground.limits, ground.tags)
+def _broad(what: Intent, settings: IntentSettings) -> Iterator[Finding]:
+    reasons = breadth_reasons(what.spec.to, settings.limits, settings.tags)
     for reason in reasons:
         remedy = "Narrow it, or have it approved."
         yield warning_finding("broad", "spec.to", reason, remedy)
@@ -86,14 +86,14 @@ def _command(what: Intent) -> str:
     return f"sallyport approve eds {what.meta.name}"
 
 
-def _of_entry(entry: Destination, path: str, ground: IntentSettings) -> Iterator[Finding]:
+def _of_entry(entry: Destination, path: str, settings: IntentSettings) -> Iterator[Finding]:
     if entry.dns_name is not None:
-        yield from _of_name(entry, entry.dns_name, f"{path}.dnsName", ground)
+        yield from _of_name(entry, entry.dns_name, f"{path}.dnsName", settings)
     if entry.service_tag is not None and (who := tag_sharing_warning(entry.service_tag)):
         remedy = "Use private endpoints, named by dnsName and within."
         yield warning_finding("many-tenants", f"{path}.serviceTag", who, remedy)
     if entry.cidr is not None:
-        yield from _of_network(entry.cidr, f"{path}.cidr", ground)
+        yield from _of_network(entry.cidr, f"{path}.cidr", settings)
     for port in entry.ranges:
         if (port.first, port.last) == (1, MAX_PORT):
             remedy = "Name the ports that are needed."
@@ -102,23 +102,25 @@ def _of_entry(entry: Destination, path: str, ground: IntentSettings) -> Iterator
             )
 
 
-def _of_network(cidr: str, path: str, ground: IntentSettings) -> Iterator[Finding]:
+def _of_network(cidr: str, path: str, settings: IntentSettings) -> Iterator[Finding]:
     """Tell what no broader network would open, and this one does."""
     network = network_of(cidr)
     remedy = "Take it away unless these Pods must reach it."
     if any_holds(ALWAYS_RESERVED, network):
         message = f"{cidr} is reserved (metadata, the node itself): this opens it"
         yield warning_finding("reserved", path, message, remedy)
-    elif any_holds(ground.ranges, network):
+    elif any_holds(settings.ranges, network):
         message = f"{cidr} is the cluster's own (Pods, Services, nodes): this opens it"
         yield warning_finding("reserved", path, message, remedy)
 
 
-def _of_name(entry: Destination, name: str, path: str, ground: IntentSettings) -> Iterator[Finding]:
+def _of_name(
+    entry: Destination, name: str, path: str, settings: IntentSettings
+) -> Iterator[Finding]:
     if (plain := readable_name(name)) != name:
         remedy = "Make sure that it is the name you mean: letters can look alike."
         yield warning_finding("punycode", path, f"is read as {plain!a}", remedy)
-    if is_wildcard(name) and not ground.knows_names:
+    if is_wildcard(name) and not settings.knows_names:
         message = "stays closed: the engine here knows no patterns of names"
         yield warning_finding("wildcard", path, message, "Name each host.")
     if entry.within is None and (who := name_sharing_warning(name)):
@@ -147,7 +149,7 @@ class AllowlistGuard:
     """Knows what must be recorded on an intent, and what speaks against it."""
 
     cluster: Cluster
-    ground: IntentSettings
+    settings: IntentSettings
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
@@ -188,7 +190,7 @@ class AllowlistGuard:
             findings += tuple(_too_many_here(what, before, others))
             findings += await self._together(what, before, others, now)
             findings += tuple([each async for each in self._absent(what)])
-        return (*findings, *intent_warnings(what, self.ground, now))
+        return (*findings, *intent_warnings(what, self.settings, now))
 
     async def _kept(
         self, request: Request, new: UntypedObject, old: UntypedObject | None
@@ -246,7 +248,7 @@ class AllowlistGuard:
 
         Those that are broad by themselves are none of it: two people answer for each.
         """
-        limits, tags = self.ground.limits, self.ground.tags
+        limits, tags = self.settings.limits, self.settings.tags
         own, broad = measure(what.spec.to, limits, tags)
         if not own or broad:
             return ()
@@ -271,7 +273,7 @@ class AllowlistGuard:
     async def _absent(self, what: EgressAllowlist) -> AsyncIterator[Finding]:
         """Yield what it rests on and is not there, or not yet: it is taken all the same."""
         place = what.meta.namespace
-        if not self.ground.enrolment.enrols(await self.cluster.namespace(place)):
+        if not self.settings.enrolment.enrols(await self.cluster.namespace(place)):
             message = "has no effect yet: the namespace is not enrolled, all is open there"
             remedy = f"Its operators set the label {names.EGRESS_LABEL}: deny."
             yield warning_finding("not-enrolled", "", f"it {message}", remedy)

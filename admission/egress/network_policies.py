@@ -73,7 +73,7 @@ class NetworkPolicyGatherer:
     """Knows who may write which policies."""
 
     cluster: Cluster
-    ground: IntentSettings
+    settings: IntentSettings
 
     def judges(self, request: Request) -> bool:
         """Return whether a request writes, or deletes, a policy of a cluster."""
@@ -89,14 +89,14 @@ class NetworkPolicyGatherer:
         """
         subject = request.subject.username
         put = msgspec.structs.replace
-        if subject == self.ground.control:
+        if subject == self.settings.control:
             return put(facts, left_alone="Sallyport's own controller writes its policies")
         deleted = request.operation is Operation.DELETE
         if deleted and subject in _DELETERS:
             return put(facts, left_alone="Kubernetes deletes what belongs to what is gone")
         new = _read(request.object, request.kind.kind) if not deleted else None
         old = _read(request.old_object, request.kind.kind)
-        enrolled = not request.namespace or self.ground.enrolment.enrols(
+        enrolled = not request.namespace or self.settings.enrolment.enrols(
             await self.cluster.namespace(request.namespace)
         )
         if _guarded(new, old, enrolled=enrolled):
@@ -113,7 +113,7 @@ class NetworkPolicyGatherer:
         if old is not None and _selected(old) == _selected(new):
             return None
         rules = read_rules(request.object or b"", request.namespace)
-        if not self.ground.compares:
+        if not self.settings.compares:
             return EgressFacts(tuple(map(_not_known, rules)), _HEADLINE, _ADVICE) if rules else None
         there = await self._there(request.namespace) if rules else ()
         findings = []

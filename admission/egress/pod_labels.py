@@ -53,7 +53,7 @@ class PodLabelGatherer:
     """Knows which Pods have which labels of the gate's."""
 
     cluster: Cluster
-    ground: IntentSettings
+    settings: IntentSettings
 
     async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
         """Add which labels are due, and what is wrong with those that are there.
@@ -74,7 +74,7 @@ class PodLabelGatherer:
         if (
             isinstance(reading, LeftAlone)
             or place is None
-            or not self.ground.enrolment.enrols(place)
+            or not self.settings.enrolment.enrols(place)
         ):
             return ()
         return tuple(
@@ -91,7 +91,7 @@ class PodLabelGatherer:
         kind = request.kind.group, request.kind.kind
         if kind not in {_POD, _BINDING} or request.phase is None:
             return False
-        if kind == _POD and namespace is not None and self.ground.enrolment.enrols(namespace):
+        if kind == _POD and namespace is not None and self.settings.enrolment.enrols(namespace):
             return True
         try:
             return bool(_reserved(_metadata(request)))
@@ -114,7 +114,7 @@ class PodLabelGatherer:
 
     async def _of_new_pod(self, request: Request, pod: Pod, facts: Facts) -> EgressFacts | None:
         place = facts.namespace
-        if request.phase is None or place is None or not self.ground.enrolment.enrols(place):
+        if request.phase is None or place is None or not self.settings.enrolment.enrols(place):
             return _wrong(_none_due(pod.metadata))
         root = facts.root
         account = pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT

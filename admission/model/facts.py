@@ -62,14 +62,14 @@ class SandboxOutcome(msgspec.Struct, frozen=True, gc=False):
     """What was decided about one Pod, or one template."""
 
     part: SandboxPart
-    isolation: SandboxDecision
+    decision: SandboxDecision
     refusals: tuple[Refusal, ...] = ()
 
     @property
     def lacks(self) -> str:
         """The RuntimeClass that it must have and has not; empty where it needs none."""
         lacking = self.part.named is None and not self.refusals
-        return self.isolation.runtime if lacking else ""
+        return self.decision.runtime if lacking else ""
 
 
 class SandboxFacts(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +77,7 @@ class SandboxFacts(msgspec.Struct, frozen=True, gc=False):
 
     decided: tuple[SandboxOutcome, ...]
     """About each part: worked out once, since every check and patch goes by it."""
-    own: bool
+    is_root: bool
     """Whether nothing owns the object."""
     chosen: Outcome
     """What the check of profiles says: the mode depends on it, and it is worked out once."""
@@ -96,7 +96,7 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """All of them must have the `use` of the profile."""
     namespace: str
     """Where they must have it; empty for the right in all namespaces."""
-    whole: bool = True
+    is_complete: bool = True
     """Whether it says all of the Pods that it makes."""
     candidates: Candidates
     """Profiles that may be tried, and what each lacks."""
@@ -203,9 +203,9 @@ class RiskFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     table: str = ""
     """The table's digest."""
 
-    isolates: bool = False
+    requires_sandbox: bool = False
     """Whether the Pods must run in a sandbox for it."""
-    speaks: bool = False
+    has_findings: bool = False
     """Whether there is anything to be said of it."""
 
     @property
@@ -252,12 +252,12 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     mode: Mode = Mode.ENFORCE
     namespace: Namespace | None = None
     pod: PodFacts | None = None
-    marks: NamespaceLabelFacts | None = None
+    namespace_labels: NamespaceLabelFacts | None = None
     notes: NoteChange | None = None
     """What the request does to the notes of an object; None where nothing is to be said of it."""
     origin: OriginFacts | None = None
     """None where no configured controller makes the object."""
-    told: str | None = None
+    noted_profile: str | None = None
     """The profile noted on a Pod that is entered, or where one that runs says it comes from: nobody
     checked that it does, so it may demand a sandbox and no more."""
     guard: GuardFacts | None = None
@@ -268,13 +268,13 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     of."""
     weights: WeightFacts | None = None
     """None where nothing reaches model weights."""
-    ruled: SiteRuleFacts | None = None
+    site_rules: SiteRuleFacts | None = None
     """None where no rule of a site says anything."""
-    seen: PolicyInputFacts | None = None
+    policy_inputs: PolicyInputFacts | None = None
     """None where policies are shown no Pod, and nothing to a site's rules."""
-    relaxed_by: tuple[BreakGlass, ...] = ()
+    break_glasses: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""
-    asides: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     """What the person who is refused should know besides: exceptions that are not in force."""
     object_uid: str = ""
     """Of the object; empty before it has one."""
@@ -282,15 +282,15 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     """Why the object is not judged, if it is not."""
 
     @property
-    def may_isolate(self) -> bool:
+    def may_ask_for_sandbox(self) -> bool:
         """Whether a profile, the namespace or somebody's risk may ask that Pods be sandboxed."""
-        if self.profiles.sandboxes or (self.risk is not None and self.risk.isolates):
+        if self.profiles.sandboxes or (self.risk is not None and self.risk.requires_sandbox):
             return True
         return self.namespace is not None and names.SANDBOX_LABEL in self.namespace.labels
 
     def weighs(self, *pods: Pod) -> bool:
         """Return whether anybody, also an author, may ask that one of these be sandboxed."""
-        return self.may_isolate or any(map(asks_for_sandbox, pods))
+        return self.may_ask_for_sandbox or any(map(asks_for_sandbox, pods))
 
     @property
     def root(self) -> RootWorkload | None:

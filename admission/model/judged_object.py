@@ -60,7 +60,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     uid: str = ""
     always: bool = False
     """Whether it is judged even where it needs nothing."""
-    whole: bool = True
+    is_complete: bool = True
     """Whether its parts say all of its Pods; else a profile for them says nothing of the rest."""
     claim: str = ""
     """Which claim a volume is kept for: another one is another volume given."""

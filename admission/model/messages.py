@@ -86,7 +86,7 @@ def rule_message(template: str, value: str) -> str:
 
 
 def refusal_message(
-    what: str, outcomes: Sequence[Outcome], decision: str, asides: Iterable[str] = ()
+    what: str, outcomes: Sequence[Outcome], decision: str, remarks: Iterable[str] = ()
 ) -> str:
     """Return the message of a refusal: one line of what, then each finding and its remedy."""
     speaking = [outcome for outcome in outcomes if outcome.findings]
@@ -99,7 +99,7 @@ def refusal_message(
         lines.append(f"… and {len(groups) - _SHOWN} more: sallyport review -o json FILE shows all.")
     lines.append("")
     lines += [line for outcome in speaking for line in outcome.advice]
-    lines += [printable(aside, _PATH) for aside in asides]
+    lines += [printable(remark, _PATH) for remark in remarks]
     lines.append(f"Decision {decision}")
     return "\n".join(lines)
 

@@ -17,7 +17,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     profile: str | None = None
     """The profile that the check admits the object under, or judged it by."""
 
-    isolation: SandboxDecision | None = None
+    sandbox: SandboxDecision | None = None
     """What the check decided about the object's sandbox."""
 
     told: bool = False

@@ -22,7 +22,11 @@ RULE = "namespaces/exempt"
 
 def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
     """Refuse guarded marks to a requester without `exempt` on `namespaces.sallyport.dev`."""
-    if facts.marks is None or facts.marks.exempt or not facts.marks.changed:
+    if (
+        facts.namespace_labels is None
+        or facts.namespace_labels.exempt
+        or not facts.namespace_labels.changed
+    ):
         return NOTHING
     findings = tuple(
         Finding(
@@ -32,7 +36,7 @@ def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
             message="sets, changes or removes a mark that decides how the namespace is guarded",
             remedy="Leave it as it is, or ask someone who may exempt namespaces to set it.",
         )
-        for path in facts.marks.changed
+        for path in facts.namespace_labels.changed
     )
     return Outcome(
         findings,
@@ -60,7 +64,7 @@ async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) 
         request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
     )
     return msgspec.structs.replace(
-        facts, marks=NamespaceLabelFacts(changed, exempt), object_uid=metadata.uid or ""
+        facts, namespace_labels=NamespaceLabelFacts(changed, exempt), object_uid=metadata.uid or ""
     )
 
 

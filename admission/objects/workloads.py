@@ -75,7 +75,7 @@ def read_workload(
         named=_named(metadata, pods, templates),
         uid=metadata.uid or "",
         always=bool(templates),
-        whole=not workload.more and not any(each.partial for each in templates),
+        is_complete=not workload.more and not any(each.partial for each in templates),
         pods=tuple(pods),
     )
 

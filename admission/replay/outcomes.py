@@ -74,14 +74,14 @@ class ReplayBase:
 
 
 def replay_decision(
-    document: DecisionDocument, said: BundleAnswer, reference: BundleAnswer, ground: ReplayBase
+    document: DecisionDocument, said: BundleAnswer, reference: BundleAnswer, base: ReplayBase
 ) -> ReplayOutcome | UnknownReason:
     """Return what becomes of a request; `reference` is what the base bundle says of it."""
     if document.verdict is Verdict.ERROR or document.error_kind:
         return UnknownReason.NOT_JUDGED
     if said.error or reference.error:
         return UnknownReason.FAILED
-    decided = _Decided(document, reference, ground)
+    decided = _Decided(document, reference, base)
     if decided.may_excuse(said):
         return UnknownReason.EXCUSED
     refusing, warning = decided.kept(said)
@@ -104,12 +104,12 @@ class _Decided:
     """One recorded decision."""
 
     def __init__(
-        self, document: DecisionDocument, reference: BundleAnswer, ground: ReplayBase
+        self, document: DecisionDocument, reference: BundleAnswer, base: ReplayBase
     ) -> None:
         self._document = document
         self._reference = reference
-        self._ground = ground
-        self._same_bundle = ground.revision == document.revisions.policy
+        self._base = base
+        self._same_bundle = base.revision == document.revisions.policy
         self._enforces = document.mode == Mode.ENFORCE.value
         self._found = {finding.rule for finding in document.findings}
 
@@ -183,7 +183,7 @@ class _Decided:
         return self._by_profiles(self._needs(said))
 
     def _by_profiles(self, needs: Mapping[str, tuple[int, str]]) -> frozenset[str] | UnknownReason:
-        document, profiles = self._document, self._ground.profiles
+        document, profiles = self._document, self._base.profiles
         known = profiles.by_name
         if {tried.profile for tried in document.tried} - known.keys():
             return UnknownReason.PROFILES
@@ -211,7 +211,7 @@ class _Decided:
         """Return whether its profile lacks no more than what an exception excused then."""
         document = self._document
         recorded = {need.privilege: 1 for need in document.needs}
-        before = candidates(self._ground.profiles, None, recorded)
+        before = candidates(self._base.profiles, None, recorded)
         own = before.only(document.profile or "").first()
         now = next((each for each in near if each.name == document.profile), None)
         return own is not None and now is not None and now.gaps <= own.gaps

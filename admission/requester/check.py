@@ -67,19 +67,19 @@ def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
     if pod is None or facts.notes is None or not facts.notes.workload:
         return None, False
     outcome = check_profiles(request, facts)
-    refused = outcome.denies or bool(pod.denials) or _cannot_be_isolated(pod)
+    refused = outcome.denies or bool(pod.denials) or _cannot_be_sandboxed(pod)
     refused = refused or check_risk(request, facts).denies or check_weights(request, facts).denies
     noted = not refused and _says_all(pod)
     return outcome.profile if noted else None, refused
 
 
-def _cannot_be_isolated(pod: PodFacts) -> bool:
+def _cannot_be_sandboxed(pod: PodFacts) -> bool:
     return pod.sandbox is not None and any(each.refusals for each in pod.sandbox.decided)
 
 
 def _says_all(pod: PodFacts | None) -> bool:
     """Return whether the profile is the workload's own, and about all of its Pods."""
-    return pod is None or (pod.whole and not (pod.named and pod.named.of_namespace))
+    return pod is None or (pod.is_complete and not (pod.named and pod.named.of_namespace))
 
 
 def _of_origin(origin: OriginFacts, namespace: Namespace | None) -> tuple[Finding, ...]:

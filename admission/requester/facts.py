@@ -158,7 +158,7 @@ class NotedProfiles:
         if not _may_demand(facts):
             return facts
         if not metadata.owner_references:
-            return _with(facts, told=read_notes(metadata.annotations).profile)
+            return _with(facts, noted_profile=read_notes(metadata.annotations).profile)
         return await self._told(request, controller_reference(metadata.owner_references), facts)
 
     async def _told(self, request: Request, owner: OwnerReference | None, facts: Facts) -> Facts:
@@ -166,7 +166,7 @@ class NotedProfiles:
             return facts
         follows, place = self.controllers.follows, request.namespace
         origin = await trace_owners(self.cluster, place, owner, follows=follows, trusts=trusts)
-        return _with(facts, told=origin.notes.profile)
+        return _with(facts, noted_profile=origin.notes.profile)
 
 
 def _may_demand(facts: Facts) -> bool:

@@ -30,7 +30,7 @@ BEHAVIOUR: Final = "identity/behaviour"
 def check_risk(_: Request, facts: Facts) -> Outcome:
     """Refuse what the risk table denies; say what it warns of, or puts into a sandbox."""
     known = facts.risk
-    if known is None or not known.speaks:
+    if known is None or not known.has_findings:
         return NOTHING
     findings = (*_of_identities(known, facts), *_of_behaviour(known))
     left = list_allowed_operations(known.meanwhile)
@@ -91,7 +91,7 @@ def _finding(one: AssessedIdentity, known: RiskFacts, facts: Facts) -> Finding:
 
 
 def _runs_in_none(pod: PodFacts) -> bool:
-    """Return whether what needs privileges has no Pods that could be isolated: it is refused.
+    """Return whether what needs privileges has no Pods that could be sandboxed: it is refused.
 
     What has none and needs none is harmless without.
     """

@@ -185,12 +185,12 @@ class RiskGatherer:
             return facts
         self._lately.turn_to(snapshot, self.clock())
         # Of a namespace that is being made, or that is itself changed: as it was.
-        name = request.name if facts.marks else request.namespace
-        known = bool(name) and not (facts.marks and request.old_object is None)
+        name = request.name if facts.namespace_labels else request.namespace
+        known = bool(name) and not (facts.namespace_labels and request.old_object is None)
         place = risk_place(await self.cluster.namespace(name)) if known else NO_NAMESPACE_RISK
         people = _people(request.subject, None)
         risk = self._assess(snapshot, people, (), operation, place)
-        return _with(facts, risk=risk, left_alone="" if risk.speaks else facts.left_alone)
+        return _with(facts, risk=risk, left_alone="" if risk.has_findings else facts.left_alone)
 
     def again(self, request: Request, document: DecisionDocument, facts: Facts) -> Facts:
         """Add the risk of now of who asks; of the others that counted when it was decided."""
@@ -249,8 +249,8 @@ class RiskGatherer:
             behaviour=behaviour.words,
             version=snapshot.head.version,
             table=table.digest,
-            isolates=Effect.SANDBOX in effects,
-            speaks=bool(behaviour) or bool(effects - {Effect.ALLOW}),
+            requires_sandbox=Effect.SANDBOX in effects,
+            has_findings=bool(behaviour) or bool(effects - {Effect.ALLOW}),
         )
 
 
@@ -274,7 +274,7 @@ def _table_of(snapshot: RiskSnapshot, before: RiskTable) -> RiskTable:
 
 
 def _of_marks(facts: Facts) -> OperationClass | None:
-    marked = facts.marks is not None and facts.marks.changed
+    marked = facts.namespace_labels is not None and facts.namespace_labels.changed
     return OperationClass.CHANGE_RIGHTS if marked else None
 
 

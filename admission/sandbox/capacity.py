@@ -103,7 +103,7 @@ def _wanted(
     now = kind == _POD or makes_pods_now(*kind, value)
     found: dict[str, list[_Wanted]] = defaultdict(list)
     for each in decided:
-        runtime, template = each.isolation.runtime, each.part.template
+        runtime, template = each.decision.runtime, each.part.template
         if runtime not in pools:
             continue
         asking = parse_pod_resources(template.pod if template else value, pools[runtime].overhead)

@@ -42,16 +42,14 @@ def check_sandbox(request: Request, facts: Facts) -> Outcome:
         for finding in _of_part(each, missing=_missing(each, request, facts))
     )
     # Of several templates the one that counts most speaks for all.
-    isolation = max(found, key=lambda each: (bool(each.isolation.runtime), each.isolation.score))
+    gravest = max(found, key=lambda each: (bool(each.decision.runtime), each.decision.score))
     if not findings:
-        return Outcome(isolation=isolation.isolation)
-    demanded = [each.isolation for each in found if each.isolation.runtime]
+        return Outcome(sandbox=gravest.decision)
+    demanded = [each.decision for each in found if each.decision.runtime]
     advice = [*dict.fromkeys(_why(each, facts) for each in demanded)]
     if not all(each.asked or each.identity for each in demanded):
         advice.append(_EXCEPTION)
-    return Outcome(
-        findings, "It must run in a sandbox.", tuple(advice), isolation=isolation.isolation
-    )
+    return Outcome(findings, "It must run in a sandbox.", tuple(advice), sandbox=gravest.decision)
 
 
 def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
@@ -60,18 +58,18 @@ def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
     What its sandbox cannot run is no reason: it is in it.
     """
     outside = any(refusal.trouble is not Obstacle.INCOMPATIBLE for refusal in each.refusals)
-    if not (each.isolation.runtime and (each.part.named is None or outside)):
-        return Outcome(isolation=each.isolation)
+    if not (each.decision.runtime and (each.part.named is None or outside)):
+        return Outcome(sandbox=each.decision)
     name = printable(pod, _NAME)
     message = "enters a Pod that must run in a sandbox, and does not"
     remedy = (
-        f"Have {name} created anew: its successor gets the RuntimeClass {each.isolation.runtime}. "
+        f"Have {name} created anew: its successor gets the RuntimeClass {each.decision.runtime}. "
         "Enter that one."
     )
     finding = Finding(ENTERED, Action.DENY, path_in_pod(RUNTIME_CLASS_FIELD, name), message, remedy)
     finding = _named(finding, each, facts)
     headline = "That Pod must run in a sandbox, and does not."
-    return Outcome((finding,), headline, (_why(each.isolation, facts),), isolation=each.isolation)
+    return Outcome((finding,), headline, (_why(each.decision, facts),), sandbox=each.decision)
 
 
 def _named(finding: Finding, each: SandboxOutcome, facts: Facts) -> Finding:
@@ -79,7 +77,7 @@ def _named(finding: Finding, each: SandboxOutcome, facts: Facts) -> Finding:
 
     Then no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
     """
-    if not each.isolation.identity:
+    if not each.decision.identity:
         return finding
     return msgspec.structs.replace(finding, rule=sandbox_rule(facts))
 
@@ -102,7 +100,7 @@ def _of_part(each: SandboxOutcome, *, missing: bool) -> Iterator[Finding]:
         remedy = f"Set it to {each.lacks} in a new Pod: one that runs cannot be moved."
         yield Finding(REQUIRED, Action.DENY, path, message, remedy)
     for refusal in each.refusals:
-        yield _finding(refusal, each.isolation.runtime, path)
+        yield _finding(refusal, each.decision.runtime, path)
 
 
 def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
@@ -135,14 +133,14 @@ def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
     return Finding(REQUIRED, Action.DENY, path, message, remedy)
 
 
-def _why(isolation: SandboxDecision, facts: Facts) -> str:
+def _why(decision: SandboxDecision, facts: Facts) -> str:
     """Say why a Pod must run in a sandbox, and what would change that, to who is refused."""
-    if isolation.reason == "identity":
+    if decision.reason == "identity":
         return sandbox_reason(facts)
-    why = why_sandboxed(isolation)
+    why = why_sandboxed(decision)
     said = f"{why[0].upper()}{why[1:]}"
-    if isolation.reason != "risk" or not isolation.signals:
+    if decision.reason != "risk" or not decision.signals:
         return f"{said}."
-    rule = facts.rules.get(isolation.signals[0].rule)
+    rule = facts.rules.get(decision.signals[0].rule)
     lower = f" To lower it: {rule.remedy}" if rule and rule.points else ""
-    return f"{said}: {describe_signals(isolation.signals, _REASONS)}.{lower}"
+    return f"{said}: {describe_signals(decision.signals, _REASONS)}.{lower}"

@@ -62,7 +62,10 @@ def mode_of(facts: Facts, chosen: str | None) -> EffectiveMode:
         mode, setter = facts.namespace.sandbox, facts.namespace.name
     if facts.profiles.sandboxes and mode is not SandboxMode.REQUIRED:
         root = facts.root
-        for of, name in ((PROFILE, chosen), (NOTED_PROFILE, root.profile if root else facts.told)):
+        for of, name in (
+            (PROFILE, chosen),
+            (NOTED_PROFILE, root.profile if root else facts.noted_profile),
+        ):
             known = facts.profiles.by_name.get(name) if name else None
             if known is not None and known.sandbox.strictness > mode.strictness:
                 mode, kind, setter = known.sandbox, of, known.name
@@ -72,19 +75,22 @@ def mode_of(facts: Facts, chosen: str | None) -> EffectiveMode:
 
 
 def weigh_part(
-    part: SandboxPart, excused: Collection[Need], rules: Mapping[str, Rule], site: SandboxSettings
+    part: SandboxPart,
+    excused: Collection[Need],
+    rules: Mapping[str, Rule],
+    settings: SandboxSettings,
 ) -> RiskScore:
     """Weigh a part: its signals, and what it needs and has by an exception only."""
     by_exception = [need for need in part.needs if need in excused] if excused else ()
-    return score_risk(part.signals, by_exception, rules, site.points)
+    return score_risk(part.signals, by_exception, rules, settings.points)
 
 
 def needs_sandbox(
-    part: SandboxPart, mode: SandboxMode, weighed: RiskScore, site: SandboxSettings
+    part: SandboxPart, mode: SandboxMode, weighed: RiskScore, settings: SandboxSettings
 ) -> bool:
     """Return whether a part must run in a sandbox, whoever is behind it."""
     return is_sandbox_required(
-        mode, asked=part.asked, score=weighed.score, threshold=site.threshold
+        mode, asked=part.asked, score=weighed.score, threshold=settings.threshold
     )
 
 
@@ -92,7 +98,7 @@ def decide_sandbox(  # noqa: PLR0913  All that it is made of.
     part: SandboxPart,
     weighed: RiskScore,
     mode: EffectiveMode,
-    site: SandboxSettings,
+    settings: SandboxSettings,
     classes: Mapping[str, RuntimeClass | None],
     *,
     excused: bool = False,
@@ -103,14 +109,16 @@ def decide_sandbox(  # noqa: PLR0913  All that it is made of.
     Where it is excused, that and its author alone demand anything.
     """
     counts = SandboxMode.NEVER if excused else mode.mode
-    demands = needs_sandbox(part, counts, weighed, site)
-    choice = choose_runtime(site, part.named, part.features, classes) if demands or risky else _NONE
-    isolation = sandbox_record(
-        site, mode, weighed, choice.runtime, asked=part.asked, excused=excused
+    demands = needs_sandbox(part, counts, weighed, settings)
+    choice = (
+        choose_runtime(settings, part.named, part.features, classes) if demands or risky else _NONE
+    )
+    decision = sandbox_record(
+        settings, mode, weighed, choice.runtime, asked=part.asked, excused=excused
     )
     if risky and not demands:
-        isolation = msgspec.structs.replace(isolation, identity=True)
-    return SandboxOutcome(part, isolation, choice.refusals)
+        decision = msgspec.structs.replace(decision, identity=True)
+    return SandboxOutcome(part, decision, choice.refusals)
 
 
 def sandbox_decisions(facts: Facts) -> tuple[SandboxOutcome, ...]:
@@ -141,7 +149,7 @@ def _is_authors(pod: PodFacts, facts: Facts) -> bool:
     What a controller makes has its owner's template: a Deployment would make its ReplicaSet anew,
     for ever, if this one's were changed.
     """
-    change, own = facts.notes, pod.sandbox is not None and pod.sandbox.own
+    change, own = facts.notes, pod.sandbox is not None and pod.sandbox.is_root
     return own and change is not None and change.workload and change.change is NotedChange.RENEWED
 
 

@@ -81,9 +81,9 @@ _with = msgspec.structs.replace
 class SandboxGatherer:
     """Knows the sandboxes of the cluster, and what is excused from them."""
 
-    excuser: ExceptionLookup
-    situations: PolicyContexts
-    site: SandboxSettings
+    exceptions: ExceptionLookup
+    contexts: PolicyContexts
+    settings: SandboxSettings
     gangs: GangCache = field(default_factory=GangCache)
 
     async def facts_of(
@@ -97,7 +97,7 @@ class SandboxGatherer:
         pod = facts.pod
         if pod is None:
             return facts
-        risky = facts.risk is not None and facts.risk.isolates
+        risky = facts.risk is not None and facts.risk.requires_sandbox
         chosen = check_profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
         weighed = []
@@ -107,10 +107,12 @@ class SandboxGatherer:
                 sandbox = SandboxFacts(kept.decided, reading.root, chosen)
                 return _with(facts, pod=_with(pod, sandbox=sandbox))
             weighed.append((kept.part, kept.weighed))
-        excusable = any(needs_sandbox(part, mode.mode, sum_, self.site) for part, sum_ in weighed)
+        excusable = any(
+            needs_sandbox(part, mode.mode, sum_, self.settings) for part, sum_ in weighed
+        )
         wanted = excusable or risky
-        cluster = self.excuser.cluster
-        runtimes = self.site.runtimes if wanted else ()
+        cluster = self.exceptions.cluster
+        runtimes = self.settings.runtimes if wanted else ()
         classes = {name: cluster.runtime_class(name) for name in runtimes}
         warned = wanted and reading.root and may_lack_room(request, facts)
         pools = self._pools(classes) if warned else {}
@@ -119,7 +121,7 @@ class SandboxGatherer:
             decided = tuple(
                 [
                     decide_sandbox(
-                        part, sum_, mode, self.site, classes, excused=excused, risky=risky
+                        part, sum_, mode, self.settings, classes, excused=excused, risky=risky
                     )
                     for part, sum_ in weighed
                 ]
@@ -130,9 +132,9 @@ class SandboxGatherer:
         found = known(excused=False)
         if not excusable:
             return found
-        by, asides = await self._in_force(request, found)
+        by, remarks = await self._in_force(request, found)
         if by is None:
-            return _with(found, asides=(*found.asides, *asides)) if asides else found
+            return _with(found, remarks=(*found.remarks, *remarks)) if remarks else found
         found = known(excused=True)
         if found.pod is None or by in found.pod.exceptions:
             return found
@@ -148,24 +150,24 @@ class SandboxGatherer:
             NotSyncedError: RuntimeClasses are not known.
         """
         pod, was = facts.pod, document.isolation
-        if pod is None or not (was or facts.may_isolate):
+        if pod is None or not (was or facts.may_ask_for_sandbox):
             return facts
         chosen = check_profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
         weighed = weight_from_record(document, mode.mode)
-        first = self.site.runtimes[0]
+        first = self.settings.runtimes[0]
         asked = was is not None and was.asked
         part = SandboxPart(named=document.sandbox or first, asked=asked, needs=pod.needs)
-        risky = facts.risk is not None and facts.risk.isolates
-        wanted = risky or needs_sandbox(part, mode.mode, weighed, self.site)
-        cluster = self.excuser.cluster
-        classes = {name: cluster.runtime_class(name) for name in self.site.runtimes if wanted}
+        risky = facts.risk is not None and facts.risk.requires_sandbox
+        wanted = risky or needs_sandbox(part, mode.mode, weighed, self.settings)
+        cluster = self.exceptions.cluster
+        classes = {name: cluster.runtime_class(name) for name in self.settings.runtimes if wanted}
         excused = was is not None and was.excused
         decided = decide_sandbox(
-            part, weighed, mode, self.site, classes, excused=excused, risky=risky
+            part, weighed, mode, self.settings, classes, excused=excused, risky=risky
         )
         return _with(
-            facts, pod=_with(pod, sandbox=SandboxFacts((decided,), own=True, chosen=chosen))
+            facts, pod=_with(pod, sandbox=SandboxFacts((decided,), is_root=True, chosen=chosen))
         )
 
     async def _weigh(
@@ -177,7 +179,7 @@ class SandboxGatherer:
         is told by its identity, since an engine that remembers gives the same value again.
         """
         subject, namespace, part = request.subject, facts.namespace, judging.of
-        seen = self.situations.seen(request, pod, mode.mode)
+        seen = self.contexts.seen(request, pod, mode.mode)
         large = len(part.projection) + len(part.part.fields) > MOST_BYTES
         alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
         if alone or large or not subject.is_system:
@@ -191,15 +193,15 @@ class SandboxGatherer:
             asks_for_sandbox(pod),
         )
         risk = facts.risk
-        known_risk = risk and (risk.isolates, risk.standings, risk.behaviour)
+        known_risk = risk and (risk.requires_sandbox, risk.standings, risk.behaviour)
         fields = part.part.fields
         key = (id(part.answer), id(namespace), seen, asker, asked, known_risk, fields)
         known = self.gangs.find(key)
         if known is None:
             made, weighed = await self._weigh_anew(request, facts, judging, pod, seen)
-            risky = risk is not None and risk.isolates
-            free = not (risky or needs_sandbox(made, mode.mode, weighed, self.site))
-            decided = (decide_sandbox(made, weighed, mode, self.site, {}),) if free else ()
+            risky = risk is not None and risk.requires_sandbox
+            free = not (risky or needs_sandbox(made, mode.mode, weighed, self.settings))
+            decided = (decide_sandbox(made, weighed, mode, self.settings, {}),) if free else ()
             known = WeighedPod(part.answer, namespace, made, weighed, decided)
             self.gangs.keep(key, known)
         return known
@@ -208,7 +210,7 @@ class SandboxGatherer:
         self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, seen: Surroundings
     ) -> tuple[SandboxPart, RiskScore]:
         part = judging.of
-        context = self.situations.context(request, facts, seen)
+        context = self.contexts.context(request, facts, seen)
         signals = (*part.answer.signals, *await judging.signals(context))
         if facts.pod and facts.pod.entered:
             name = facts.pod.entered
@@ -222,11 +224,11 @@ class SandboxGatherer:
             features=part.answer.features,
         )
         excused = facts.pod.excused if facts.pod else ()
-        return made, weigh_part(made, excused, facts.rules, self.site)
+        return made, weigh_part(made, excused, facts.rules, self.settings)
 
     def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, NodePool]:
         """Return what is known of the nodes of RuntimeClasses."""
-        known = self.excuser.cluster.capacity
+        known = self.exceptions.cluster.capacity
         found = {one.name: (known(one.name), one.overhead) for one in classes.values() if one}
         return {name: NodePool(nodes, taken) for name, (nodes, taken) in found.items() if nodes}
 
@@ -234,13 +236,13 @@ class SandboxGatherer:
         self, request: Request, facts: Facts
     ) -> tuple[PolicyException | None, list[str]]:
         """Return the exception that takes the demand away; of those that would, why they do not."""
-        asides = []
+        remarks = []
         for exception in self._naming(request, facts):
-            answer = await self.excuser.standing_of(exception)
+            answer = await self.exceptions.standing_of(exception)
             if not isinstance(answer, NotApproved):
                 return exception, []
-            asides.append(not_in_force_message(exception.meta.name, answer.reasons[0]))
-        return None, asides
+            remarks.append(not_in_force_message(exception.meta.name, answer.reasons[0]))
+        return None, remarks
 
     def _naming(self, request: Request, facts: Facts) -> list[PolicyException]:
         """Return the exceptions that name the rule, and the object or what it comes from.
@@ -248,6 +250,6 @@ class SandboxGatherer:
         Raises:
             NotSyncedError: they are not known, and it would be refused without them.
         """
-        found = self.excuser.known(request, facts)
+        found = self.exceptions.known(request, facts)
         meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
         return find_naming(meant, request, facts.root)

@@ -39,8 +39,8 @@ class SiteRuleGatherer:
     """Knows what a site's rules say."""
 
     engine: Engine
-    situations: PolicyContexts
-    excuser: ExceptionLookup
+    contexts: PolicyContexts
+    exceptions: ExceptionLookup
 
     def judges(self, request: Request) -> bool:
         """Return whether some rule is asked about the request's own object, which is no Pod."""
@@ -59,8 +59,7 @@ class SiteRuleGatherer:
         if not reading.pods:
             return facts
         contexts = [
-            self.situations.contexts(request, facts, self._seen(request, pod))
-            for pod in reading.pods
+            self.contexts.contexts(request, facts, self._seen(request, pod)) for pod in reading.pods
         ]
         reads = self.engine.reads
         projections = tuple([each.of.projection for each in parts])
@@ -91,7 +90,7 @@ class SiteRuleGatherer:
         fields = self._fields(kind, request.object)
         if request.old_object is not None and fields == self._fields(kind, request.old_object):
             return add_object_inputs(facts, self.engine.reads, kind, b"", b"")
-        context, recorded = self.situations.contexts(request, facts, NO_SURROUNDINGS)
+        context, recorded = self.contexts.contexts(request, facts, NO_SURROUNDINGS)
         facts = add_object_inputs(facts, self.engine.reads, kind, recorded, fields)
         said = await self.engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
         return await self._ruled(request, facts, said)
@@ -103,7 +102,7 @@ class SiteRuleGatherer:
             raise decode_error(kind, error) from error
 
     def _seen(self, request: Request, pod: Pod) -> Surroundings:
-        return self.situations.seen(request, pod, SandboxMode.NEVER)
+        return self.contexts.seen(request, pod, SandboxMode.NEVER)
 
     @cached_property
     def _rules(self) -> frozenset[str]:
@@ -116,7 +115,7 @@ class SiteRuleGatherer:
         denials = [each for each in said.denials if each.rule not in self._rules]
         softer = [each for each in said.denials if each.rule in self._rules]
         excused = await self._excused(request, facts, denials)
-        before = facts.ruled or SiteRuleFacts()
+        before = facts.site_rules or SiteRuleFacts()
         ruled = SiteRuleFacts(
             denied=(
                 *before.denied,
@@ -128,14 +127,14 @@ class SiteRuleGatherer:
             ),
             exceptions=(*before.exceptions, *excused.used),
         )
-        asides = tuple(not_in_force_message(name, why) for name, why in excused.idle)
-        return msgspec.structs.replace(facts, ruled=ruled, asides=(*facts.asides, *asides))
+        remarks = tuple(not_in_force_message(name, why) for name, why in excused.idle)
+        return msgspec.structs.replace(facts, site_rules=ruled, remarks=(*facts.remarks, *remarks))
 
     async def _excused(
         self, request: Request, facts: Facts, denials: list[Denial]
     ) -> ExceptionResult:
-        known = self.excuser.of_namespace(request) if denials else ()
-        return await self.excuser.excuse(find_naming(known, request, facts.root), (), denials)
+        known = self.exceptions.of_namespace(request) if denials else ()
+        return await self.exceptions.excuse(find_naming(known, request, facts.root), (), denials)
 
 
 def _kind_of(request: Request) -> str:

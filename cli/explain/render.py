@@ -45,7 +45,7 @@ def _print(explanation: Explanation, console: Console) -> None:
     _print_commands(explanation.changes, console)
     _print_looks(explanation, console)
     _print_profiles(document, console)
-    print_isolation(document, console)
+    print_sandbox(document, console)
     print_risk(document, console)
     _print_root(document, console)
     _print_answers(document, console)
@@ -174,7 +174,7 @@ def _line(one: AssessedRisk) -> str:
     return f"{', '.join(facts)}; {one.effect}, by the row {one.row}"
 
 
-def print_isolation(document: DecisionDocument, console: Console) -> None:
+def print_sandbox(document: DecisionDocument, console: Console) -> None:
     """Say which sandbox its Pods run in, and what counted; nothing where nobody may ask for one."""
     decided = recorded_sandbox(document)
     if decided is None:

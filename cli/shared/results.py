@@ -106,12 +106,12 @@ def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
         reviewed,
         verdict=decision.verdict,
         profile=decision.profile,
-        sandbox=(decision.isolation.runtime or None) if decision.isolation else None,
+        sandbox=(decision.sandbox.runtime or None) if decision.sandbox else None,
         findings=findings_of(decision),
     )
     needs = frozenset(need.privilege for need in decision.evidence.needs)
-    isolation = decision.isolation
-    why = why_with_signals(isolation) if isolation and isolation.runtime else ""
+    sandbox = decision.sandbox
+    why = why_with_signals(sandbox) if sandbox and sandbox.runtime else ""
     return Result(element, message=decision.message, needs=needs, why_sandboxed=why)
 
 

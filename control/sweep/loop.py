@@ -278,11 +278,11 @@ class SweepRun:
 
 def _lacks_sandbox(decision: Decision, pod: ListedPod) -> bool:
     """Return whether a Pod runs outside the sandbox that it would get if it came now."""
-    isolation = decision.isolation
-    if isolation is None or decision.mode != Mode.ENFORCE.value:
+    sandbox = decision.sandbox
+    if sandbox is None or decision.mode != Mode.ENFORCE.value:
         return False
     rules = {finding.rule for finding in decision.findings}
-    return lacks_sandbox(rules, isolation.runtime, pod.runtime)
+    return lacks_sandbox(rules, sandbox.runtime, pod.runtime)
 
 
 def _revisions(decision: Decision, known: Revisions) -> Revisions:

@@ -241,7 +241,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Annotations that the mutating webhook sets, or takes away where they are empty."""
     filled: list[Patch] = []
     """What the mutating webhook fills in besides: the profile's defaults, the RuntimeClass."""
-    isolation: SandboxDecision | None = None
+    sandbox: SandboxDecision | None = msgspec.field(default=None, name="isolation")
     """What was decided about its sandbox; None where nobody may ask for one."""
     when_unrecorded: WhenUnrecorded = WhenUnrecorded.REFUSE
     evidence: Evidence = Evidence()

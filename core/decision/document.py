@@ -403,8 +403,8 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
         ],
         more_access_reviews=max(len(evidence.access) - MOST_ACCESS, 0),
         patches=[dict(patch) for patch in patches],
-        sandbox=(decision.isolation.runtime or None) if decision.isolation else None,
-        isolation=_isolated(decision.isolation) if decision.isolation else None,
+        sandbox=(decision.sandbox.runtime or None) if decision.sandbox else None,
+        isolation=_recorded_sandbox(decision.sandbox) if decision.sandbox else None,
         risk=list(evidence.risk[:MOST_ASSESSED]),
         more_risk=max(len(evidence.risk) - MOST_ASSESSED, 0),
         behaviour=list(evidence.behaviour),
@@ -424,15 +424,15 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
 
 
 @lru_cache(maxsize=256)
-def _isolated(isolation: SandboxDecision) -> Isolated:
+def _recorded_sandbox(decided: SandboxDecision) -> Isolated:
     return Isolated(
-        mode=isolation.mode.value,
-        mode_by=isolation.mode_by,
-        score=isolation.score,
-        threshold=isolation.threshold,
-        asked=isolation.asked,
-        excused=isolation.excused,
-        identity=isolation.identity,
+        mode=decided.mode.value,
+        mode_by=decided.mode_by,
+        score=decided.score,
+        threshold=decided.threshold,
+        asked=decided.asked,
+        excused=decided.excused,
+        identity=decided.identity,
         signals=[
             CountedSignal(
                 rule=each.rule,
@@ -440,7 +440,7 @@ def _isolated(isolation: SandboxDecision) -> Isolated:
                 path=each.path[:MOST_TEXT],
                 reason=each.reason,
             )
-            for each in isolation.signals[:MOST_FINDINGS]
+            for each in decided.signals[:MOST_FINDINGS]
         ],
     )
 

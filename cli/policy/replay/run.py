@@ -130,13 +130,13 @@ async def _replayed(
     times: tuple[int, int],
 ) -> Replayed:
     since_ms, until_ms = times
-    ground = ReplayBase(await _profiles(settings), revisions[0])
+    replay_base = ReplayBase(await _profiles(settings), revisions[0])
     bundles = Bundles(base.path, asked.candidate, settings.evaluation, settings.sandbox.points)
     query = DecisionQuery(namespace=asked.namespace, since_ms=since_ms, until_ms=until_ms)
     async with open_ledger(settings) as store:
         jobs = asked.jobs or len(os.sched_getaffinity(0))
         with open_pool(bundles, jobs) as pool:
-            run = _Run(store, pool, ground)
+            run = _Run(store, pool, replay_base)
             await run.through(query)
     tallies = run.tallies
     if not tallies.reviews:
@@ -199,7 +199,7 @@ class _Run:
 
     store: Store
     pool: Executor
-    ground: ReplayBase
+    replay_base: ReplayBase
     tallies: Tallies = field(default_factory=Tallies)
     _known: dict[_Key, tuple[BundleAnswer, BundleAnswer] | None] = field(default_factory=dict)
     """None where the ledger has not all of it, or it is on its way."""
@@ -298,8 +298,8 @@ class _Run:
         if not any(key[:3]):
             tallies.beside += 1
             return
-        was = replay_decision(document, base, base, self.ground)
-        becomes = replay_decision(document, candidate, base, self.ground)
+        was = replay_decision(document, base, base, self.replay_base)
+        becomes = replay_decision(document, candidate, base, self.replay_base)
         if was is UnknownReason.NOT_JUDGED:
             tallies.leave(document.id, was, failure=False)
         elif candidate.error and not base.error:
@@ -308,7 +308,7 @@ class _Run:
             unknown = was if isinstance(was, UnknownReason) else becomes
             tallies.leave(document.id, str(unknown))
         else:
-            same = document.revisions.policy == self.ground.revision
+            same = document.revisions.policy == self.replay_base.revision
             if same and (was.end is ReplayEnd.REFUSED) == document.allowed:
                 tallies.not_reproduced(document.id)
             tallies.compare(document, was, becomes)

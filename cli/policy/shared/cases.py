@@ -174,7 +174,12 @@ def _terms(case: PolicyCase) -> ReviewTerms:
 
 def _judge_of(engine: RecordingEngine, cluster: FolderCluster) -> Judge:
     return Judge(
-        Gatherer(cluster, engine, parse_controllers([]), site=SandboxSettings(threshold=_NEVER))
+        Gatherer(
+            cluster,
+            engine,
+            parse_controllers([]),
+            sandbox_settings=SandboxSettings(threshold=_NEVER),
+        )
     )
 
 
@@ -219,7 +224,7 @@ def _compared(
     if listed and (more := diff_case(said.findings, found)):
         lines, field = [*lines, *more], field or "findings"
     if said.signals is not None:
-        counted = decision.isolation.signals if decision.isolation else ()
+        counted = decision.sandbox.signals if decision.sandbox else ()
         ours = [one for one in counted if one.rule in rules and rules[one.rule].site]
         signals = [ExpectedFinding(one.rule, one.path) for one in ours if one.rule not in other]
         if more := diff_case(said.signals, signals):

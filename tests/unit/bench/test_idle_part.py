@@ -3,7 +3,7 @@
 import pytest
 
 from admission.chain import CHAIN
-from admission.gather import JUDGED_STEPS, Gatherer
+from admission.gather import EVALUATED_STEPS, Gatherer
 from bench.idle_part import WITHOUT
 from bench.paired_gates import IDENTITY, PEOPLE, SANDBOX, WEIGHTS
 
@@ -35,7 +35,7 @@ def test_the_chain_lacks_the_checks_of_the_part_and_no_others(part: str, count: 
 
 def test_only_the_sandbox_is_not_gathered_where_nobody_asks_for_one() -> None:
     """What the policies answered is gathered further as ever, in its order."""
-    steps = [each.value for each in WITHOUT["sandbox"] if each.name == "JUDGED_STEPS"]
-    others = tuple(each for each in JUDGED_STEPS if each.gather is not Gatherer.gather_sandbox)
-    assert len(others) == len(JUDGED_STEPS) - 1
+    steps = [each.value for each in WITHOUT["sandbox"] if each.name == "EVALUATED_STEPS"]
+    others = tuple(each for each in EVALUATED_STEPS if each.gather is not Gatherer.gather_sandbox)
+    assert len(others) == len(EVALUATED_STEPS) - 1
     assert steps == [others]

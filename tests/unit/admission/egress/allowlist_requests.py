@@ -78,10 +78,12 @@ def asked(item: Object, old: Object | None = None, who: Subject = ALICE) -> Requ
 
 
 def judge(
-    cluster: Watched, engine: EmbeddedEngine, ground: IntentSettings, now: float = NOW
+    cluster: Watched, engine: EmbeddedEngine, settings: IntentSettings, now: float = NOW
 ) -> Judge:
     """Return a judge with a clock that stands still."""
-    return Judge(Gatherer(cluster, engine, Controllers(), ground=ground, clock=lambda: now))
+    return Judge(
+        Gatherer(cluster, engine, Controllers(), intent_settings=settings, clock=lambda: now)
+    )
 
 
 async def written(  # noqa: PLR0913  All that a case varies.
@@ -91,11 +93,11 @@ async def written(  # noqa: PLR0913  All that a case varies.
     old: Object | None = None,
     *,
     who: Subject = ALICE,
-    ground: IntentSettings = GROUND,
+    settings: IntentSettings = GROUND,
     now: float = NOW,
 ) -> Decision:
     """Judge it by both passes, with what the first one records."""
-    both = judge(cluster, engine, ground, now)
+    both = judge(cluster, engine, settings, now)
     first = await both.mutate(asked(item, old, who), budget=10)
     annotations = {**(item["metadata"].get("annotations") or {}), **first.recorded}
     sound = {name: value for name, value in annotations.items() if value}

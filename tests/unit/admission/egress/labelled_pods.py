@@ -47,9 +47,13 @@ def held(folder: Folder) -> Watched:
     return Watched(folder.cluster(), closes=frozenset({"train", "web", "lax", "plain"}))
 
 
-def judge(cluster: Watched, engine: EmbeddedEngine, ground: IntentSettings | None = None) -> Judge:
+def judge(
+    cluster: Watched, engine: EmbeddedEngine, settings: IntentSettings | None = None
+) -> Judge:
     """Return a judge of an installation."""
-    gatherer = Gatherer(cluster, engine, parse_controllers(()), ground=ground or IntentSettings())
+    gatherer = Gatherer(
+        cluster, engine, parse_controllers(()), intent_settings=settings or IntentSettings()
+    )
     return Judge(gatherer, Modes(), lambda: ID)
 
 

@@ -129,9 +129,9 @@ async def test_what_may_not_be_meant_is_told(
 ) -> None:
     """It is taken; the line names the field, and is short; of a set too."""
     rule, path, words = told
-    ground = replace(GROUND, tags=Tags(), ranges=(network_of("10.240.0.0/16"),))
+    settings = replace(GROUND, tags=Tags(), ranges=(network_of("10.240.0.0/16"),))
     for item in (intent(entry), shared(entry)):
-        decision = await written(world(), engine, item, ground=ground)
+        decision = await written(world(), engine, item, settings=settings)
         assert (decision.verdict, decision.allowed) == (Verdict.WARN, True)
         (finding,) = found(decision, rule)
         assert (finding.action, finding.path) == (Action.WARN, path)
@@ -174,8 +174,8 @@ async def test_an_engine_that_knows_names_knows_patterns(
 ) -> None:
     """Then a wildcard of enough labels is ordinary."""
     item = intent({"dnsName": "*.example.com"})
-    ground = replace(GROUND, knows_names=True)
-    assert (await written(world(), engine, item, ground=ground)).warnings == []
+    settings = replace(GROUND, knows_names=True)
+    assert (await written(world(), engine, item, settings=settings)).warnings == []
 
 
 async def test_a_long_time_is_told(engine: EmbeddedEngine, world: World) -> None:
@@ -199,8 +199,8 @@ async def test_where_it_has_no_effect_is_told(
     engine: EmbeddedEngine, world: World, label: dict[str, str], *, default: bool, told: bool
 ) -> None:
     """A namespace that is not enrolled, by its label or by the setting."""
-    cluster, ground = world(**label), IntentSettings(enrolment=Enrolment(default=default))
-    decision = await written(cluster, engine, intent({"pods": {}}), ground=ground)
+    cluster, settings = world(**label), IntentSettings(enrolment=Enrolment(default=default))
+    decision = await written(cluster, engine, intent({"pods": {}}), settings=settings)
     assert bool(found(decision, "not-enrolled")) is told
 
 

@@ -241,7 +241,7 @@ async def test_one_that_cannot_be_read_any_more_can_be_ended(
 async def test_the_words_of_a_refusal(engine: EmbeddedEngine, world: World) -> None:
     """What a researcher reads: what is wrong, what to do, which rule."""
     cluster = world(*(named(part, name) for part, name in zip(PARTS, NAMES, strict=False)))
-    decision = await written(cluster, engine, intent(PARTS[2]), now=NOW, ground=GROUND)
+    decision = await written(cluster, engine, intent(PARTS[2]), now=NOW, settings=GROUND)
     assert decision.message.splitlines()[0].startswith("EgressAllowlist train/packages: ")
     assert "Fix: Put these networks into one allowlist" in decision.message
     assert "(rule egress/together)" in decision.message

@@ -102,10 +102,10 @@ async def test_without_the_label_the_installation_decides(
     engine: EmbeddedEngine, cluster: Watched
 ) -> None:
     """All but those that it leaves out are enrolled where `egress.default` says so."""
-    ground = IntentSettings(enrolment=Enrolment(default=True, excluded=frozenset({"own"})))
+    settings = IntentSettings(enrolment=Enrolment(default=True, excluded=frozenset({"own"})))
     for place, wanted in (("plain", 1), ("web", 0), ("own", 0)):
         asked = request(labelled(), namespace=place)
-        decision = await judge(cluster, engine, ground).mutate(asked, budget=10.0)
+        decision = await judge(cluster, engine, settings).mutate(asked, budget=10.0)
         assert len(decision.filled) == wanted
 
 

@@ -71,8 +71,8 @@ async def judged(  # noqa: PLR0913  Each is what a test varies.
         operation = Operation.UPDATE
     fields: dict[str, Any] = {"namespace": "train", "name": "own", "phase": Phase.VALIDATING}
     asked = request(new, subject, old=old, operation=operation, kind=kind, **(fields | more))
-    ground = IntentSettings(compares=compares, control=CONTROL.username)
-    gatherer = Gatherer(cluster, engine, parse_controllers(()), ground=ground)
+    settings = IntentSettings(compares=compares, control=CONTROL.username)
+    gatherer = Gatherer(cluster, engine, parse_controllers(()), intent_settings=settings)
     return await Judge(gatherer, Modes(), lambda: ID).validate(asked, budget=10.0)
 
 

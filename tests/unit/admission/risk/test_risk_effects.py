@@ -83,7 +83,7 @@ async def test_rows_of_the_site_come_first(engine: EmbeddedEngine, folder: Folde
     )
     asks = request(pod(), CAROL)
     elsewhere = await decide(everyone(folder), engine, known, asks)
-    assert elsewhere.isolation is not None
+    assert elsewhere.sandbox is not None
     refused = await decide(everyone(folder, risk_class="secret"), engine, known, asks)
     assert refused.verdict is Verdict.DENY
     assert "Call 42." in refused.message
@@ -143,11 +143,11 @@ async def test_risk_adds_to_the_score(engine: EmbeddedEngine, folder: Folder) ->
     known = of_table("warn")
     folder = everyone(folder, sandbox="by-risk")
     decision = await decide(folder, engine, known, request(pod(), CAROL))
-    assert decision.isolation is not None
-    assert [(each.rule, each.points) for each in decision.isolation.signals] == [
+    assert decision.sandbox is not None
+    assert [(each.rule, each.points) for each in decision.sandbox.signals] == [
         ("sandbox/identity/risk", 40)
     ]
-    assert decision.isolation.signals[0].reason == "is of an identity at risk: medium (requester)"
+    assert decision.sandbox.signals[0].reason == "is of an identity at risk: medium (requester)"
 
 
 async def test_no_note_is_missed_on_what_is_refused_for_a_risk(
@@ -205,6 +205,6 @@ async def test_risk_never_makes_an_answer_milder(  # noqa: PLR0913, PLR0917
     judged = await decide(folder, engine, known, asks)
     assert judged.allowed <= without.allowed
     assert {f.rule for f in without.findings} <= {f.rule for f in judged.findings}
-    if without.isolation is not None and without.isolation.runtime:
-        assert judged.isolation is not None
-        assert judged.isolation.runtime == without.isolation.runtime
+    if without.sandbox is not None and without.sandbox.runtime:
+        assert judged.sandbox is not None
+        assert judged.sandbox.runtime == without.sandbox.runtime

@@ -28,8 +28,8 @@ async def test_a_sandbox_is_set_and_demanded(engine: EmbeddedEngine, folder: Fol
     asks = request(pod(), CAROL)
     first = await mutated(everyone(folder), engine, MEDIUM, asks)
     assert [patch for patch in first.filled if patch["path"].endswith("runtimeClassName")] == SET
-    assert first.isolation is not None
-    assert first.isolation.reason == "identity"
+    assert first.sandbox is not None
+    assert first.sandbox.reason == "identity"
     bare = await decide(folder, engine, MEDIUM, asks)
     assert (bare.verdict, bare.allowed) == (Verdict.DENY, False)
     assert ("identity/risk", Action.DENY, "spec.runtimeClassName") in said(bare)

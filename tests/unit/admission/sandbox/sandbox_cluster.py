@@ -103,7 +103,7 @@ def judge(
     cluster: Cluster, engine: Engine, site: SandboxSettings = DEFAULT_SANDBOX_SETTINGS, **more: Any
 ) -> Judge:
     """Return a judge of a site."""
-    gatherer = Gatherer(cluster, engine, parse_controllers([]), site=site, **more)
+    gatherer = Gatherer(cluster, engine, parse_controllers([]), sandbox_settings=site, **more)
     return Judge(gatherer, new_id=lambda: ID)
 
 

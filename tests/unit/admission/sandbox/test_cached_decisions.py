@@ -318,8 +318,8 @@ def test_what_was_weighed_before_does_not_matter(
         put(world, asked)
         question = request_of(asked)
         expected = decided(_judge(world, policies), question)
-        isolation = expected.isolation
-        event(f"{expected.verdict.value}, {isolation is not None and len(isolation.signals)}")
+        sandbox = expected.sandbox
+        event(f"{expected.verdict.value}, {sandbox is not None and len(sandbox.signals)}")
         assert decided(remembering, question) == expected
         assert decided(remembering, question) == expected
         asked = change(asked, data)
@@ -347,8 +347,8 @@ def test_a_gang_is_weighed_once(world: Changing, policies: Engine) -> None:
     found = [decided(by, question) for _ in range(3)]
     assert counting.judged == 1
     assert found == 3 * [decided(_judge(world, policies), question)]
-    assert found[0].isolation is not None
-    assert found[0].isolation.score
+    assert found[0].sandbox is not None
+    assert found[0].sandbox.score
 
 
 def test_of_large_pods_nothing_is_kept(world: Changing, policies: Engine) -> None:

@@ -90,8 +90,8 @@ async def test_a_forwarded_port_adds_no_risk(folder: Folder, engine: EmbeddedEng
     """It starts nothing in the Pod."""
     asked = connect("PodPortForwardOptions", {"ports": [8888]}, subresource="portforward")
     decision = await _entered(train(folder, "by-risk"), engine, asked=asked)
-    assert decision.isolation is not None
-    assert (decision.isolation.score, decision.isolation.runtime) == (0, "")
+    assert decision.sandbox is not None
+    assert (decision.sandbox.score, decision.sandbox.runtime) == (0, "")
 
 
 @pytest.mark.parametrize("of", ["itself", "its workload"])

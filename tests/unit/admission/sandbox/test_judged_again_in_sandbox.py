@@ -43,9 +43,9 @@ async def test_the_risk_counts_as_it_did(engine: EmbeddedEngine, folder: Folder)
     document = await _recorded(folder, engine)
     _, decision = await judge(folder.cluster(), engine).again(document, BOB, budget=5.0)
     assert decision.verdict is Verdict.ALLOW
-    assert decision.isolation is not None
-    assert (decision.isolation.score, decision.isolation.runtime) == (POINTS, "gvisor")
-    assert [each.rule for each in decision.isolation.signals] == [NOTEBOOK.rule]
+    assert decision.sandbox is not None
+    assert (decision.sandbox.score, decision.sandbox.runtime) == (POINTS, "gvisor")
+    assert [each.rule for each in decision.sandbox.signals] == [NOTEBOOK.rule]
 
 
 async def test_the_mode_is_that_of_now(engine: EmbeddedEngine, folder: Folder) -> None:
@@ -57,8 +57,8 @@ async def test_the_mode_is_that_of_now(engine: EmbeddedEngine, folder: Folder) -
         if each["kind"] == "Namespace":
             each["metadata"]["labels"]["sallyport.dev/sandbox"] = "required"
     _, decision = await judge(folder.cluster(), engine).again(document, BOB, budget=5.0)
-    assert decision.isolation is not None
-    assert decision.isolation.mode is SandboxMode.REQUIRED
+    assert decision.sandbox is not None
+    assert decision.sandbox.mode is SandboxMode.REQUIRED
 
 
 async def test_what_was_never_weighed_is_not_judged_by_its_risk(

@@ -75,11 +75,11 @@ def clusters(tmp_path: Path) -> dict[str, FolderCluster]:
     return made
 
 
-def isolation(decision: Decision) -> int:
-    """Return how isolated a Pod is: not, in a sandbox, or not at all since it is refused."""
+def sandbox_rank(decision: Decision) -> int:
+    """Return how strictly a Pod is held: not, in a sandbox, or refused."""
     if any(each.rule.startswith("sandbox/") for each in decision.findings):
         return 2
-    return int(bool(decision.isolation and decision.isolation.runtime))
+    return int(bool(decision.sandbox and decision.sandbox.runtime))
 
 
 @settings(
@@ -108,7 +108,7 @@ def test_another_privilege_never_isolates_less(  # noqa: PLR0913, PLR0917  All t
     PRIVILEGES[privilege](changed)
 
     async def judged(made: Json) -> int:
-        return isolation(await by.validate(request(made), budget=10))
+        return sandbox_rank(await by.validate(request(made), budget=10))
 
     assert asyncio.run(judged(changed)) >= asyncio.run(judged(pod))
 
@@ -130,8 +130,8 @@ def test_twice_is_once_and_the_final_state_is_admitted(
         assert [each for each in again.filled if "runtimeClassName" in each["path"]] == []
         if first.filled:
             last = await final(by, request(patched))
-            assert isolation(last) == 1
-            assert last.isolation is not None
-            assert patched["spec"]["runtimeClassName"] == last.isolation.runtime
+            assert sandbox_rank(last) == 1
+            assert last.sandbox is not None
+            assert patched["spec"]["runtimeClassName"] == last.sandbox.runtime
 
     asyncio.run(passes())

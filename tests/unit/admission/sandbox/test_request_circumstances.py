@@ -77,13 +77,13 @@ async def test_a_service_to_the_outside_counts(engine: EmbeddedEngine, folder: F
     """Of its namespace, selecting the Pod; one for the cluster alone does not."""
     open_to_all = service(by_risk(folder), app="front").cluster()
     decision = await final(judge(open_to_all, engine), request(served()))
-    assert decision.isolation is not None
-    assert [each.rule for each in decision.isolation.signals] == ["sandbox/exposure/service"]
-    assert "Service front" in decision.isolation.signals[0].reason
+    assert decision.sandbox is not None
+    assert [each.rule for each in decision.sandbox.signals] == ["sandbox/exposure/service"]
+    assert "Service front" in decision.sandbox.signals[0].reason
     folder.documents[-1]["spec"]["type"] = "ClusterIP"
     decision = await final(judge(folder.cluster(), engine), request(served()))
-    assert decision.isolation is not None
-    assert decision.isolation.signals == ()
+    assert decision.sandbox is not None
+    assert decision.sandbox.signals == ()
 
 
 async def test_a_score_of_both_kinds_decides(engine: EmbeddedEngine, folder: Folder) -> None:
@@ -104,8 +104,8 @@ async def test_a_new_account_counts(
     """Younger than the setting, by the clock of the decision."""
     cluster = account(by_risk(folder), age_s).cluster()
     decision = await final(judge(cluster, engine, clock=lambda: NOW), request(pod()))
-    assert decision.isolation is not None
-    rules = [each.rule for each in decision.isolation.signals]
+    assert decision.sandbox is not None
+    rules = [each.rule for each in decision.sandbox.signals]
     assert rules == (["sandbox/actor/new_service_account"] if counts else [])
 
 
@@ -132,10 +132,10 @@ def _situation(
     **labels: str,
 ) -> Any:
     """Return the context of a Pod's creation as policies see it."""
-    situations = PolicyContexts(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
+    contexts = PolicyContexts(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
     asked = msgspec.structs.replace(request(pod()), subject=subject)
     facts = Facts(ProfileSet("r", ()), "", {}, namespace=Namespace("train", labels), risk=risk)
-    context = situations.context(asked, facts, situations.seen(asked, Pod(), mode))
+    context = contexts.context(asked, facts, contexts.seen(asked, Pod(), mode))
     return msgspec.json.decode(context)
 
 

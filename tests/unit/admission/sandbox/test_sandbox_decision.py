@@ -33,7 +33,7 @@ async def test_without_a_wish_nothing_is_different(engine: EmbeddedEngine, folde
     profiled(folder, "wide", None)
     by = judge(folder.cluster(), Saying(engine, (NOTEBOOK,), (NETWORK,)))
     decision = await final(by, request(pod()))
-    assert (decision.verdict, decision.isolation) == (Verdict.ALLOW, None)
+    assert (decision.verdict, decision.sandbox) == (Verdict.ALLOW, None)
     assert (await mutated(by, request(pod()))).filled == []
 
 
@@ -69,8 +69,8 @@ async def test_the_stricter_mode_counts(  # noqa: PLR0913, PLR0917  Each has a s
     by = judge(folder.cluster(), Saying(engine, (NOTEBOOK,) if signals else ()))
     made = labelled("required") if asks else pod()
     decision = await mutated(by, request(made))
-    assert decision.isolation is not None
-    assert decision.isolation.reason == reason
+    assert decision.sandbox is not None
+    assert decision.sandbox.reason == reason
     assert decision.filled == (SET if reason else [])
 
 
@@ -92,8 +92,8 @@ async def test_every_signal_that_counted_is_in_the_record(
     said = Saying(engine, (NOTEBOOK,))
     high = judge(folder.cluster(), said, SandboxSettings(threshold=POINTS + 1))
     decision = await final(high, request(pod()))
-    assert decision.isolation is not None
-    assert (decision.isolation.runtime, decision.isolation.score) == ("", POINTS)
+    assert decision.sandbox is not None
+    assert (decision.sandbox.runtime, decision.sandbox.score) == ("", POINTS)
     decision = await mutated(judge(folder.cluster(), said), request(pod()))
     source: DecisionSource = "mutate"
     document = build_document(
@@ -191,8 +191,8 @@ async def test_a_pod_that_runs_without_is_reported(engine: EmbeddedEngine, folde
     assert rules(running) == [("sandbox/required", None)]
     file = await by.validate(request(pod()), budget=10)
     assert file.verdict is Verdict.ALLOW
-    assert file.isolation is not None
-    assert file.isolation.runtime == "gvisor"
+    assert file.sandbox is not None
+    assert file.sandbox.runtime == "gvisor"
 
 
 def test_modes_of_labels() -> None:

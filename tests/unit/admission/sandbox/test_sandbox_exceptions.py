@@ -42,8 +42,8 @@ async def test_two_approvers_take_the_demand_away(engine: EmbeddedEngine, folder
     decision = await final(by, request(pod()))
     assert decision.verdict is Verdict.ALLOW
     assert decision.evidence.exceptions == ("net@uid-1",)
-    assert decision.isolation is not None
-    assert decision.isolation.excused
+    assert decision.sandbox is not None
+    assert decision.sandbox.excused
     asked = await final(by, request(labelled("required")))
     assert rules(asked) == [("sandbox/incompatible", None)]
 
@@ -71,11 +71,11 @@ async def test_a_privilege_by_exception_counts_as_risk(
     by = judge(folder.cluster(), engine, site, clock=lambda: NOW)
     decision = await final(by, request(pod(hostPID=True)))
     assert decision.evidence.exceptions == ("net@uid-1",)
-    assert decision.isolation is not None
-    assert (decision.isolation.score, decision.isolation.runtime) == (77, "gvisor")
+    assert decision.sandbox is not None
+    assert (decision.sandbox.score, decision.sandbox.runtime) == (77, "gvisor")
     profiled(folder, "wide", None)
     granted = judge(folder.cluster(), engine, site, clock=lambda: NOW)
-    found = (await final(granted, request(pod(hostPID=True)))).isolation
+    found = (await final(granted, request(pod(hostPID=True)))).sandbox
     assert found is not None
     assert (found.score, found.runtime) == (0, "")
 

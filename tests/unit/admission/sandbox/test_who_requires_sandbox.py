@@ -74,8 +74,8 @@ async def test_a_refusal_and_its_record_name_who_set_the_mode(  # noqa: PLR0913,
     judging = judge(folder.cluster(), Saying(engine, (NOTEBOOK,), (NETWORK,)))
     decision = await final(judging, asked)
     assert decision.verdict is Verdict.DENY
-    assert decision.isolation is not None
-    assert decision.isolation.mode_by == by
+    assert decision.sandbox is not None
+    assert decision.sandbox.mode_by == by
     assert said in decision.message
     kept = document(asked, decision)
     assert kept.isolation is not None
@@ -95,8 +95,8 @@ async def test_the_profile_noted_on_the_owner_is_named(
         owner(folder, "apps/v1", "ReplicaSet", "agent-1", above=above)
     ]
     decision = await final(judge(folder.cluster(), engine), request(made, REPLICAS))
-    assert decision.isolation is not None
-    assert decision.isolation.mode_by == AGENTS
+    assert decision.sandbox is not None
+    assert decision.sandbox.mode_by == AGENTS
     assert "The profile agents noted on it or its workload requires a sandbox." in decision.message
 
 
@@ -113,8 +113,8 @@ async def test_the_profile_noted_on_a_pod_that_is_entered_is_named(
     running = pod()
     running["metadata"]["annotations"] = notes(profile="agents")
     decision = await final(judge(folder.add_pod(running).cluster(), engine), shell())
-    assert decision.isolation is not None
-    assert decision.isolation.mode_by == AGENTS
+    assert decision.sandbox is not None
+    assert decision.sandbox.mode_by == AGENTS
     assert "The profile agents noted on it or its workload requires a sandbox." in decision.message
 
 
@@ -124,8 +124,8 @@ async def test_where_nobody_requires_one_nobody_is_named(
     """An author who asks has set no mode."""
     runtime_class(profiled(namespace(folder, None), "wide", None))
     decision = await final(judge(folder.cluster(), engine), request(labelled("required")))
-    assert decision.isolation is not None
-    assert (decision.isolation.mode, decision.isolation.mode_by) == (SandboxMode.NEVER, None)
+    assert decision.sandbox is not None
+    assert (decision.sandbox.mode, decision.sandbox.mode_by) == (SandboxMode.NEVER, None)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ async def test_refusal_review_explain_and_report_say_the_same(
 )
 def test_explain_says_it_of_what_runs_in_none_too(decided: SandboxDecision, said: str) -> None:
     """Also of records that do not say who set the mode, or say it in a later release's words."""
-    decision = Decision(id="d", verdict=Verdict.ALLOW, allowed=True, isolation=decided)
+    decision = Decision(id="d", verdict=Verdict.ALLOW, allowed=True, sandbox=decided)
     shown = io.StringIO()
     kept = document(request(pod()), decision)
     print_explanations([explain(kept)], Console(width=400, file=shown))

@@ -349,5 +349,5 @@ async def test_rules_and_risk_share_one_judgement(bundle: Bundle, folder: Folder
         decision = await decide(Watched(asking.cluster()), engine, request(labelled(team="x")))
     finally:
         engine.close()
-    assert decision.isolation is not None
+    assert decision.sandbox is not None
     assert counting.judged == 1
