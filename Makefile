@@ -6,7 +6,6 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON_DIRS := admission app audit certs cli control core egress identity kube network policies sandbox webhooks tests bench docs
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 

@@ -33,7 +33,7 @@ LONGEST: Final = (
     "tests/api/control/risk_poll/",
     "tests/api/identity/",
     "tests/api/control/leader/",
-    "tests/api/people/noting/",
+    "tests/api/people/requester_notes/",
     "tests/api/control/risk_push/",
     "tests/api/weights/",
 )

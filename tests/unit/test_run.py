@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import run as make_test
+from tests.conftest import LONGEST
 from tests.run import RESULTS, run, slowest
 
 PASSES = "def test_passes(): pass"
@@ -121,3 +122,9 @@ def test_an_unknown_revision_runs_nothing(
     monkeypatch.setattr(make_test, "run", lambda *_: os.abort())
     assert make_test.main(["--since", "nowhere"]) == 2
     assert "nowhere" in capfd.readouterr().err
+
+
+def test_folders_that_begin_first_are_there() -> None:
+    """A folder that is called otherwise would begin last, and all workers would wait for it."""
+    root = Path(__file__).parents[2]
+    assert [folder for folder in LONGEST if not (root / folder).is_dir()] == []
