@@ -25,6 +25,14 @@ WARNING: Final = "Warning"
 _LONGEST: Final = 1000
 """Characters of a message."""
 
+LATE_S: Final = 3000.0
+"""So late an Event is still written. Kubernetes keeps Events for an hour, and by its name a second
+one of an object is refused so long: there is at most one, whichever replica leads."""
+
+_UNWRITTEN: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
+
+_log = structlog.get_logger(__name__)
+
 
 def event_body(
     metadata: Mapping[str, str], involved: Mapping[str, str], what: tuple[str, str, str], at: float
@@ -62,15 +70,6 @@ def build_event(
         "namespace": involved.get("namespace") or "default",
     }
     return event_body(metadata, involved, (kind, reason, message[:_LONGEST]), at)
-
-
-LATE_S: Final = 3000.0
-"""So late an Event is still written. Kubernetes keeps Events for an hour, and by its name a second
-one of an object is refused so long: there is at most one, whichever replica leads."""
-
-_UNWRITTEN: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)

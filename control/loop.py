@@ -21,6 +21,14 @@ _LOOP = ("loop",)
 # Seconds. Most runs ask a few objects; a sweep of 100,000 Pods takes minutes.
 DURATION_BUCKETS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600)
 
+FIRST_RETRY_S: Final = 1.0
+"""Seconds until a loop that failed is tried again; doubled each time, up to its interval."""
+
+LAST_RETRY_S: Final = 300.0
+"""The longest of these waits: the alert on failing loops looks back 15 minutes."""
+
+_log = structlog.get_logger(__name__)
+
 
 class LoopMetrics:
     """Counters of the loops. A loop's own metrics are added to `registry`."""
@@ -76,15 +84,6 @@ class LoopMetrics:
     def end(self, loop: str, seconds: float) -> None:
         """Note how long a run took."""
         self._duration.labels(loop).observe(seconds)
-
-
-FIRST_RETRY_S: Final = 1.0
-"""Seconds until a loop that failed is tried again; doubled each time, up to its interval."""
-
-LAST_RETRY_S: Final = 300.0
-"""The longest of these waits: the alert on failing loops looks back 15 minutes."""
-
-_log = structlog.get_logger(__name__)
 
 
 def _nothing() -> None:

@@ -61,6 +61,16 @@ from webhooks.review_codec import (
     no_patches,
 )
 
+REJECTION_LOG_SECONDS = 1.0
+"""At most one line in this time says that a request was no review: a flood is counted only."""
+
+BODY_SECONDS = 10.0
+"""The longest that a body may take from its head on, however long the caller waits."""
+
+_OK = 200
+_RETRY = (b"retry-after", b"1")
+_ALLOW_POST = (b"allow", b"POST")
+
 
 class Judge(Protocol):
     """Decides reviews. Implemented by `admission`."""
@@ -101,17 +111,6 @@ class Shadow(Protocol):
 
     def offer(self, request: Request, decision: Decision, size: int) -> None:
         """Take a review of so many bytes, if there is room; returns at once, and never fails."""
-
-
-REJECTION_LOG_SECONDS = 1.0
-"""At most one line in this time says that a request was no review: a flood is counted only."""
-
-BODY_SECONDS = 10.0
-"""The longest that a body may take from its head on, however long the caller waits."""
-
-_OK = 200
-_RETRY = (b"retry-after", b"1")
-_ALLOW_POST = (b"allow", b"POST")
 
 
 class _Judging(Protocol):

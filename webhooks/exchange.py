@@ -21,11 +21,67 @@ SMALL_BYTES = 64 * 1024
 """A whole body up to this size is read even when nothing is left: strangers' unfinished bodies
 must not keep ordinary reviews out. Each connection holds one at most."""
 
+_MOST_DIGITS = 12
+
+_TARGETS = 64
+"""Request targets that are remembered; kube-apiserver has two, each with its own timeout."""
+
+_JSON = (b"content-type", b"application/json")
+_CLOSE = (b"connection", b"close")
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+Header = tuple[bytes, bytes]
+
 
 class NoRoomError(InvalidReviewError):
     """Too many bodies are held already; the caller may try again."""
 
     status = 503
+
+
+class ClientGoneError(Exception):
+    """The client left before its request was whole; there is nobody to answer."""
+
+
+class SlowBodyError(InvalidReviewError):
+    """The body did not arrive in the time that the caller gave."""
+
+    status = 408
+
+
+class HttpRequest(msgspec.Struct, frozen=True, gc=False):
+    """A request; the names of headers are lower-case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Iterable[Header]
+    body: bytes | Receive
+    """All of it where it came with the head; else from where it will come."""
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
+    """A whole HTTP response."""
+
+    status: int
+    body: bytes
+    headers: tuple[Header, ...] = ()
+    closes: bool = False
+    """Whether the connection ends with the answer: a body may still be on its way, or the server
+    is leaving."""
+
+
+RequestHandler = Callable[[HttpRequest], Awaitable[Reply]]
+
+
+def refuse(status: int, message: str, *headers: Header, closes: bool = True) -> Reply:
+    """Return a response that is no AdmissionReview, for a person."""
+    return Reply(status, msgspec.json.encode({"error": message}), headers, closes)
 
 
 class BodyBudget:
@@ -65,59 +121,6 @@ class BodyShare:
             raise NoRoomError(message)
         budget.held = held
         self._held += size
-
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-_JSON = (b"content-type", b"application/json")
-_CLOSE = (b"connection", b"close")
-
-
-class ClientGoneError(Exception):
-    """The client left before its request was whole; there is nobody to answer."""
-
-
-class SlowBodyError(InvalidReviewError):
-    """The body did not arrive in the time that the caller gave."""
-
-    status = 408
-
-
-Header = tuple[bytes, bytes]
-
-
-class HttpRequest(msgspec.Struct, frozen=True, gc=False):
-    """A request; the names of headers are lower-case."""
-
-    method: str
-    path: str
-    query: bytes
-    headers: Iterable[Header]
-    body: bytes | Receive
-    """All of it where it came with the head; else from where it will come."""
-
-
-class Reply(msgspec.Struct, frozen=True, gc=False):
-    """A whole HTTP response."""
-
-    status: int
-    body: bytes
-    headers: tuple[Header, ...] = ()
-    closes: bool = False
-    """Whether the connection ends with the answer: a body may still be on its way, or the server
-    is leaving."""
-
-
-def refuse(status: int, message: str, *headers: Header, closes: bool = True) -> Reply:
-    """Return a response that is no AdmissionReview, for a person."""
-    return Reply(status, msgspec.json.encode({"error": message}), headers, closes)
-
-
-_MOST_DIGITS = 12
 
 
 async def read_body(
@@ -201,13 +204,6 @@ async def send_reply(reply: Reply, send: Send) -> None:
         headers.append(_CLOSE)
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
-
-
-_TARGETS = 64
-"""Request targets that are remembered; kube-apiserver has two, each with its own timeout."""
-
-
-RequestHandler = Callable[[HttpRequest], Awaitable[Reply]]
 
 
 class Exchange(RequestResponseCycle):

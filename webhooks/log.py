@@ -35,6 +35,10 @@ _LINGER = 50
 """Batches without a line after which the thread sleeps until it is woken: to wake it takes longer
 than to queue a line, and while lines keep coming nobody need do it."""
 
+_LONGEST_NAME = 253
+_MOST_RULES = 50
+_ENCODER = msgspec.json.Encoder(enc_hook=repr)
+
 
 class LineWriter:
     """Writes lines to a file descriptor. `msg` never blocks and never raises."""
@@ -115,14 +119,6 @@ class LineWriter:
                 self.dropped += len(batch)
 
 
-_LONGEST_NAME = 253
-_MOST_RULES = 50
-_ENCODER = msgspec.json.Encoder(enc_hook=repr)
-
-_straight: LineWriter | None = None
-"""Where lines of decisions go as they are; None where structlog renders them."""
-
-
 @dataclass(frozen=True)
 class LogSettings:
     """How logs are written."""
@@ -132,6 +128,10 @@ class LogSettings:
     level: int = logging.INFO
     descriptor: int = 1
     """The file descriptor that lines go to: standard output."""
+
+
+_straight: LineWriter | None = None
+"""Where lines of decisions go as they are; None where structlog renders them."""
 
 
 def configure_logs(settings: LogSettings) -> LineWriter:
@@ -183,6 +183,18 @@ def hide_exception(_logger: WrappedLogger, _name: str, event: EventDict) -> Even
         if cause is not None:
             event["cause"] = type(cause).__name__
     return event
+
+
+class _ToStructlog(logging.Handler):
+    """Takes what libraries log with the standard library."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logger: Any = structlog.get_logger()
+        error = record.exc_info[1] if record.exc_info else None
+        # An exception's record may quote an object in its message as well: only the template.
+        event = str(record.msg) if error else record.getMessage()
+        fields = {"exc_info": error} if error else {}
+        logger.log(record.levelno, "library", logger=record.name, message=event, **fields)
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -287,15 +299,3 @@ def _rules(decision: Decision) -> list[str]:
         return []
     rules = list(dict.fromkeys(finding.rule for finding in decision.findings))
     return rules[:_MOST_RULES]
-
-
-class _ToStructlog(logging.Handler):
-    """Takes what libraries log with the standard library."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        logger: Any = structlog.get_logger()
-        error = record.exc_info[1] if record.exc_info else None
-        # An exception's record may quote an object in its message as well: only the template.
-        event = str(record.msg) if error else record.getMessage()
-        fields = {"exc_info": error} if error else {}
-        logger.log(record.levelno, "library", logger=record.name, message=event, **fields)

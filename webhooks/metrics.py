@@ -4,8 +4,6 @@ What happens on each review is counted here; what another part already knows (ca
 revisions, the certificate, the risk snapshot) is asked of it when Prometheus scrapes.
 """
 
-import math
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -19,52 +17,16 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from admission.objects.reader import JUDGED_KINDS
 from core.decision.decision import Decision, TraceOutcome
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Request
-from core.risk.snapshot import RiskSnapshot
 from core.sandbox.decision import SandboxDecision
 from network.metric_families import counter_of, gauge_of
 from policies.site.fields import kind_name
-
-
-class RiskCollector(Collector):
-    """Asks for the snapshot at each scrape; shows nothing where risk decides nothing."""
-
-    def __init__(
-        self, snapshot: Callable[[], RiskSnapshot | None], clock: Callable[[], float] = time.time
-    ) -> None:
-        """Take what gives the snapshot, from memory, and Unix seconds."""
-        self._snapshot = snapshot
-        self._clock = clock
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the metrics (prometheus_client)."""
-        snapshot = self._snapshot()
-        if snapshot is None:
-            return
-        head = snapshot.head
-        now = self._clock()
-        ages = GaugeMetricFamily(
-            "sallyport_risk_age_seconds",
-            "Since what Entra says was complete, as this process judges by it; infinite where it "
-            "never was.",
-            labels=["of"],
-        )
-        for of, coverage in (
-            ("users", head.users),
-            ("service-principals", head.service_principals),
-        ):
-            ages.add_metric([of], math.inf if coverage.as_of is None else now - coverage.as_of)
-        yield ages
-        yield gauge_of(
-            "sallyport_risk_version", "Version of the risk snapshot in force.", head.version
-        )
-
 
 KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})
 """Values of the label `kind`: what is judged, besides what a site's rules declare."""

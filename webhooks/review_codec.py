@@ -47,6 +47,30 @@ _Groups = Annotated[list[_Text], msgspec.Meta(max_length=MAX_GROUPS)]
 _Values = Annotated[list[str], msgspec.Meta(max_length=MAX_EXTRA_VALUES)]
 _Extra = Annotated[dict[str, _Values | None], msgspec.Meta(max_length=MAX_EXTRA_KEYS)]
 
+_OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"}'
+"""As kube-apiserver writes it; what says so, but is not, is only read twice."""
+
+_HEAD_BYTES = 512
+"""It stands within these."""
+
+WARNING_LENGTH = 120
+"""k8s.io/api/admission/v1: warnings should not exceed 120 characters."""
+
+WARNINGS_LENGTH = 4096
+"""Past this many in all, kube-apiserver cuts each warning (apiserver/pkg/endpoints/filters)."""
+
+FINDINGS_LENGTH = 10_000
+"""Bytes of the audit annotation `findings`; a value is kept under 10 KiB."""
+
+_MORE_LENGTH = 48
+_WRAPPER = textwrap.TextWrapper(
+    width=WARNING_LENGTH, subsequent_indent="… ", break_on_hyphens=False, max_lines=16
+)
+_ENCODER = msgspec.json.Encoder()
+
+Patches = list[Patch]
+"""A JSONPatch (RFC 6902)."""
+
 
 class _UserInfo(msgspec.Struct, gc=False):
     username: _Name
@@ -101,12 +125,6 @@ class _Named(msgspec.Struct, gc=False):
 _DECODER = msgspec.json.Decoder(_Review)
 _NAMED = msgspec.json.Decoder(_Named)
 _POD_DECODER = msgspec.json.Decoder(_PodReview)
-
-_OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"}'
-"""As kube-apiserver writes it; what says so, but is not, is only read twice."""
-
-_HEAD_BYTES = 512
-"""It stands within these."""
 
 
 def decode_review(body: bytes, *, patched: bool = False) -> Request:
@@ -246,22 +264,6 @@ def _to_subject(user: _UserInfo) -> Subject:
     )
 
 
-WARNING_LENGTH = 120
-"""k8s.io/api/admission/v1: warnings should not exceed 120 characters."""
-
-WARNINGS_LENGTH = 4096
-"""Past this many in all, kube-apiserver cuts each warning (apiserver/pkg/endpoints/filters)."""
-
-FINDINGS_LENGTH = 10_000
-"""Bytes of the audit annotation `findings`; a value is kept under 10 KiB."""
-
-_MORE_LENGTH = 48
-_WRAPPER = textwrap.TextWrapper(
-    width=WARNING_LENGTH, subsequent_indent="… ", break_on_hyphens=False, max_lines=16
-)
-_ENCODER = msgspec.json.Encoder()
-
-
 class _Status(msgspec.Struct, gc=False):
     code: int
     message: str
@@ -283,10 +285,6 @@ class _AnsweredReview(msgspec.Struct, rename="camel", gc=False):
     api_version: str
     kind: str
     response: _Response
-
-
-Patches = list[Patch]
-"""A JSONPatch (RFC 6902)."""
 
 
 def encode_answer(request: Request, decision: Decision, patches: Patches) -> bytes:

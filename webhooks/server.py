@@ -37,9 +37,17 @@ HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 5.0
 """What a client may take to hear its answer to the end, once the connection is to close."""
 
-
 _TICKS_BETWEEN_SWEEPS = 20
 _TICK_SECONDS = 0.1
+
+EXIT_CLEAN = 0
+EXIT_CUT = 1
+"""Requests were cut off: by a second signal, or since they did not end in time."""
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+FINISH_S = 3.0
+"""The longest that requests in flight are waited for at the end."""
 
 
 def bind(host: str, port: int, setting: str) -> socket.socket:
@@ -193,13 +201,6 @@ class Listener(uvicorn.Server):
                 connection.transport.abort()
 
 
-EXIT_CLEAN = 0
-EXIT_CUT = 1
-"""Requests were cut off: by a second signal, or since they did not end in time."""
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
 @dataclass(frozen=True)
 class ServedApp:
     """What the TLS listener serves."""
@@ -226,7 +227,7 @@ class Addresses:
     status: tuple[str, int]
 
 
-class Stop:
+class StopRequest:
     """The request to leave: once to drain, twice to end at once."""
 
     def __init__(self) -> None:
@@ -246,7 +247,7 @@ async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all 
     readiness: Readiness,
     logger: FilteringBoundLogger,
     *,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
     on_started: Callable[[Addresses], None] | None = None,
 ) -> int:
     """Serve until asked to leave, by a signal or through `stop`; give the exit status.
@@ -275,7 +276,7 @@ async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all 
         )
         status = Listener(make_config(status_app, None, keep_alive), status_bound, 1.0)
         logger = logger.bind(served=served.name)
-        run = _Run(listener, status, settings, readiness, logger, asked)
+        run = _ServerRun(listener, status, settings, readiness, logger, asked)
         return await run.until_told(pair, on_started)
 
 
@@ -315,11 +316,11 @@ async def serve_status(  # noqa: PLR0913, PLR0917  As `serve`.
 
 
 @contextmanager
-def _signals(stop: Stop | None) -> Iterator[Stop]:
+def _signals(stop: StopRequest | None) -> Iterator[StopRequest]:
     if stop is not None:
         yield stop
         return
-    stop, loop = Stop(), asyncio.get_running_loop()
+    stop, loop = StopRequest(), asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop.ask)
     try:
@@ -330,13 +331,13 @@ def _signals(stop: Stop | None) -> Iterator[Stop]:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ServerRun:
     listener: Listener
     status: Listener
     settings: ServerSettings
     readiness: Readiness
     logger: FilteringBoundLogger
-    stop: Stop
+    stop: StopRequest
 
     async def until_told(
         self, pair: PairWatcher, on_started: Callable[[Addresses], None] | None
@@ -401,11 +402,7 @@ def _raise_if_failed(tasks: Sequence[asyncio.Task[Any]]) -> None:
             task.result()
 
 
-FINISH_S = 3.0
-"""The longest that requests in flight are waited for at the end."""
-
-
-async def serve_beside(
+async def serve_side_listener(
     served: ServedApp, host: str, port: int, pair: PairWatcher, logger: FilteringBoundLogger
 ) -> None:
     """Serve until cancelled; what is in flight then is finished.

@@ -35,6 +35,10 @@ OF_CLUSTER: Final = frozenset({"kube-node-lease", "kube-public", "kube-system"})
 _Networks = list[Annotated[str, Field(max_length=64)]]
 _Label = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
 
+_WITHOUT_NAMES: Final = "networkpolicy"
+
+_log = structlog.get_logger(__name__)
+
 
 class EgressRanges(BaseModel):
     """The cluster's own addresses: closed unless an allowlist names them."""
@@ -237,11 +241,6 @@ def _networks(texts: list[str], field: str) -> list[Network]:
         return [parse_network(text, field="", what=field) for text in texts]
     except InvalidObjectError as error:
         raise SettingsError(str(error)) from None
-
-
-_WITHOUT_NAMES: Final = "networkpolicy"
-
-_log = structlog.get_logger(__name__)
 
 
 def intent_settings_of(section: EgressSection, own: str) -> IntentSettings:

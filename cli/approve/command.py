@@ -63,5 +63,5 @@ def approve(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     log_to_stderr()
     from cli.approve.run import ApprovalOptions, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
 
-    wish = ApprovalOptions(kind, namespace, name, days=days, reason=reason, yes=yes, show=show)
-    raise typer.Exit(answer_approval(read_flags(config, kubeconfig=kubeconfig), wish, output))
+    options = ApprovalOptions(kind, namespace, name, days=days, reason=reason, yes=yes, show=show)
+    raise typer.Exit(answer_approval(read_flags(config, kubeconfig=kubeconfig), options, output))

@@ -66,7 +66,7 @@ class ApprovalResult(msgspec.Struct, frozen=True, rename="camel"):
 Approvable = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations | AccessGrant
 
 
-class Approving:
+class ApprovalSession:
     """One object of a cluster that two people approve, and those who have approved it."""
 
     def __init__(self, objects: Objects, kind: ApprovableKind, found: Mapping[str, Any]) -> None:
@@ -139,7 +139,7 @@ class ApprovalOptions:
     show: bool
 
 
-def answer_approval(settings: Settings, wish: ApprovalOptions, output: Format) -> int:
+def answer_approval(settings: Settings, options: ApprovalOptions, output: Format) -> int:
     """Do what a person asked for, print the answer and give the exit code.
 
     Raises:
@@ -148,20 +148,20 @@ def answer_approval(settings: Settings, wish: ApprovalOptions, output: Format) -
     """
     table = output is Format.TABLE
     console = make_console() if table else None
-    if wish.kind.lower() in _PROPOSED:
+    if options.kind.lower() in _PROPOSED:
         approval = CLUSTER_KIND
-        answer = asyncio.run(_run_proposal(settings, wish, console))
+        answer = asyncio.run(_run_proposal(settings, options, console))
     else:
-        kind = kind_of(wish.kind)
+        kind = kind_of(options.kind)
         approval = kind.approval
-        answer = asyncio.run(run(settings, kind, wish, console))
+        answer = asyncio.run(run(settings, kind, options, console))
     if not table:
         print_json(answer)
     elif answer.approved:
         _line(make_console(), f"approved until {answer.expires_at}: {approval} {answer.approval}")
     elif answer.message:
         make_console().print(Text(safe_text(answer.message)))
-    return exits.ADMITTED if answer.approved or wish.show else exits.REFUSED
+    return exits.ADMITTED if answer.approved or options.show else exits.REFUSED
 
 
 def kind_of(called: str) -> ApprovableKind:
@@ -178,7 +178,7 @@ def kind_of(called: str) -> ApprovableKind:
 
 
 async def run(
-    settings: Settings, kind: ApprovableKind, wish: ApprovalOptions, console: Console | None
+    settings: Settings, kind: ApprovableKind, options: ApprovalOptions, console: Console | None
 ) -> ApprovalResult:
     """Show an object and, once that is wanted, approve it as it was shown.
 
@@ -187,20 +187,20 @@ async def run(
         ClusterError: kube-apiserver does not answer.
     """
     async with _opened(settings) as objects:
-        found = await objects.get(f"{kind.path(wish.namespace)}/{wish.name}")
+        found = await objects.get(f"{kind.path(options.namespace)}/{options.name}")
         if found is None:
-            place = f"{wish.namespace}/" if kind.namespaced else ""
-            raise SettingsError(f"{kind.kind} {place}{wish.name}: there is no such object")
-        approving = Approving(objects, kind, found)
+            place = f"{options.namespace}/" if kind.namespaced else ""
+            raise SettingsError(f"{kind.kind} {place}{options.name}: there is no such object")
+        session = ApprovalSession(objects, kind, found)
         if console is not None:
-            print_approvable(approving, await approving.earlier(), console)
-        if wish.show or not (wish.yes or _wanted()):
-            return approving.looked_at()
-        return await approving.approve(wish.days, wish.reason)
+            print_approvable(session, await session.earlier(), console)
+        if options.show or not (options.yes or _wanted()):
+            return session.looked_at()
+        return await session.approve(options.days, options.reason)
 
 
 async def _run_proposal(
-    settings: Settings, wish: ApprovalOptions, console: Console | None
+    settings: Settings, options: ApprovalOptions, console: Console | None
 ) -> ApprovalResult:
     """Show what a file would make of a profile or a store, and approve just that once it is wanted.
 
@@ -209,25 +209,25 @@ async def _run_proposal(
         InvalidObjectError: it is broken.
         ClusterError: kube-apiserver does not answer.
     """
-    called = wish.kind.lower()
-    profile = read_profile(Path(wish.name)) if called in PROFILE_CALLED else None
+    called = options.kind.lower()
+    profile = read_profile(Path(options.name)) if called in PROFILE_CALLED else None
     async with _opened(settings) as objects:
         proposal: ProfileProposal | StoreProposal
         if profile is not None:
             kind, name, proposal = PROFILE, profile.name, await ProfileProposal.of(objects, profile)
         else:
-            proposal = await StoreProposal.of(objects, called, wish.name)
+            proposal = await StoreProposal.of(objects, called, options.name)
             kind, name = stores.KIND, proposal.name
         if console is not None:
             for line, colour in proposal.lines():
                 _line(console, line, colour)
         what = proposal.what
         answer = ApprovalResult(kind, "", name, proposal.uid, what.digest, approved=False)
-        if wish.show or not (wish.yes or _wanted()):
+        if options.show or not (options.yes or _wanted()):
             return answer
-        days = min(wish.days, MAX_DAYS_OF_PROPOSAL)
+        days = min(options.days, MAX_DAYS_OF_PROPOSAL)
         expires = time_text(time.time() + days * DAY_S - 60)
-        body = proposal.approval(expires, wish.reason)
+        body = proposal.approval(expires, options.reason)
         return await _create(objects, CLUSTER_APPROVALS_PATH, body, answer)
 
 
@@ -263,19 +263,19 @@ def _wanted() -> bool:
     return typer.confirm("Approve it as it is shown?")
 
 
-def print_approvable(approving: Approving, earlier: list[Approval], console: Console) -> None:
+def print_approvable(session: ApprovalSession, earlier: list[Approval], console: Console) -> None:
     """Print an object: what it adds to what may be done, marked with +; and who approved it."""
-    meta, what = approving.what.meta, approving.what.approvable
+    meta, what = session.what.meta, session.what.approvable
     place = f"{meta.namespace}/" if meta.namespace else ""
-    _line(console, f"{approving.kind.kind} {place}{meta.name}")
-    _line(console, f"  reason:   {approving.what.spec.reason}")
-    if not isinstance(approving.what, BreakGlass):
-        _line(console, f"  expires:  {approving.what.spec.expires_at or 'never'}")
+    _line(console, f"{session.kind.kind} {place}{meta.name}")
+    _line(console, f"  reason:   {session.what.spec.reason}")
+    if not isinstance(session.what, BreakGlass):
+        _line(console, f"  expires:  {session.what.spec.expires_at or 'never'}")
     _line(console, f"  author:   {write_person(what.author) or 'not recorded'}")
     if what.editors:
         _line(console, f"  editors:  {write_people(what.editors)}")
     _line(console, f"  digest:   {what.digest}")
-    for line, colour in approving.kind.lines(approving.what):
+    for line, colour in session.kind.lines(session.what):
         _line(console, f"  {line}", colour)
     for each in earlier:
         now = each.consent is not None and each.consent.digest == what.digest

@@ -24,6 +24,12 @@ _DIGITS: Final = 16
 
 _log = structlog.get_logger(__name__)
 
+_WHY: Final = {
+    "made": "There was no certificate, so one was made",
+    "due": "The certificate was due to be replaced",
+    "mended": "The certificate did not work (broken, expired or foreign) and was replaced",
+}
+
 
 @dataclass(frozen=True)
 class CertificateChange:
@@ -159,13 +165,6 @@ class CertificateStatus:
                 _log.warning("no Event could be written", name=name, problem=str(error))
                 return
         self._told.add(name)
-
-
-_WHY: Final = {
-    "made": "There was no certificate, so one was made",
-    "due": "The certificate was due to be replaced",
-    "mended": "The certificate did not work (broken, expired or foreign) and was replaced",
-}
 
 
 def certificate_changes(

@@ -27,6 +27,9 @@ CONFIGURATIONS: Final = tuple(
     f"{_ADMISSION}/{kind}webhookconfigurations/{WEBHOOKS}" for kind in ("validating", "mutating")
 )
 
+GATE: Final = "sallyport-gate-tls"
+"""The Secret whose certificate kube-apiserver is shown."""
+
 
 class _StoredAuthority(msgspec.Struct, frozen=True):
     certificate: str
@@ -41,10 +44,6 @@ class _Stored(msgspec.Struct, frozen=True):
 
     authorities: list[_StoredAuthority]
     format: int = _FORMAT
-
-
-GATE: Final = "sallyport-gate-tls"
-"""The Secret whose certificate kube-apiserver is shown."""
 
 
 def wanted_leaves(namespace: str, cluster: str) -> dict[str, LeafNames]:

@@ -26,6 +26,17 @@ _with: Final = msgspec.structs.replace
 _Point = tuple[int, ...]
 """What nodes have and what is free of it, resource by resource."""
 
+MOST_SHAPES: Final = 128
+"""Shapes that are written of one pool, about 20 KB; a question takes the gate 0.1 ms then."""
+
+READY: Final = "ready"
+NOT_READY: Final = "not-ready"
+CORDONED: Final = "cordoned"
+STATES: Final = (READY, NOT_READY, CORDONED)
+
+_PREFERS: Final = "PreferNoSchedule"
+"""The one effect of a taint that keeps no Pod away."""
+
 
 def merge_shapes(shapes: Iterable[NodeShape], most: int) -> tuple[NodeShape, ...]:
     """Return at most so many shapes, in a fixed order, in which as many Pods fit or more."""
@@ -98,18 +109,6 @@ def _largest(group: _Group, resources: Sequence[str]) -> NodeShape:
         {resource: value for resource, value in zip(resources, free, strict=True) if value},
         group.taints,
     )
-
-
-MOST_SHAPES: Final = 128
-"""Shapes that are written of one pool, about 20 KB; a question takes the gate 0.1 ms then."""
-
-READY: Final = "ready"
-NOT_READY: Final = "not-ready"
-CORDONED: Final = "cordoned"
-STATES: Final = (READY, NOT_READY, CORDONED)
-
-_PREFERS: Final = "PreferNoSchedule"
-"""The one effect of a taint that keeps no Pod away."""
 
 
 class _Spec(msgspec.Struct, frozen=True, gc=False):

@@ -37,6 +37,19 @@ from kube.resources.paths import PODS_PATH
 _BATCH: Final = 16
 """Pods between two looks at the clocks."""
 
+_RECORD_AGAIN_S: Final = 1.0
+_SETTLED_S: Final = 0.02
+
+_TOKEN_REFUSED: Final = frozenset(
+    {HTTPStatus.GONE, HTTPStatus.BAD_REQUEST, HTTPStatus.GATEWAY_TIMEOUT}
+)
+"""Too old; no token; of a later resourceVersion than there is, as after a restore from a backup.
+
+kube-apiserver: k8s.io/apiserver/pkg/storage/etcd3/{errors,store}.go, storage/errors.go.
+"""
+
+_log = structlog.get_logger(__name__)
+
 
 def pause_s(pods: int, wall_s: float, cpu_s: float, settings: SweepSettings) -> float:
     """Return how long to rest after `pods` Pods that took so many seconds. Pure."""
@@ -93,20 +106,6 @@ class SweepParts:
     """Seconds since the epoch."""
     new_id: Callable[[int], str] = uuid7
     """Makes a sweep's id for a time in milliseconds since the epoch."""
-
-
-_RECORD_AGAIN_S: Final = 1.0
-_SETTLED_S: Final = 0.02
-
-_TOKEN_REFUSED: Final = frozenset(
-    {HTTPStatus.GONE, HTTPStatus.BAD_REQUEST, HTTPStatus.GATEWAY_TIMEOUT}
-)
-"""Too old; no token; of a later resourceVersion than there is, as after a restore from a backup.
-
-kube-apiserver: k8s.io/apiserver/pkg/storage/etcd3/{errors,store}.go, storage/errors.go.
-"""
-
-_log = structlog.get_logger(__name__)
 
 
 def begin(parts: SweepParts) -> Progress:

@@ -30,6 +30,8 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 Namespace = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")]
 """An RFC 1123 label; it becomes part of a Report's path."""
 
+_Key = TypeVar("_Key", bound=Verdict | str)
+
 
 class NamespaceTally(msgspec.Struct, frozen=True):
     """What was found in a namespace: bounded, whatever runs there."""
@@ -208,9 +210,6 @@ def _take_excess(worst: list[PodResult], owner: str) -> PodResult | None:
     if len(of_owner) > MOST_OF_OWNER:
         return worst.pop(of_owner[-1])
     return worst.pop() if len(worst) > MOST_RESULTS else None
-
-
-_Key = TypeVar("_Key", bound=Verdict | str)
 
 
 def _plus_one(counts: dict[_Key, int], key: _Key) -> dict[_Key, int]:

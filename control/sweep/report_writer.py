@@ -18,6 +18,8 @@ _PAGE: Final = 20
 
 _log = structlog.get_logger(__name__)
 
+_DECODER: Final = msgspec.json.Decoder(dict[str, Any])
+
 
 class ReportWriter:
     """The Reports and the ClusterReport of one cluster."""
@@ -113,6 +115,3 @@ class ReportWriter:
             for item in page.items:
                 yield _DECODER.decode(item)
             token = page.continue_token or None
-
-
-_DECODER: Final = msgspec.json.Decoder(dict[str, Any])

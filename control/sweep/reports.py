@@ -33,13 +33,12 @@ _RESULTS: Final = {
 }
 _CATEGORY: Final = "Pods that run"
 
+CLUSTER_REPORT_PATH: Final = f"{API_PATH}/clusterreports/{NAME}"
+
 
 def report_path(namespace: str) -> str:
     """Return the path of a namespace's Report."""
     return f"{API_PATH}/namespaces/{namespace}/reports/{NAME}"
-
-
-CLUSTER_REPORT_PATH: Final = f"{API_PATH}/clusterreports/{NAME}"
 
 
 def report_of(tally: NamespaceTally, sweep: str) -> dict[str, Any]:

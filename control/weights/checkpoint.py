@@ -21,22 +21,6 @@ from kube.leader.lease import Leadership
 EVER: Final = 0.0
 """The beginning of a gap before which nothing is recorded at all."""
 
-
-def build_gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str) -> LogGap:  # noqa: PLR0913, PLR0917
-    """Return the gap of a log (`pods`, `identities`, `changes`); times in Unix seconds."""
-    begin_ms, end_ms = round(begin * 1000), round(end * 1000)
-    return LogGap(
-        format=FORMAT,
-        id=stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms)),
-        cluster=cluster,
-        log=log,
-        subject=subject,
-        begin=milli_text(begin_ms),
-        end=milli_text(end_ms),
-        why=why,
-    )
-
-
 NAME: Final = "sallyport-recorded-pods"
 
 CHECKPOINT_FORMAT: Final = 1
@@ -52,6 +36,21 @@ _MOST_MARKS: Final = 3600
 _KEY: Final = "reached"
 
 _log = structlog.get_logger(__name__)
+
+
+def build_gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str) -> LogGap:  # noqa: PLR0913, PLR0917
+    """Return the gap of a log (`pods`, `identities`, `changes`); times in Unix seconds."""
+    begin_ms, end_ms = round(begin * 1000), round(end * 1000)
+    return LogGap(
+        format=FORMAT,
+        id=stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms)),
+        cluster=cluster,
+        log=log,
+        subject=subject,
+        begin=milli_text(begin_ms),
+        end=milli_text(end_ms),
+        why=why,
+    )
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):

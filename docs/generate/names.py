@@ -51,7 +51,8 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
 from webhooks.bundle_metrics import BundleCollector, ShadowCollector
-from webhooks.metrics import Metrics, MetricSources, RiskCollector
+from webhooks.metrics import Metrics, MetricSources
+from webhooks.risk_metrics import RiskCollector
 
 PAGE = Path(__file__).parents[1] / "reference" / "names.md"
 

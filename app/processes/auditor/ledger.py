@@ -27,6 +27,27 @@ from core.base.errors import LedgerError
 
 _SIGNING_IN: Final = "signing in for an anchor"
 
+LOOK_EVERY_S: Final = 2.0
+"""How often the ledger is asked whether it is there, and opened again where it was not."""
+
+_RETAIN_EVERY_S: Final = 3600.0
+
+_LAST_HEAD_S: Final = 10.0
+"""The longest that signing and anchoring may hold up the end."""
+
+_MOST_ADOPTIONS: Final = 10
+"""Steps of one look: heads are signed in between."""
+
+_NO_ANCHOR: Final = (
+    "heads of the ledger's log are kept nowhere but in the ledger: whoever takes this host can "
+    "write it anew, unseen; set ledger.anchors"
+)
+
+_BESIDE: Final = (
+    "it lies on the ledger's own disk: it proves nothing against whoever has that disk; name a "
+    "place in ledger.anchors that this host cannot change"
+)
+
 
 @asynccontextmanager
 async def open_anchors(settings: Settings) -> AsyncIterator[list[Anchor]]:
@@ -52,28 +73,6 @@ def _anchor(place: AnchorPlace, settings: Settings, stack: AsyncExitStack) -> An
     config_map = ConfigMapAnchor(place.kubeconfig, namespace, name)
     stack.push_async_callback(config_map.close)
     return config_map
-
-
-LOOK_EVERY_S: Final = 2.0
-"""How often the ledger is asked whether it is there, and opened again where it was not."""
-
-_RETAIN_EVERY_S: Final = 3600.0
-
-_LAST_HEAD_S: Final = 10.0
-"""The longest that signing and anchoring may hold up the end."""
-
-_MOST_ADOPTIONS: Final = 10
-"""Steps of one look: heads are signed in between."""
-
-_NO_ANCHOR: Final = (
-    "heads of the ledger's log are kept nowhere but in the ledger: whoever takes this host can "
-    "write it anew, unseen; set ledger.anchors"
-)
-
-_BESIDE: Final = (
-    "it lies on the ledger's own disk: it proves nothing against whoever has that disk; name a "
-    "place in ledger.anchors that this host cannot change"
-)
 
 
 class KeptLedger:

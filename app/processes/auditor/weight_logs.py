@@ -33,6 +33,14 @@ from core.base.errors import LedgerError, SettingsError, SourceError
 
 _log = structlog.get_logger(__name__)
 
+_STDIN: Final = "-"
+_SIGNING_IN: Final = "signing in to read logs"
+
+AGAIN_S: Final = 5.0
+"""After which an ingest whose ledger failed is taken up again."""
+
+_HOUR_S: Final = 3600.0
+
 
 def make_failure_logger() -> Callable[[str, Exception], None]:
     """Return what tells of each detection once where it failed.
@@ -50,10 +58,6 @@ def make_failure_logger() -> Callable[[str, Exception], None]:
             _log.error("a detection failed", detection=detection, error=type(error).__name__, at=at)
 
     return tell
-
-
-_STDIN: Final = "-"
-_SIGNING_IN: Final = "signing in to read logs"
 
 
 def cluster_of(settings: Settings) -> str:
@@ -120,12 +124,6 @@ def followed_sources(settings: Settings, stack: AsyncExitStack) -> list[LogSourc
         )
         sources.append(LogHub("event-hub", cluster, wanted_hub, token))
     return sources
-
-
-AGAIN_S: Final = 5.0
-"""After which an ingest whose ledger failed is taken up again."""
-
-_HOUR_S: Final = 3600.0
 
 
 def ingest_of(settings: Settings, store: Store, *, patience_s: float | None = None) -> Ingest:

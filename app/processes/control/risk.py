@@ -36,7 +36,7 @@ from identity.clients.tokens import SignIn, Tokens
 from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster
 from kube.risk.store import RiskStore
-from webhooks.server import ServedApp, serve_beside
+from webhooks.server import ServedApp, serve_side_listener
 from webhooks.tls import PairWatcher, TlsSettings
 
 _SWEEPS: Final = 3.0
@@ -97,7 +97,7 @@ class RiskControl:
         )
         logger = self.around.logger
         pair = PairWatcher(TlsSettings(events.cert, events.key), logger)
-        await serve_beside(served, events.host, events.port, pair, logger)
+        await serve_side_listener(served, events.host, events.port, pair, logger)
 
     def _look_backs(self, cluster_id: str, recording: Recording | None) -> LookBacks:
         around = self.around

@@ -33,8 +33,9 @@ from webhooks.bundle_metrics import BundleCollector, ShadowCollector
 from webhooks.health import build_status_app
 from webhooks.limits import AppSettings, ServerSettings
 from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
-from webhooks.metrics import Metrics, MetricSources, RiskCollector
+from webhooks.metrics import Metrics, MetricSources
 from webhooks.readiness import Readiness
+from webhooks.risk_metrics import RiskCollector
 from webhooks.server import Addresses, ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 

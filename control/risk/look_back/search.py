@@ -4,7 +4,7 @@ The loop (`control.risk.look_back.loop`) and `sallyport risk look-back` both use
 the cluster is read once for all of them.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -12,15 +12,16 @@ from typing import Final
 
 import msgspec
 
-from audit.access.server.reads_protocol import MOST_LABELS, ReadsSource, ReadsSubject
+from audit.access.server.reads_protocol import ReadsSource
 from audit.ledger.server.acts_protocol import ActsSource
+from control.risk.look_back.weight_reads import weight_reads
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError
 from core.egress import allowlists
 from core.kubernetes.pod import decode_pod
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
-from core.risk.look_back import MOST_STORES, LiveObject, LookBackDocument, StoreReads, join_reads
+from core.risk.look_back import LiveObject, LookBackDocument
 from core.weights import access_grants
 from identity.look_back.report import document_of
 from identity.look_back.subjects import IdentityAtRisk
@@ -28,111 +29,6 @@ from identity.look_back.trails import ObjectBudget, Trail, Trails
 from identity.risk.workload_identity import client_ids_of
 from kube.client.objects import Objects
 from kube.resources.metadata_lists import Listing, ListPace, find_listing, raw_pages, read_live
-
-MOST_ACCESS_PAGES: Final = 500
-"""Pages of accesses read for those who share a question, five million accesses."""
-
-TOO_MANY_ACCESSES: Final = (
-    "there are too many accesses to storage: the latest reads of the weights are missing"
-)
-
-
-async def weight_reads(
-    source: ReadsSource | None,
-    risen: Sequence[IdentityAtRisk],
-    until_ms: int,
-    tell: Callable[[str], None],
-) -> tuple[dict[bytes, list[StoreReads]], list[str]]:
-    """Return the reads of each identity by its key, the most bytes first; and what is missing.
-
-    Raises:
-        LedgerError: they cannot be read now.
-    """
-    if source is None:
-        return {}, []
-    sums: dict[tuple[str, str], StoreReads] = {}
-    gaps: list[str] = []
-    for subjects in _questions(risen):
-        after, pages = "", 0
-        while pages == 0 or (after and pages < MOST_ACCESS_PAGES):
-            tell(f"reading who read the weights: page {pages + 1}")
-            page = await source.page(subjects, until_ms, after)
-            for each in page.reads:
-                key = (each.subject, each.reads.store)
-                sums[key] = join_reads(sums[key], each.reads) if key in sums else each.reads
-            after, pages = page.next, pages + 1
-        if after and TOO_MANY_ACCESSES not in gaps:
-            gaps.append(TOO_MANY_ACCESSES)
-    return {each.key: _of(_subject(each), sums) for each in risen}, gaps
-
-
-def _questions(risen: Sequence[IdentityAtRisk]) -> Iterator[list[ReadsSubject]]:
-    """Yield as many identities together as one question holds."""
-    subjects: list[ReadsSubject] = []
-    for each in risen:
-        subject = _subject(each)
-        if sum(len(one.labels) for one in (*subjects, subject)) > MOST_LABELS:
-            yield subjects
-            subjects = []
-        subjects.append(subject)
-    if subjects:
-        yield subjects
-
-
-def _subject(risen: IdentityAtRisk) -> ReadsSubject:
-    clients = (f"client:{each}" for each in sorted(risen.client_ids))
-    labels = tuple(dict.fromkeys((*map(str.lower, risen.labels), *clients)))
-    return ReadsSubject(labels[:MOST_LABELS], risen.begin * 1000)
-
-
-def _of(subject: ReadsSubject, sums: dict[tuple[str, str], StoreReads]) -> list[StoreReads]:
-    mine = [reads for (whose, _), reads in sums.items() if whose == subject.labels[0]]
-    return sorted(mine, key=lambda each: (-each.bytes, each.store))[:MOST_STORES]
-
-
-class AccountMetaShape(msgspec.Struct, frozen=True):
-    """`metadata` of a ServiceAccount."""
-
-    name: str = ""
-    namespace: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class AccountShape(msgspec.Struct):
-    """A ServiceAccount."""
-
-    metadata: AccountMetaShape = AccountMetaShape()
-
-
-class PodSpecShape(msgspec.Struct, frozen=True, rename="camel"):
-    """`spec` of a Pod."""
-
-    service_account_name: str = ""
-
-
-class PodShape(msgspec.Struct):
-    """A Pod."""
-
-    spec: PodSpecShape = PodSpecShape()
-
-
-class GrantSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """Whom it names."""
-
-    people: list[str] | None = None
-    service_accounts: list[str] | None = None
-
-
-class GrantShape(msgspec.Struct):
-    """An AccessGrant."""
-
-    spec: GrantSpec = GrantSpec()
-
-
-GRANT_DECODER: Final = msgspec.json.Decoder(GrantShape)
-ACCOUNT_DECODER: Final = msgspec.json.Decoder(AccountShape)
-POD_DECODER: Final = msgspec.json.Decoder(PodShape)
-
 
 MOST_ACTS: Final = 200_000
 """Acts read of one identity; of more the latest are missing, and the document says so."""
@@ -199,9 +95,52 @@ _KNOWN: Final[Mapping[GroupKind, Listing]] = {
 }
 """Others, which are listed where somebody acted on one."""
 
-
 ALWAYS: Final = (*_NOTED, *_WRITTEN, _GRANT, _ACCOUNT, _POD)
 """All that is listed whatever somebody did; the service accounts only for service principals."""
+
+
+class _AccountMetaShape(msgspec.Struct, frozen=True):
+    """`metadata` of a ServiceAccount."""
+
+    name: str = ""
+    namespace: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _AccountShape(msgspec.Struct):
+    """A ServiceAccount."""
+
+    metadata: _AccountMetaShape = _AccountMetaShape()
+
+
+class _PodSpecShape(msgspec.Struct, frozen=True, rename="camel"):
+    """`spec` of a Pod."""
+
+    service_account_name: str = ""
+
+
+class _PodShape(msgspec.Struct):
+    """A Pod."""
+
+    spec: _PodSpecShape = _PodSpecShape()
+
+
+class _GrantSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """Whom it names."""
+
+    people: list[str] | None = None
+    service_accounts: list[str] | None = None
+
+
+class _GrantShape(msgspec.Struct):
+    """An AccessGrant."""
+
+    spec: _GrantSpec = _GrantSpec()
+
+
+_GRANT_DECODER: Final = msgspec.json.Decoder(_GrantShape)
+_ACCOUNT_DECODER: Final = msgspec.json.Decoder(_AccountShape)
+_POD_DECODER: Final = msgspec.json.Decoder(_PodShape)
 
 
 @dataclass(frozen=True)
@@ -270,7 +209,7 @@ class _LookBackPass:
         self.trails.see(read_live(raw, listing.group, listing.kind))
 
     def _see_account(self, raw: msgspec.Raw, listing: Listing) -> None:
-        account = ACCOUNT_DECODER.decode(raw).metadata
+        account = _ACCOUNT_DECODER.decode(raw).metadata
         annotations = account.annotations or {}
         client_id = annotations.get(_CLIENT_ID, "").lower()
         if client_id in self.trails.client_ids:
@@ -280,7 +219,7 @@ class _LookBackPass:
 
     def _see_grant(self, raw: msgspec.Raw, listing: Listing) -> None:
         live = read_live(raw, listing.group, listing.kind)
-        named = GRANT_DECODER.decode(raw).spec
+        named = _GRANT_DECODER.decode(raw).spec
         accounts = ((live.namespace, each) for each in named.service_accounts or ())
         clients = {self.accounts[each][0] for each in accounts if each in self.accounts}
         people = {each.lower() for each in named.people or ()}
@@ -297,7 +236,7 @@ class _LookBackPass:
 
     def _client_ids(self, raw: msgspec.Raw, live: LiveObject) -> set[str]:
         text = bytes(raw).lower()
-        account = POD_DECODER.decode(raw).spec.service_account_name or "default"
+        account = _POD_DECODER.decode(raw).spec.service_account_name or "default"
         annotated, tenant = self.accounts.get((live.namespace, account), ("", ""))
         if not annotated and not any(each.encode() in text for each in self.trails.client_ids):
             return set()

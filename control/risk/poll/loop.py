@@ -29,6 +29,29 @@ from identity.entra.snapshot_merge import HeardPage, ListedPrincipals, coverages
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 
+_AT_ONCE: Final = frozenset({"token", "unauthorized", "redirected"})
+"""Kinds that waiting does not mend either, but that concern every resource."""
+
+_STRIKES: Final = 2
+"""Failures in a row after which a trouble that may pass is spoken of."""
+
+_log = structlog.get_logger(__name__)
+
+ROUND_S: Final = 60.0
+"""So long one run of the loop goes on."""
+
+GATHER_S: Final = 10.0
+"""So long pages of a pass over everybody are gathered: what only changed is written at once."""
+
+SKEWED_S: Final = 300.0
+"""Clocks that are further apart are spoken of."""
+
+_LISTED: Final = (*FIRST, Resource.GUESTS)
+_MOST_WAIT_S: Final = 1.0
+_LEAST_WAIT_S: Final = 0.05
+
+Ids = Callable[[], Collection[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class PollSettings:
@@ -44,15 +67,6 @@ class PollSettings:
     def tenant(self) -> str:
         """The tenant's id, as snapshots have it."""
         return self.sign_in.tenant.lower()
-
-
-_AT_ONCE: Final = frozenset({"token", "unauthorized", "redirected"})
-"""Kinds that waiting does not mend either, but that concern every resource."""
-
-_STRIKES: Final = 2
-"""Failures in a row after which a trouble that may pass is spoken of."""
-
-_log = structlog.get_logger(__name__)
 
 
 class PollProblems:
@@ -113,23 +127,6 @@ class PollProblems:
     def _say(self, resource: str, text: str, before: str) -> None:
         if text != before:
             _log.warning("Graph is not read as it should be", resource=resource, problem=text)
-
-
-ROUND_S: Final = 60.0
-"""So long one run of the loop goes on."""
-
-GATHER_S: Final = 10.0
-"""So long pages of a pass over everybody are gathered: what only changed is written at once."""
-
-SKEWED_S: Final = 300.0
-"""Clocks that are further apart are spoken of."""
-
-_LISTED: Final = (*FIRST, Resource.GUESTS)
-_MOST_WAIT_S: Final = 1.0
-_LEAST_WAIT_S: Final = 0.05
-
-
-Ids = Callable[[], Collection[str]]
 
 
 def _no_ids() -> Collection[str]:

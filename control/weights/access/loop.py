@@ -37,6 +37,11 @@ from identity.azure_roles.grant_assignments import (
 from identity.clients.resource_manager import ResourceManager
 from kube.leader.lease import Leadership
 
+KIND: Final = "StoreAccess"
+"""Of the changes in the ledger."""
+
+_log = structlog.get_logger(__name__)
+
 
 class AccessMetrics:
     """Counters, and gauges that a leader shows."""
@@ -90,12 +95,6 @@ class AccessMetrics:
     def tied(self, what: str) -> None:
         """Count a role assignment."""
         self._tied.labels(what).inc()
-
-
-KIND: Final = "StoreAccess"
-"""Of the changes in the ledger."""
-
-_log = structlog.get_logger(__name__)
 
 
 class AccessDisplay(Protocol):

@@ -33,6 +33,10 @@ _AUTHORIZATION: Final = "/providers/Microsoft.Authorization"
 T = TypeVar("T")
 Require = Callable[[], None]
 
+_ENDURING: Final = frozenset({"permission", "absent", "unreadable", "endless", "foreign-link",
+                              "too-large", "rejected"})  # fmt: skip
+"""Kinds that asking again does not mend: they are told, and the rest is read all the same."""
+
 
 @dataclass
 class AccessReader:
@@ -122,11 +126,6 @@ class AccessReader:
         except EntraError as error:
             _note(error, gaps)
             return None
-
-
-_ENDURING: Final = frozenset({"permission", "absent", "unreadable", "endless", "foreign-link",
-                              "too-large", "rejected"})  # fmt: skip
-"""Kinds that asking again does not mend: they are told, and the rest is read all the same."""
 
 
 def _note(error: EntraError, gaps: list[str]) -> None:

@@ -30,6 +30,13 @@ from kube.weights.recorded_objects import RecordedObject, RecordedObjects
 BUNDLE = "Bundle"
 RISK_TABLE = "RiskTable"
 
+INTERVAL_S: Final = 5.0
+
+_log = structlog.get_logger(__name__)
+
+Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
+"""Says whether an object is approved under a tier: `admission.approvals.approvals.ask_approved`."""
+
 
 @dataclass
 class WithRevisions:
@@ -67,11 +74,6 @@ class WithRevisions:
         return {seen.key: seen}
 
 
-INTERVAL_S: Final = 5.0
-
-_log = structlog.get_logger(__name__)
-
-
 class ObjectSource(Protocol):
     """The objects: `kube.weights.recorded_objects.RecordedObjects`."""
 
@@ -81,10 +83,6 @@ class ObjectSource(Protocol):
 
     def of(self, kind: str) -> Mapping[str, RecordedObject] | None:
         """Return those of a kind; None where nobody serves it."""
-
-
-Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
-"""Says whether an object is approved under a tier: `admission.approvals.approvals.ask_approved`."""
 
 
 @dataclass(frozen=True)

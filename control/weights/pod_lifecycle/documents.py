@@ -31,6 +31,18 @@ AGAIN_S: Final = 7 * 86_400
 """So often each Pod that lives is told again: whoever wants all that lived at a time reads the
 documents of so long before it, and retention never forgets one that lives on."""
 
+_NOTHING: Final[tuple[PodLife, ...]] = ()
+
+_HINTS: Final = (b"azure", b"blob", b"persistentvolumeclaim", b"volumeclaimtemplate", b'"nfs"')
+"""Of a Pod's JSON in lower case: one without any signs in as nobody and mounts no blobs. Labels,
+audiences and variables of sign-ins, accounts and drivers all have the first."""
+
+SignInOf = Callable[[str, str], AccountSignIn | None]
+"""Gives as whom a service account signs in, by namespace and name."""
+ClaimedBy = Callable[[str], tuple[PersistentVolume, ...]]
+"""Gives the volumes of a claim, `namespace/name`."""
+VolumeByName = Callable[[str], PersistentVolume | None]
+
 
 @dataclass(frozen=True)
 class PodDocuments:
@@ -39,9 +51,6 @@ class PodDocuments:
     documents: tuple[PodLife, ...]
     kept: TrackedPod | None
     """What is remembered from now on, once the documents are recorded; None for nothing."""
-
-
-_NOTHING: Final[tuple[PodLife, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -181,16 +190,6 @@ def _union(had: tuple[str, ...], has: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _NONE: Final = PodSigns()
-
-_HINTS: Final = (b"azure", b"blob", b"persistentvolumeclaim", b"volumeclaimtemplate", b'"nfs"')
-"""Of a Pod's JSON in lower case: one without any signs in as nobody and mounts no blobs. Labels,
-audiences and variables of sign-ins, accounts and drivers all have the first."""
-
-SignInOf = Callable[[str, str], AccountSignIn | None]
-"""Gives as whom a service account signs in, by namespace and name."""
-ClaimedBy = Callable[[str], tuple[PersistentVolume, ...]]
-"""Gives the volumes of a claim, `namespace/name`."""
-VolumeByName = Callable[[str], PersistentVolume | None]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,25 @@ from kube.leader.lease import Leadership
 from kube.watch.change_stream import Change, ChangeStream, is_lost
 from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
 
+INTERVAL_S: Final = 1.0
+"""From the end of one watch to the next, which goes on at the same version."""
+
+LONGEST_S: Final = 1800.0
+"""Of one run: a list of 225,000 Pods, recorded as fast as the spool takes them, and a watch."""
+
+BEFORE_S: Final = 120.0
+"""A Pod in which nothing moved for so long before what is recorded for good is recorded already;
+so far may a kubelet's clock be behind."""
+
+PATIENCE_S: Final = 20.0
+"""So long a spool that takes nothing is waited for, before the run fails and is tried again."""
+_RETRY_S: Final = 0.1
+_WAITED_S: Final = 0.005
+
+_D = TypeVar("_D")
+
+_log = structlog.get_logger(__name__)
+
 
 class LifeMetrics:
     """Counters and gauges of the recorder of lives."""
@@ -87,26 +106,6 @@ class LifeMetrics:
         """Show nothing that only a leader knows."""
         self._pods.set(math.nan)
         self._reached.set(math.nan)
-
-
-INTERVAL_S: Final = 1.0
-"""From the end of one watch to the next, which goes on at the same version."""
-
-LONGEST_S: Final = 1800.0
-"""Of one run: a list of 225,000 Pods, recorded as fast as the spool takes them, and a watch."""
-
-BEFORE_S: Final = 120.0
-"""A Pod in which nothing moved for so long before what is recorded for good is recorded already;
-so far may a kubelet's clock be behind."""
-
-PATIENCE_S: Final = 20.0
-"""So long a spool that takes nothing is waited for, before the run fails and is tried again."""
-_RETRY_S: Final = 0.1
-_WAITED_S: Final = 0.005
-
-_D = TypeVar("_D")
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)

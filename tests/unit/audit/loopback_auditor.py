@@ -19,7 +19,7 @@ from webhooks.health import build_status_app
 from webhooks.limits import ServerSettings
 from webhooks.log import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import ServedApp, Stop, serve
+from webhooks.server import ServedApp, StopRequest, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 CLUSTER = "7d0f9c1e-cluster"
@@ -88,7 +88,7 @@ async def running_auditor(  # noqa: PLR0913  What tests change of it.
     readiness = Readiness({"certificate": pair.missing})
     status = build_status_app(readiness, CollectorRegistry())
     server = ServerSettings(port=0, status_port=0, drain_seconds=0.0)
-    stop, started = Stop(), asyncio.get_running_loop().create_future()
+    stop, started = StopRequest(), asyncio.get_running_loop().create_future()
     told = started.set_result
     app = AuditorService(receiver, questions or {}, logger, serving)
     served = ServedApp(app, "auditor", "the port")

@@ -21,7 +21,7 @@ from webhooks.limits import AppSettings, ServerSettings
 from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, MetricSources
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServedApp, Stop, serve
+from webhooks.server import Addresses, ServedApp, StopRequest, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 
@@ -36,7 +36,7 @@ class Gate:
     files: PairFiles
     metrics: Metrics
     writer: LineWriter
-    stop: Stop
+    stop: StopRequest
     addresses: Addresses
     log: Path
 
@@ -99,7 +99,7 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     app = AdmissionApp(judge, readiness, metrics, logger, app_settings, recorder)
     status = build_status_app(readiness, metrics.registry)
     settings = server or ServerSettings(port=0, status_port=0, drain_seconds=0.0)
-    stop, started = Stop(), asyncio.get_running_loop().create_future()
+    stop, started = StopRequest(), asyncio.get_running_loop().create_future()
     told = started.set_result
     served = ServedApp(
         app,

@@ -4,7 +4,7 @@ import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
 from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
-from webhooks.metrics import RiskCollector
+from webhooks.risk_metrics import RiskCollector
 
 NOW = 1_790_000_000.0
 

@@ -24,7 +24,7 @@ from webhooks.health import build_status_app
 from webhooks.limits import ServerSettings
 from webhooks.log import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import ServedApp, Stop, serve
+from webhooks.server import ServedApp, StopRequest, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 NOW = 1_790_000_000.0
@@ -158,7 +158,7 @@ async def _served(
     watcher = PairWatcher(TlsSettings(pair.certificate, pair.key), get_logger())
     readiness = Readiness({})
     started: asyncio.Future[tuple[str, int]] = asyncio.get_running_loop().create_future()
-    stop = Stop()
+    stop = StopRequest()
     running = asyncio.create_task(
         serve(
             ServedApp(receiver, "security events", "identity.security_events.port"),

@@ -16,8 +16,8 @@ from audit.clients.look_back import AuditorReads
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.store import Store
-from control.risk.look_back import search
-from control.risk.look_back.search import TOO_MANY_ACCESSES, weight_reads
+from control.risk.look_back import weight_reads as look_back_reads
+from control.risk.look_back.weight_reads import TOO_MANY_ACCESSES, weight_reads
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 from core.base.times import milli_text
@@ -163,7 +163,7 @@ async def test_many_reads_and_many_identities_come_in_parts(
 ) -> None:
     """Each read once, for each identity from its own time on."""
     monkeypatch.setattr(module, "ROWS", 7)
-    monkeypatch.setattr(search, "MOST_LABELS", 2)
+    monkeypatch.setattr(look_back_reads, "MOST_LABELS", 2)
     await keep(store, *[read(NOW_MS - number // 3 * 1000, ALICE) for number in range(30)])
     later = risen(ROBOT, begin_ms=NOW_MS - 4000, clients=frozenset({CLIENT}))
     async with asking(tmp_path, store) as source:
@@ -178,7 +178,7 @@ async def test_more_than_can_be_read_is_said(
 ) -> None:
     """Whoever reads it knows that the latest are missing."""
     monkeypatch.setattr(module, "ROWS", 2)
-    monkeypatch.setattr(search, "MOST_ACCESS_PAGES", 2)
+    monkeypatch.setattr(look_back_reads, "MOST_ACCESS_PAGES", 2)
     await keep(store, *[read(NOW_MS - number, ALICE) for number in range(5)])
     async with asking(tmp_path, store) as source:
         found, gaps = await weight_reads(source, [risen(ALICE)], UNTIL_MS, lambda _: None)

@@ -13,7 +13,7 @@ from core.base.errors import CannotBindError
 from tests.harness.programs.pki import Authority
 from tests.harness.programs.ports import free_ports
 from webhooks.exchange import Receive, Scope, Send
-from webhooks.server import ServedApp, serve_beside
+from webhooks.server import ServedApp, serve_side_listener
 from webhooks.tls import PairWatcher, TlsSettings
 
 SLOW_S = 0.3
@@ -44,7 +44,9 @@ def pair_of(authority: Authority) -> PairWatcher:
 def serving(authority: Authority, port: int) -> asyncio.Task[None]:
     """Begin to serve."""
     served = ServedApp(slow, "test", "the test's port")
-    work = serve_beside(served, "127.0.0.1", port, pair_of(authority), structlog.get_logger())
+    work = serve_side_listener(
+        served, "127.0.0.1", port, pair_of(authority), structlog.get_logger()
+    )
     return asyncio.create_task(work)
 
 
