@@ -1,1 +1,1 @@
-"""All settings: the root, a module for each large section, and the messages for wrong ones."""
+"""All settings: the root, the sections of each subject, and the messages for wrong ones."""
