@@ -24,6 +24,35 @@ UNAUTHENTICATED: Final = "system:unauthenticated"
 NODE_PREFIX: Final = "system:node:"
 NODES_GROUP: Final = "system:nodes"
 
+_SYSTEM = "system:serviceaccount:kube-system:"
+
+BUILT_IN: Mapping[str, frozenset[GroupKind]] = {
+    user: kinds for user, kinds in OWNERS.items() if user.startswith((_SYSTEM, CONTROLLER_MANAGER))
+}
+"""The controllers of Kubernetes' own workloads, and what they own. They run under these service
+accounts with --use-service-account-credentials (every distribution's default), else as the
+controller manager itself. Nobody but the cluster's operators has a say in kube-system; those of
+other operators' usual names count once they are configured: namespaces of these names may be
+anyone's."""
+
+VOLUME_BINDERS = frozenset(
+    {_SYSTEM + "persistent-volume-binder", CONTROLLER_MANAGER, "system:kube-scheduler"}
+)
+"""Who binds PersistentVolumes to claims (kubernetes/pkg/controller/volume/persistentvolume). The
+scheduler does where a class waits for the first Pod (its plugin volumebinding)."""
+
+CLAIM_MAKERS = frozenset(
+    {
+        _SYSTEM + "resource-claim-controller",
+        _SYSTEM + "ephemeral-volume-controller",
+        CONTROLLER_MANAGER,
+    }
+)
+"""Who makes claims from templates that were judged for their authors: ResourceClaims, and the
+claims of a Pod's ephemeral volumes (kubernetes/pkg/controller/{resourceclaim,volume/ephemeral})."""
+
+_NO_WORKLOADS = frozenset({"", "rbac.authorization.k8s.io", "coordination.k8s.io"})
+
 
 class SubjectKind(enum.Enum):
     """The sort of identity that a request comes from."""
@@ -70,36 +99,6 @@ def _of_the_cluster(username: str, groups: Collection[str]) -> SubjectKind:
     if username.startswith(NODE_PREFIX) and NODES_GROUP in groups:
         return SubjectKind.NODE
     return SubjectKind.COMPONENT
-
-
-_SYSTEM = "system:serviceaccount:kube-system:"
-
-BUILT_IN: Mapping[str, frozenset[GroupKind]] = {
-    user: kinds for user, kinds in OWNERS.items() if user.startswith((_SYSTEM, CONTROLLER_MANAGER))
-}
-"""The controllers of Kubernetes' own workloads, and what they own. They run under these service
-accounts with --use-service-account-credentials (every distribution's default), else as the
-controller manager itself. Nobody but the cluster's operators has a say in kube-system; those of
-other operators' usual names count once they are configured: namespaces of these names may be
-anyone's."""
-
-VOLUME_BINDERS = frozenset(
-    {_SYSTEM + "persistent-volume-binder", CONTROLLER_MANAGER, "system:kube-scheduler"}
-)
-"""Who binds PersistentVolumes to claims (kubernetes/pkg/controller/volume/persistentvolume). The
-scheduler does where a class waits for the first Pod (its plugin volumebinding)."""
-
-CLAIM_MAKERS = frozenset(
-    {
-        _SYSTEM + "resource-claim-controller",
-        _SYSTEM + "ephemeral-volume-controller",
-        CONTROLLER_MANAGER,
-    }
-)
-"""Who makes claims from templates that were judged for their authors: ResourceClaims, and the
-claims of a Pod's ephemeral volumes (kubernetes/pkg/controller/{resourceclaim,volume/ephemeral})."""
-
-_NO_WORKLOADS = frozenset({"", "rbac.authorization.k8s.io", "coordination.k8s.io"})
 
 
 @dataclass(frozen=True)

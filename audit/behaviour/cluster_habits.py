@@ -17,6 +17,14 @@ from audit.behaviour.habits import Habits, Norms, learn_act, make_norms
 from core.base.times import DAY_S
 from core.risk.model import Behaviour
 
+WARM_S: Final = 14 * DAY_S
+"""So long a cluster is only learnt from: before, everything is new."""
+
+MOST_PEOPLE: Final = 15_000
+
+MOST_MACHINES: Final = 5_000
+"""Identities that are remembered."""
+
 _HOUR_S: Final = 3600
 
 LASTING_S: Final[Mapping[Behaviour, int]] = {
@@ -36,6 +44,20 @@ MOST_FRESH: Final = 1000
 make many; the others keep their room."""
 
 MOST_OTHERS: Final = 4000
+
+_STAYS_AFTER: Final = 3
+"""Days with acts, from which an identity is no newcomer."""
+
+_MOST_AHEAD_S: Final = 300.0
+"""An act from further ahead comes from a clock that is wrong, and teaches nothing."""
+
+_LATEST_S: Final = DAY_S
+"""An act that comes later than this is one that was sent before, or says nothing of now."""
+
+_MOST_NUMBERS: Final = 65_536
+"""Numbers of acts that are known, twice: a frame that comes again is not learnt from again."""
+
+_REMEMBERED_DIGESTS: Final = 16_384
 
 
 class UnusualSignals(msgspec.Struct, gc=False):
@@ -121,10 +143,6 @@ class UnusualActors:
         room[who] = signals
 
 
-_STAYS_AFTER: Final = 3
-"""Days with acts, from which an identity is no newcomer."""
-
-
 class RememberedHabits:
     """Habits by identity; of too many, those that did nothing for the longest time go."""
 
@@ -166,25 +184,6 @@ class RememberedHabits:
             del room[next(iter(room))]
             self.forgotten += 1
         room[who] = habits
-
-
-WARM_S: Final = 14 * DAY_S
-"""So long a cluster is only learnt from: before, everything is new."""
-
-MOST_PEOPLE: Final = 15_000
-MOST_MACHINES: Final = 5_000
-"""Identities that are remembered."""
-
-_MOST_AHEAD_S: Final = 300.0
-"""An act from further ahead comes from a clock that is wrong, and teaches nothing."""
-
-_LATEST_S: Final = DAY_S
-"""An act that comes later than this is one that was sent before, or says nothing of now."""
-
-_MOST_NUMBERS: Final = 65_536
-"""Numbers of acts that are known, twice: a frame that comes again is not learnt from again."""
-
-_REMEMBERED_DIGESTS: Final = 16_384
 
 
 class ClusterHabits:

@@ -45,7 +45,21 @@ DAYS: Final = 30
 
 AGAIN_S: Final = 2.0
 
+SAVE_EVERY_S: Final = 60.0
+"""How often what was learnt is written: kill -9 costs as much."""
+
+MOST_CLUSTERS: Final = 32
+"""Of one auditor: each takes some 40 MB when 20,000 identities act in it."""
+
 _PAGE: Final = 1000
+
+_MOST_WAITING: Final = 100_000
+"""Acts that wait while what is in the ledger is learnt."""
+
+_BETWEEN_BREATHS: Final = 200
+"""Done at once; then the event loop has a turn."""
+
+_SALT_BYTES: Final = 16
 
 
 class _Identified(msgspec.Struct, frozen=True, gc=False):
@@ -81,21 +95,6 @@ async def read_last_days(
             return
         yield page
         query = msgspec.structs.replace(query, after=_DECODER.decode(page[-1]).id)
-
-
-SAVE_EVERY_S: Final = 60.0
-"""How often what was learnt is written: kill -9 costs as much."""
-
-MOST_CLUSTERS: Final = 32
-"""Of one auditor: each takes some 40 MB when 20,000 identities act in it."""
-
-_MOST_WAITING: Final = 100_000
-"""Acts that wait while what is in the ledger is learnt."""
-
-_BETWEEN_BREATHS: Final = 200
-"""Done at once; then the event loop has a turn."""
-
-_SALT_BYTES: Final = 16
 
 
 class BehaviourLearner:

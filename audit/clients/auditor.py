@@ -45,6 +45,11 @@ _HINTS: Final[Mapping[int, str]] = {
 _FOREIGN: Final = (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError)
 """What sending and reading may raise; their texts may hold values."""
 
+_MOST_ANSWER: Final = 1024 * 1024
+
+_FRAMES_BETWEEN_BREATHS: Final = 64
+"""Encoded at once; then the event loop has a turn."""
+
 
 class AuditorChannel:
     """Sends requests to one auditor."""
@@ -203,12 +208,6 @@ def read_page(channel: AuditorChannel, answer: bytes, shape: type[P], known: int
     if page.next and page.next <= after:
         raise LedgerError(f"the auditor {name}: pages without an end")
     return page
-
-
-_MOST_ANSWER: Final = 1024 * 1024
-
-_FRAMES_BETWEEN_BREATHS: Final = 64
-"""Encoded at once; then the event loop has a turn."""
 
 
 class AuditorClient:

@@ -33,6 +33,15 @@ from network.event_hubs import (
     token_settings,
 )
 
+GetToken = Callable[[str], Awaitable[str]]
+
+_START_S: Final = 30.0
+
+_PARTITIONS_S: Final = 300.0
+"""Between two looks at how many partitions there are: their number can be raised."""
+
+_MOST_MESSAGES: Final = 2000
+
 
 @dataclass(frozen=True, slots=True)
 class HubPlace:
@@ -168,14 +177,6 @@ class HubPartitions:
 
 def _key(partition: Any) -> str:
     return f"{partition.topic}/{partition.partition}"
-
-
-GetToken = Callable[[str], Awaitable[str]]
-
-_START_S: Final = 30.0
-_PARTITIONS_S: Final = 300.0
-"""Between two looks at how many partitions there are: their number can be raised."""
-_MOST_MESSAGES: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,50 @@ from audit.reports.pictures.timeline import draw_timeline
 from core.base.times import DAY_MS
 from core.weights.documents.access import Confidence
 
+MOST_WHOLE: Final = 40
+"""Findings that are shown with all that they say, those alike once; a table has the others."""
+
 _IDENTITY_LABEL: Final = re.compile(
     r"(oid|client|user|group|sas|account-key|delegation-sas):(\S{13,})"
 )
 _IN_TEXT: Final = re.compile(r"(oid|client|user|group|sas):[0-9a-f-]{13,}")
 _SHORTEST: Final = 8
+
+_MOST_SAME: Final = 32
+"""Times of findings alike that are named."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_WORDS: Final = {
+    Confidence.EXACT.value: "exact",
+    Confidence.ONE_OF.value: "one of several Pods",
+    Confidence.NODE.value: "by node",
+    Confidence.UNATTRIBUTED.value: "unattributed",
+}
+
+_LABEL: Final = re.compile(r'aria-label="([^"]*)"')
+
+_TITLE: Final = re.compile(r"<title>[^<]*</title>")
+
+_SECTIONS: Final = (
+    ("completeness", "How complete this is"),
+    ("pictures", "The period in pictures"),
+    ("cases", "Cases and findings"),
+    ("access", "Who accessed which weights"),
+    ("unattributed", "What no Pod answers for"),
+    ("grants", "Grants: given, used, unused"),
+    ("exceptions", "Exceptions and changes of policy"),
+    ("decisions", "Decisions of the gate by namespace"),
+    ("activities", "What happened around the stores"),
+    ("ledger", "How to check this report"),
+    ("identities", "Identities in this report"),
+)
+
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December",
+)  # fmt: skip
+"""In English whatever the locale is."""
 
 
 class IdentityEntry(msgspec.Struct, frozen=True):
@@ -77,39 +116,6 @@ def _shorten(labels: list[str]) -> dict[str, str]:
                 length += 1
         cut[label] = f"{label[:length]}…" if length < len(label) - 1 else label
     return cut
-
-
-MOST_WHOLE: Final = 40
-"""Findings that are shown with all that they say, those alike once; a table has the others."""
-
-_MOST_SAME: Final = 32
-"""Times of findings alike that are named."""
-
-_TEMPLATES: Final = Path(__file__).parent / "templates"
-
-_WORDS: Final = {
-    Confidence.EXACT.value: "exact",
-    Confidence.ONE_OF.value: "one of several Pods",
-    Confidence.NODE.value: "by node",
-    Confidence.UNATTRIBUTED.value: "unattributed",
-}
-
-_LABEL: Final = re.compile(r'aria-label="([^"]*)"')
-_TITLE: Final = re.compile(r"<title>[^<]*</title>")
-
-_SECTIONS: Final = (
-    ("completeness", "How complete this is"),
-    ("pictures", "The period in pictures"),
-    ("cases", "Cases and findings"),
-    ("access", "Who accessed which weights"),
-    ("unattributed", "What no Pod answers for"),
-    ("grants", "Grants: given, used, unused"),
-    ("exceptions", "Exceptions and changes of policy"),
-    ("decisions", "Decisions of the gate by namespace"),
-    ("activities", "What happened around the stores"),
-    ("ledger", "How to check this report"),
-    ("identities", "Identities in this report"),
-)
 
 
 def render_html(report: Report, *, printed: bool = False) -> str:
@@ -176,13 +182,6 @@ def title_of(report: Report) -> str:
     if (whole.begin_ms, whole.end_ms) == (begin, end):
         return f"{_MONTHS[number_ - 1]} {year}"
     return f"{report.scope.begin[:10]} to {report.scope.end[:10]}"
-
-
-_MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June", "July",
-    "August", "September", "October", "November", "December",
-)  # fmt: skip
-"""In English whatever the locale is."""
 
 
 def _gap_days(report: Report) -> list[bool]:

@@ -45,10 +45,21 @@ from core.weights.documents.intake import decode_intake, decode_refused
 from core.weights.documents.object_change import decode_change
 from core.weights.documents.pod_life import PodLife, decode_life
 
+T = TypeVar("T")
+
 _MOST_AFTER_MS: Final = 7 * DAY_MS
 """So long after a period's end a checkpoint still tells how the baselines were in it."""
 
 _MOST_YOUNG: Final = 20
+
+_LAST_MS: Final = 2**48 - 1
+
+_CONFIRMING: Final[Mapping[FrameKind, Callable[[bytes], ReportedDecision | PodLife | Activity]]] = {
+    FrameKind.DECISION: msgspec.json.Decoder(ReportedDecision).decode,
+    FrameKind.POD_LIFE: decode_life,
+    FrameKind.ACTIVITY: decode_activity,
+}
+"""In this order where the time is the same."""
 
 
 class _Saved(msgspec.Struct):
@@ -108,17 +119,6 @@ def parse_learnt(cluster: str, period: Period, content: bytes) -> LearntDetectio
         unraised=dict(sorted(engine.unraised.items())),
         broken={name: one.times for name, one in sorted(engine.broken.items())},
     )
-
-
-T = TypeVar("T")
-
-_LAST_MS: Final = 2**48 - 1
-_CONFIRMING: Final[Mapping[FrameKind, Callable[[bytes], ReportedDecision | PodLife | Activity]]] = {
-    FrameKind.DECISION: msgspec.json.Decoder(ReportedDecision).decode,
-    FrameKind.POD_LIFE: decode_life,
-    FrameKind.ACTIVITY: decode_activity,
-}
-"""In this order where the time is the same."""
 
 
 async def read_tallies(source: LedgerQueries, wanted: ReportRequest, progress: Progress) -> Tallies:

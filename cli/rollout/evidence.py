@@ -12,14 +12,9 @@ from audit.ledger.store.store import Store
 from core.base.ids import uuid7_time, uuid7_unix_ms
 from core.base.times import seconds_of
 from core.decision.decision import Verdict
-from core.decision.document import (
-    Asked,
-    DecisionDocument,
-    SweepDocument,
-    TracedRoot,
-    decode_document,
-)
-from core.decision.namespaces import Outlook, document_workload, enforcement_outlook
+from core.decision.document import Asked, DecisionDocument, TracedRoot, decode_document
+from core.decision.document_outlook import Outlook, document_workload, enforcement_outlook
+from core.decision.sweep_document import SweepDocument
 
 _NOT_ALLOWED: Final = frozenset({Verdict.WARN, Verdict.DENY, Verdict.ERROR})
 _SWEEPS: Final = 1000

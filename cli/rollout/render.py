@@ -12,7 +12,7 @@ from cli.rollout.plan import Plan
 from cli.rollout.set import Answer, Did
 from cli.rollout.verdicts import Standing, Status, Verdict, WouldRefuse
 from core.base.safe_text import safe_line
-from core.decision.namespaces import Outlook
+from core.decision.document_outlook import Outlook
 
 _WIDEST: Final = 120
 _MOST_WORKLOADS: Final = 20

@@ -11,13 +11,13 @@ from cli import exits
 from core.base.ids import uuid7_time
 from core.decision.decision import Finding
 from core.decision.document import DecisionDocument
-from core.decision.namespaces import (
-    Mode,
+from core.decision.document_outlook import (
     Outlook,
     document_requester,
     document_workload,
     enforcement_outlook,
 )
+from core.decision.namespaces import Mode
 from core.people.subject import Subject
 
 FORMAT: Final = 1

@@ -16,7 +16,7 @@ from core.weights.egress_openings import WeightOpening, encode_openings
 from egress.compiler.weight_openings import openings_to_weights
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from kube.weights.watch import OPENINGS_KIND, OPENINGS_NAME
+from kube.weights.openings import OPENINGS_KIND, OPENINGS_NAME
 
 
 @dataclass

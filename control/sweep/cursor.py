@@ -14,7 +14,7 @@ from control.sweep.progress import Progress
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.ids import uuid7_time
-from core.decision.document import SweepDocument
+from core.decision.sweep_document import SweepDocument
 from kube.client.objects import Objects
 
 NAME: Final = "sallyport-sweep"

@@ -27,8 +27,9 @@ from control.sweep.settings import SweepSettings
 from core.base.errors import ClusterError, NotRecordedError
 from core.base.ids import uuid7, uuid7_unix_ms
 from core.decision.decision import Decision, Verdict
-from core.decision.document import Revisions, SweepDocument
+from core.decision.document import Revisions
 from core.decision.namespaces import Mode
+from core.decision.sweep_document import SweepDocument
 from core.sandbox.decision import lacks_sandbox
 from kube.client.objects import Objects, Page
 from kube.leader.lease import Leadership

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from control.sweep.progress import Progress
 from core.base.times import seconds_of
 from core.decision.decision import Verdict
-from core.decision.document import SweepDocument
+from core.decision.sweep_document import SweepDocument
 
 _SKIPPED: Final = ("deleting", "finished", "gone")
 

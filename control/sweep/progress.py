@@ -10,7 +10,8 @@ import msgspec
 from control.sweep.results import PodResult
 from core.base.ids import uuid7, uuid7_time, uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.document import FORMAT, Revisions, SweepDocument
+from core.decision.document import FORMAT, Revisions
+from core.decision.sweep_document import SweepDocument
 
 MOST_RESULTS: Final = 100
 """Results kept of one namespace, the worst."""

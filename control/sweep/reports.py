@@ -17,7 +17,7 @@ from control.sweep.results import PodResult
 from core.base import names
 from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.document import SweepDocument
+from core.decision.sweep_document import SweepDocument
 
 API_VERSION: Final = "openreports.io/v1alpha1"
 API_PATH: Final = f"/apis/{API_VERSION}"

@@ -3,7 +3,7 @@
 Staged rollout: a namespace's own label decides its mode; without it the installation does, which
 can tell namespaces that are new from those that were there before it. The installation's least mode
 holds whatever a label says. Nothing here has an upper bound: what lowers a whole cluster is a
-BreakGlass (docs/adr/0047). What would be refused is read from recorded decisions.
+BreakGlass (docs/adr/0047).
 """
 
 import datetime as dt
@@ -14,10 +14,25 @@ from typing import Final
 import msgspec
 
 from core.base import names
-from core.decision.decision import Verdict, WhenUnrecorded
-from core.decision.document import DecisionDocument
+from core.decision.decision import WhenUnrecorded
 from core.risk.model import Effect
 from core.sandbox.decision import SandboxMode, mode_of_label
+
+_OPEN: Final = "open"
+"""The word of the label that leaves a namespace out of egress."""
+
+_GUARDED_LABELS: Final = frozenset(
+    {
+        names.MODE_LABEL,
+        names.UNRECORDED_LABEL,
+        names.UNNOTED_LABEL,
+        names.SANDBOX_LABEL,
+        names.EGRESS_LABEL,
+        names.RISK_CLASS_LABEL,
+        names.WHEN_RISK_STALE_LABEL,
+        names.AKS_EXEMPTION_LABEL,
+    }
+)
 
 
 class Mode(enum.Enum):
@@ -110,23 +125,6 @@ class Namespace(msgspec.Struct, frozen=True):
         return self.annotations.get(names.PROFILE_ANNOTATION)
 
 
-_OPEN: Final = "open"
-"""The word of the label that leaves a namespace out of egress."""
-
-_GUARDED_LABELS: Final = frozenset(
-    {
-        names.MODE_LABEL,
-        names.UNRECORDED_LABEL,
-        names.UNNOTED_LABEL,
-        names.SANDBOX_LABEL,
-        names.EGRESS_LABEL,
-        names.RISK_CLASS_LABEL,
-        names.WHEN_RISK_STALE_LABEL,
-        names.AKS_EXEMPTION_LABEL,
-    }
-)
-
-
 def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the marks on a Namespace that only holders of the verb `exempt` may change.
 
@@ -159,55 +157,6 @@ class Enrolment(msgspec.Struct, frozen=True):
         if label is not None:
             return label != _OPEN
         return self.default and namespace.name not in self.excluded
-
-
-class Outlook(enum.Enum):
-    """What enforcing would make of what was decided."""
-
-    ADMITTED = "admitted"
-    REFUSED = "refused"
-    UNJUDGED = "unjudged"
-    """Nobody could judge it: it would be refused as an error."""
-
-
-def enforcement_outlook(document: DecisionDocument) -> Outlook:
-    """Return what enforcing would make of a decision.
-
-    A warning that says neither, of an earlier release, counts as a refusal. What was refused though
-    its namespace did not enforce is refused in every mode: enforcing changes nothing for it.
-    """
-    enforced = document.mode == Mode.ENFORCE.value
-    if document.verdict is Verdict.ERROR:
-        return Outlook.UNJUDGED
-    if document.verdict is Verdict.DENY:
-        return Outlook.REFUSED if enforced else Outlook.ADMITTED
-    if enforced or document.if_enforced:
-        return Outlook.REFUSED if document.if_enforced == "refused" else Outlook.ADMITTED
-    return Outlook.REFUSED if document.verdict is Verdict.WARN else Outlook.ADMITTED
-
-
-def document_workload(document: DecisionDocument) -> str:
-    """Name what a decision was about by what people submit: `Deployment/web`, `Pod/notebook exec`.
-
-    Pods that a controller made count as their root, those that run as what they say made them.
-    """
-    asked = document.request
-    if document.running is not None and document.running.workload:
-        return document.running.workload
-    if document.root is not None:
-        return f"{document.root.kind}/{document.root.name}"
-    tail = f" {asked.subresource}" if asked.subresource else ""
-    return f"{asked.kind}/{asked.name or '(unnamed)'}{tail}"
-
-
-def document_requester(document: DecisionDocument) -> str:
-    """Name who asked: of what a controller made, who asked for its root, where that is noted.
-
-    Of what runs nothing says it: empty.
-    """
-    if document.source == "sweep":
-        return ""
-    return (document.root.requester if document.root else "") or document.requester
 
 
 STRICTNESS: Final = {Mode.AUDIT: 0, Mode.WARN: 1, Mode.ENFORCE: 2}

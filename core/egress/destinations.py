@@ -35,9 +35,33 @@ MAX_NETWORKS: Final = 64
 
 Protocol = Literal["TCP", "UDP", "SCTP"]
 
+OPTIONAL: Final = frozenset(
+    {
+        "dnsName",
+        "within",
+        "cidr",
+        "except",
+        "serviceTag",
+        "service",
+        "pods",
+        "destinations",
+        "ports",
+        "endPort",
+        "namespace",
+        "serviceAccounts",
+        "podSelector",
+        "matchLabels",
+        "matchExpressions",
+        "values",
+    }
+)
+"""Fields in which null is absence."""
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
 _Networks = Annotated[list[str], msgspec.Meta(min_length=1, max_length=MAX_NETWORKS)]
+
+_PROTOCOLS: Final[dict[Protocol, int]] = {"TCP": 0, "UDP": 1, "SCTP": 2}
+_TAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*")
 
 
 class PortRange(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -122,29 +146,6 @@ class Destination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
         return tuple(sorted(port.range for port in self.ports or ()))
 
 
-OPTIONAL: Final = frozenset(
-    {
-        "dnsName",
-        "within",
-        "cidr",
-        "except",
-        "serviceTag",
-        "service",
-        "pods",
-        "destinations",
-        "ports",
-        "endPort",
-        "namespace",
-        "serviceAccounts",
-        "podSelector",
-        "matchLabels",
-        "matchExpressions",
-        "values",
-    }
-)
-"""Fields in which null is absence."""
-
-
 def kind_fields(entry: Destination) -> Iterator[tuple[str, object]]:
     """Yield each field that can say what an entry is, and what it says."""
     yield "dnsName", entry.dns_name
@@ -153,11 +154,6 @@ def kind_fields(entry: Destination) -> Iterator[tuple[str, object]]:
     yield "service", entry.service
     yield "pods", entry.pods
     yield "destinations", entry.destinations
-
-
-_PROTOCOLS: Final[dict[Protocol, int]] = {"TCP": 0, "UDP": 1, "SCTP": 2}
-
-_TAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*")
 
 
 def check_destinations(

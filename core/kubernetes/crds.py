@@ -18,6 +18,9 @@ DEEPEST: Final = 64
 MOST_PARTS: Final = 300_000
 """No more parts of a schema are looked at: one of 2 MB, more than etcd stores, has fewer."""
 
+GROUP: Final = "apiextensions.k8s.io"
+KIND: Final = "CustomResourceDefinition"
+
 _LEFT_OUT: Final = ("metadata", "status")
 _UNKNOWN: Final = "x-kubernetes-preserve-unknown-fields"
 
@@ -78,10 +81,6 @@ def _is_pod_spec(part: object) -> bool:
 def _properties(part: object) -> _OpenApiSchema:
     properties = part.get("properties") if isinstance(part, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
-
-
-GROUP: Final = "apiextensions.k8s.io"
-KIND: Final = "CustomResourceDefinition"
 
 
 class _Schema(msgspec.Struct):

@@ -14,8 +14,19 @@ from core.base.errors import InvalidObjectError
 Json = Mapping[str, Any]
 """An object of JSON."""
 
+DEEPEST: Final = 64
+
+MOST_PARTS: Final = 100_000
+"""No more parts of an object are searched; what lies beyond is judged Pod by Pod alone."""
+
 _ITEM: Final = re.compile(r"\[([0-9]+)\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
+
+_LEFT_OUT: Final = frozenset({"metadata", "status"})
+"""Fields of an object that say nothing of what it would make."""
+
+_NAMES: Final = ("template", "templates")
+"""Ends of names of fields in which a template needs no image: its operator may have one."""
 
 
 @dataclass(frozen=True)
@@ -137,17 +148,6 @@ def _items(kind: str, at: str, value: Any, lists: int) -> Iterator[tuple[str, An
         raise InvalidObjectError(kind, at, "must be a list")
     for index, each in enumerate(value):
         yield from _items(kind, f"{at}[{index}]", each, lists - 1)
-
-
-DEEPEST: Final = 64
-MOST_PARTS: Final = 100_000
-"""No more parts of an object are searched; what lies beyond is judged Pod by Pod alone."""
-
-_LEFT_OUT: Final = frozenset({"metadata", "status"})
-"""Fields of an object that say nothing of what it would make."""
-
-_NAMES: Final = ("template", "templates")
-"""Ends of names of fields in which a template needs no image: its operator may have one."""
 
 
 def find_templates_by_shape(value: Json) -> list[PodTemplate]:

@@ -25,6 +25,9 @@ from core.kubernetes.pod_templates import (
 )
 from core.kubernetes.workload_kinds import WORKLOADS, PlaceContent, TemplatePlace
 
+MOST_TEMPLATES: Final = 1000
+"""No real object holds more: a workflow of Argo may hold hundreds."""
+
 _PARAMETER: Final = "{{"
 """What begins a parameter of Argo: only the controller knows what will stand there."""
 
@@ -45,6 +48,14 @@ _FRAMEWORKS: Final = (
     "art",
 )
 """Fields of a component of KServe that are a container made with a ServingRuntime's."""
+
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+
+_LATER: Final = frozenset({"CronJob", "CronWorkflow", "RayCronJob", "ScheduledSparkApplication"})
+"""Kinds that make Pods at times of their own."""
+
+_DEEPEST: Final = 3
+"""So many objects may lie in one another; what lies deeper is judged when it is made."""
 
 
 class _Composition:
@@ -260,11 +271,6 @@ COMPOSERS: Final[Mapping[PlaceContent, Callable[[str, str, Json], Iterator[PodTe
 """For what is no template: how its Pods are put together, of the kind, the path and the value."""
 
 
-_STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
-_LATER: Final = frozenset({"CronJob", "CronWorkflow", "RayCronJob", "ScheduledSparkApplication"})
-"""Kinds that make Pods at times of their own."""
-
-
 def count_pods(group: str, kind: str, value: Json, path: str) -> int:
     """Return how many Pods an object makes of the template at a path; 1 where it does not say.
 
@@ -316,13 +322,6 @@ def _under(value: Any, step: str | int) -> Any:
     if isinstance(step, int):
         return value[step] if isinstance(value, list) and step < len(value) else None
     return value.get(step) if isinstance(value, Mapping) else None
-
-
-MOST_TEMPLATES: Final = 1000
-"""No real object holds more: a workflow of Argo may hold hundreds."""
-
-_DEEPEST: Final = 3
-"""So many objects may lie in one another; what lies deeper is judged when it is made."""
 
 
 def templates_of(group: str, kind: str, value: Json) -> list[PodTemplate]:

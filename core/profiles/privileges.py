@@ -27,6 +27,12 @@ _Tree = dict[str, "_Tree"]
 
 _SEGMENT = re.compile(r"(?:[A-Za-z0-9._:-]|%[0-9A-F]{2})+")
 
+_LONGEST_KNOWN: Final = 1024
+"""No pattern is longer; what is looked up once and is longer is not worth the room."""
+
+_UNSPELT: Final = "\0"
+"""Stands for a segment that no pattern spells: only wildcards cover it."""
+
 
 def validate_pattern(pattern: str, *, field: str, what: str = "profile") -> None:
     """Raise InvalidObjectError unless `pattern` follows the grammar above.
@@ -110,10 +116,6 @@ class PatternSet:
         return any(_END in node for node in nodes)
 
 
-_LONGEST_KNOWN: Final = 1024
-"""No pattern is longer; what is looked up once and is longer is not worth the room."""
-
-
 class PatternIndex:
     """The patterns of many sets at once: one question tells every set that covers a privilege.
 
@@ -181,10 +183,6 @@ def _spelled(tree: _Tree) -> Iterator[str]:
             yield segment
         for rest in _spelled({key: node for key, node in below.items() if key != _END}):
             yield f"{segment}/{rest}"
-
-
-_UNSPELT: Final = "\0"
-"""Stands for a segment that no pattern spells: only wildcards cover it."""
 
 
 def contains_pattern(patterns: PatternSet, pattern: str, longest: int) -> bool:

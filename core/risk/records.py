@@ -21,17 +21,6 @@ from core.risk.model import (
     RiskState,
 )
 
-
-class RecordSort(enum.IntEnum):
-    """What a record is: the first byte of its key; 0 and 1 are a `core.risk.model.RiskSource`."""
-
-    ENTRA = 0
-    CAEP = 1
-    APPLICATION = 2
-    BEHAVIOUR = 3
-    GUEST = 4
-
-
 MOST_EVENT_ID: Final = 64
 """Bytes kept of an event's id: Graph's are 64 hexadecimal digits, or a GUID."""
 
@@ -49,25 +38,24 @@ _ENTRY: Final = struct.Struct("<BBBBIIIIH")
 
 _BEHAVIOUR: Final = struct.Struct("<HI")
 
-WIDTHS: Final[Mapping[int, int]] = {
-    RecordSort.ENTRA: _ENTRY.size,
-    RecordSort.CAEP: _ENTRY.size,
-    RecordSort.APPLICATION: 1,
-    RecordSort.BEHAVIOUR: _BEHAVIOUR.size,
-    RecordSort.GUEST: 0,
-}
-"""How long the part is that all records of a sort have; what follows varies."""
-
 _DELETED: Final = 1
+
 _LATEST: Final = 2**32 - 1
 
 _KINDS: Final = tuple(PrincipalKind)
+
 _LEVELS: Final = tuple(RiskLevel)
+
 _STATES: Final = tuple(RiskState)
+
 _APPLICATIONS: Final = tuple(ApplicationKind)
+
 _KIND_NUMBERS: Final = {each: number for number, each in enumerate(_KINDS)}
+
 _LEVEL_NUMBERS: Final = {each: number for number, each in enumerate(_LEVELS)}
+
 _STATE_NUMBERS: Final = {each: number for number, each in enumerate(_STATES)}
+
 _SPARED: Final = frozenset(
     _STATE_NUMBERS[each]
     for each in (
@@ -79,7 +67,28 @@ _SPARED: Final = frozenset(
 )
 
 _TEXT, _HEX, _GUID = b"t", b"x", b"g"
+
 _HEX_LENGTH: Final = 64
+
+
+class RecordSort(enum.IntEnum):
+    """What a record is: the first byte of its key; 0 and 1 are a `core.risk.model.RiskSource`."""
+
+    ENTRA = 0
+    CAEP = 1
+    APPLICATION = 2
+    BEHAVIOUR = 3
+    GUEST = 4
+
+
+WIDTHS: Final[Mapping[int, int]] = {
+    RecordSort.ENTRA: _ENTRY.size,
+    RecordSort.CAEP: _ENTRY.size,
+    RecordSort.APPLICATION: 1,
+    RecordSort.BEHAVIOUR: _BEHAVIOUR.size,
+    RecordSort.GUEST: 0,
+}
+"""How long the part is that all records of a sort have; what follows varies."""
 
 
 def pack_entry(entry: RiskEntry, types: MutableMapping[str, int]) -> bytes:

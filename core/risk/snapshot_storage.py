@@ -43,6 +43,17 @@ MOST_SHARD: Final = 760 * 1024
 """Bytes of a shard: in base64, with the Secret around it, it is below 1 MiB, and so is the
 Secret's own limit (`MaxSecretSize`, 1 MiB of decoded bytes)."""
 
+HEAD_NAME: Final = "sallyport-risk"
+"""Name of the head's Secret; gates watch this one alone."""
+
+GENERATIONS: Final = ("a", "b")
+"""Of the shards: one is in use, the other one is written next."""
+
+HEAD_KEY: Final = "head"
+
+DIGEST_KEY: Final = "sha256"
+"""Keys of the Secret's `data`."""
+
 _MOST_PLAIN: Final = 16 * 1024 * 1024
 """Bytes that a shard may have unpacked: what claims more is no shard of ours."""
 
@@ -196,17 +207,6 @@ def _sections(plain: bytes) -> Iterator[tuple[int, RecordSection]]:
 
 def _broken(field: str, problem: str) -> InvalidObjectError:
     return InvalidObjectError(_WHAT, field, problem)
-
-
-HEAD_NAME: Final = "sallyport-risk"
-"""Name of the head's Secret; gates watch this one alone."""
-
-GENERATIONS: Final = ("a", "b")
-"""Of the shards: one is in use, the other one is written next."""
-
-HEAD_KEY: Final = "head"
-DIGEST_KEY: Final = "sha256"
-"""Keys of the Secret's `data`."""
 
 
 class StoredHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):

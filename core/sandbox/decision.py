@@ -22,6 +22,17 @@ RUNTIME: Final = "sandbox/runtime"
 ENTERED: Final = "sandbox/entered"
 """The rule for a connection into a Pod that must run in a sandbox and does not."""
 
+NAMESPACE: Final = "namespace"
+"""The label of the namespace set the mode."""
+
+PROFILE: Final = "profile"
+"""The profile that the object is admitted under set it."""
+
+NOTED_PROFILE: Final = "noted-profile"
+"""The profile noted on the Pod, or on the workload that it comes from, set it."""
+
+_DECIDING: Final = {"never": "", "by-risk": "risk", "required": "required"}
+
 
 class SandboxMode(enum.Enum):
     """When the Pods of a profile, or of a namespace, run in a sandbox. The stricter one counts."""
@@ -39,16 +50,7 @@ class SandboxMode(enum.Enum):
         return _STRICTNESS[self.value]
 
 
-_DECIDING: Final = {"never": "", "by-risk": "risk", "required": "required"}
 _STRICTNESS: Final = {mode.value: number for number, mode in enumerate(SandboxMode)}
-
-
-NAMESPACE: Final = "namespace"
-"""The label of the namespace set the mode."""
-PROFILE: Final = "profile"
-"""The profile that the object is admitted under set it."""
-NOTED_PROFILE: Final = "noted-profile"
-"""The profile noted on the Pod, or on the workload that it comes from, set it."""
 
 
 class ModeSource(DocumentPart, frozen=True):

@@ -26,6 +26,16 @@ _APPROVED: Final = "approved"
 Who = frozenset[str]
 """The ids of one principal: object id and client id, as far as they are known."""
 
+_TAKE_OR_LIST: Final = "Take the role away, or list the identity in the WeightStore."
+
+_NARROW: Final = "Give a narrower role, or list the right."
+
+_TIE: Final = "Take the role away until somebody is granted it, or let control tie it to grants."
+
+_SEPARATE: Final = (
+    "Keep these actions with few people of the platform, by a custom role without them for others."
+)
+
 
 @dataclass(frozen=True)
 class GrantHolders:
@@ -101,14 +111,6 @@ def _of_one(
     if around := abilities & (ROUNDABOUT | {Ability.DELEGATE} if not data else ROUNDABOUT):
         detail = f"can {_words(around)}: {roles}: that leads to the weights, past every grant"
         yield _about(DifferenceKind.ROUNDABOUT, principal, around, detail, _SEPARATE)
-
-
-_TAKE_OR_LIST: Final = "Take the role away, or list the identity in the WeightStore."
-_NARROW: Final = "Give a narrower role, or list the right."
-_TIE: Final = "Take the role away until somebody is granted it, or let control tie it to grants."
-_SEPARATE: Final = (
-    "Keep these actions with few people of the platform, by a custom role without them for others."
-)
 
 
 def _of_account(store: WeightStore, around: AccountDetails) -> Iterator[AccessDifference]:

@@ -22,6 +22,48 @@ from identity.push.security_events import MOST_BYTES, SecurityEventSettings
 from network.connector import Connector
 from network.error_texts import describe
 
+ALGORITHMS: Final[Mapping[str, str]] = {
+    "RS256": "RSA",
+    "RS384": "RSA",
+    "RS512": "RSA",
+    "PS256": "RSA",
+    "PS384": "RSA",
+    "PS512": "RSA",
+    "ES256": "EC",
+    "ES384": "EC",
+    "ES512": "EC",
+    "EdDSA": "OKP",
+}
+"""What a token may be signed with, and the `kty` of keys for it. Never `none`, never a shared
+secret: whoever can verify could sign."""
+
+TYPES: Final = frozenset({"secevent+jwt", "application/secevent+jwt"})
+"""`typ`, by which a token of another sort cannot pass for an event (RFC 8417, 2.3)."""
+
+MOST_KEY_BYTES: Final = 256 * 1024
+
+MOST_KEYS: Final = 100
+
+MOST_TRIED: Final = 8
+"""Keys that one token is verified with: several only where it names none."""
+
+REFRESH_S: Final = 3600.0
+"""After which the keys are fetched anew: one that is withdrawn counts no longer."""
+
+LONGEST_S: Final = 24 * 3600.0
+"""For which keys are used while their site cannot be reached."""
+
+RETRY_S: Final = 10.0
+"""Between two attempts to reach it."""
+
+UNKNOWN_S: Final = 300.0
+"""Between two fetches because of a key that is not among those known."""
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=5.0)
+_FOREIGN: Final = (aiohttp.ClientError, OSError, ssl.SSLError)
+_JWS: Final = jwt.PyJWS(algorithms=list(ALGORITHMS))
+_OK: Final = 200
+
 
 def strict_json(content: bytes) -> dict[str, Any]:
     """Read a JSON object in which no name stands twice, and no number is NaN.
@@ -52,44 +94,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(_: str) -> None:
     raise ValueError("no JSON number")
-
-
-ALGORITHMS: Final[Mapping[str, str]] = {
-    "RS256": "RSA",
-    "RS384": "RSA",
-    "RS512": "RSA",
-    "PS256": "RSA",
-    "PS384": "RSA",
-    "PS512": "RSA",
-    "ES256": "EC",
-    "ES384": "EC",
-    "ES512": "EC",
-    "EdDSA": "OKP",
-}
-"""What a token may be signed with, and the `kty` of keys for it. Never `none`, never a shared
-secret: whoever can verify could sign."""
-
-TYPES: Final = frozenset({"secevent+jwt", "application/secevent+jwt"})
-"""`typ`, by which a token of another sort cannot pass for an event (RFC 8417, 2.3)."""
-
-MOST_KEY_BYTES: Final = 256 * 1024
-MOST_KEYS: Final = 100
-MOST_TRIED: Final = 8
-"""Keys that one token is verified with: several only where it names none."""
-
-REFRESH_S: Final = 3600.0
-"""After which the keys are fetched anew: one that is withdrawn counts no longer."""
-LONGEST_S: Final = 24 * 3600.0
-"""For which keys are used while their site cannot be reached."""
-RETRY_S: Final = 10.0
-"""Between two attempts to reach it."""
-UNKNOWN_S: Final = 300.0
-"""Between two fetches because of a key that is not among those known."""
-
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=5.0)
-_FOREIGN: Final = (aiohttp.ClientError, OSError, ssl.SSLError)
-_JWS: Final = jwt.PyJWS(algorithms=list(ALGORITHMS))
-_OK: Final = 200
 
 
 @dataclass(frozen=True, slots=True)

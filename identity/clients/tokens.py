@@ -19,6 +19,12 @@ import requests
 from core.base.errors import EntraError, SettingsError
 from identity.entra.endpoints import AUTHORITY
 
+GRAPH_SCOPE: Final = "/.default"
+"""Behind a site: all that the application may do there."""
+
+MOST_BYTES: Final = 64 * 1024
+"""Of a file with a token, a certificate or a secret; and of an answer of the token endpoint."""
+
 _FIXES: Final = {
     50049: "identity.authority does not know this cloud; national clouds have their own",
     53003: "a Conditional Access policy forbids it; exclude the application",
@@ -66,13 +72,6 @@ def explain_refusal(answer: Mapping[str, Any]) -> str:
     word = answer.get("error")
     fix = _WORDS.get(word, NO_REASON) if isinstance(word, str) else NO_REASON
     return f"Entra ID refused a token{named}: {fix}"
-
-
-GRAPH_SCOPE: Final = "/.default"
-"""Behind a site: all that the application may do there."""
-
-MOST_BYTES: Final = 64 * 1024
-"""Of a file with a token, a certificate or a secret; and of an answer of the token endpoint."""
 
 
 def require_site(setting: str, url: str) -> None:

@@ -11,6 +11,21 @@ from urllib.parse import quote, urlsplit
 
 from core.base.errors import SettingsError
 
+VERSION: Final = "/v1.0"
+
+PAGE: Final = 500
+"""The largest page of the risk resources."""
+
+MOST_IN_FILTER: Final = 15
+"""Values that an `in` of a filter takes."""
+
+_LONGEST_LINK: Final = 16 * 1024
+_RISK: Final = "riskLevel,riskState"
+_EVENT: Final = "id,riskEventType,riskState,activityDateTime,detectedDateTime"
+_P2: Final = "Microsoft Entra ID P2"
+_WORKLOAD: Final = "Microsoft Entra Workload ID Premium"
+_PROTECTION: Final = "/identityProtection"
+
 
 @dataclass(frozen=True, slots=True)
 class PollIntervals:
@@ -52,17 +67,6 @@ class PollIntervals:
             raise SettingsError("identity.poll_every: must be 2 seconds or more")
         if self.full_s < self.every_s:
             raise SettingsError("identity.full_every: must not be below identity.poll_every")
-
-
-VERSION: Final = "/v1.0"
-
-PAGE: Final = 500
-"""The largest page of the risk resources."""
-
-MOST_IN_FILTER: Final = 15
-"""Values that an `in` of a filter takes."""
-
-_LONGEST_LINK: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +115,6 @@ class Resource(Enum):
         """The field with the time of the last change."""
         return _ENDPOINTS[self].changed
 
-
-_RISK: Final = "riskLevel,riskState"
-_EVENT: Final = "id,riskEventType,riskState,activityDateTime,detectedDateTime"
-_P2: Final = "Microsoft Entra ID P2"
-_WORKLOAD: Final = "Microsoft Entra Workload ID Premium"
-_PROTECTION: Final = "/identityProtection"
 
 _ENDPOINTS: Final = {
     Resource.USERS: _Endpoint(

@@ -34,6 +34,23 @@ from identity.entra.graph_requests import (
 from identity.entra.values import seconds_of
 from identity.risk.entry_merge import MOST_AHEAD_S
 
+MOST_PAGES: Final = 10_000
+"""Of one pass: 5,000,000 identities."""
+
+MOST_TRIES: Final = 5
+"""After so many failures in a row a pass begins anew."""
+
+FIRST: Final = (Resource.USERS, Resource.SERVICE_PRINCIPALS)
+"""What has levels and states."""
+
+MOST_IN_ROW: Final = 3
+"""After so many requests for what changed, one for anything else that is due."""
+
+_NEVER: Final = float("inf")
+
+_UNFILTERED_FACTOR: Final = 4
+"""Where Graph takes no filter, all are read again after so many times as long as that took."""
+
 
 @dataclass
 class PollPass:
@@ -106,23 +123,6 @@ def coverage_after(
 
 def _latest(one: float | None, other: float | None) -> float | None:
     return max((each for each in (one, other) if each is not None), default=None)
-
-
-MOST_PAGES: Final = 10_000
-"""Of one pass: 5,000,000 identities."""
-
-MOST_TRIES: Final = 5
-"""After so many failures in a row a pass begins anew."""
-
-FIRST: Final = (Resource.USERS, Resource.SERVICE_PRINCIPALS)
-"""What has levels and states."""
-
-MOST_IN_ROW: Final = 3
-"""After so many requests for what changed, one for anything else that is due."""
-
-_NEVER: Final = float("inf")
-_UNFILTERED_FACTOR: Final = 4
-"""Where Graph takes no filter, all are read again after so many times as long as that took."""
 
 
 @dataclass

@@ -14,18 +14,6 @@ from core.risk.records import MOST_EVENT_TYPE, OTHER_TYPE
 
 _USUAL: Final = re.compile(r"[0-9a-f]{16,64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-
-def kept_event_id(text: str) -> str:
-    """Return an event's id as it is where it can be nothing else; empty for none.
-
-    Microsoft's are hexadecimal or GUIDs. Of anything else its SHA-256 is kept, by which whoever
-    has the original finds it: an issuer may put what it likes into a `jti`.
-    """
-    if not text or _USUAL.fullmatch(text.lower()):
-        return text.lower()
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
 _ISO: Final = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})T(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d{1,12})?"
     r"(?:[Zz]|([+-])(\d{2}):?(\d{2}))?"
@@ -38,13 +26,26 @@ _AMERICAN: Final = re.compile(
 """`8/22/2022 6:11:52 PM`, UTC, as records of RiskyUsers have it."""
 
 _NOON: Final = 12
+
 _LATEST: Final = 2**32 - 1
 """Snapshots keep seconds in 32 bits."""
 
 _EVENT_TYPE: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MOST_EVENT_TYPE - 1}}}")
 
 _LEVELS: Final = {each.value.casefold(): each for each in RiskLevel}
+
 _STATES: Final = {each.value.casefold(): each for each in RiskState}
+
+
+def kept_event_id(text: str) -> str:
+    """Return an event's id as it is where it can be nothing else; empty for none.
+
+    Microsoft's are hexadecimal or GUIDs. Of anything else its SHA-256 is kept, by which whoever
+    has the original finds it: an issuer may put what it likes into a `jti`.
+    """
+    if not text or _USUAL.fullmatch(text.lower()):
+        return text.lower()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def level_of(text: str | None) -> RiskLevel:

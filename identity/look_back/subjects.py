@@ -35,7 +35,6 @@ from identity.risk.standings import entry_at_risk
 MARGIN_S: Final = 3600
 """Looked back further still, for clocks and for what led up to it."""
 
-
 ORDER: Final = (
     Standing.HIDDEN,
     Standing.LOW,
@@ -86,6 +85,9 @@ _SORTS: Final[Mapping[GroupKind, Sort]] = {
 _SERVICE_ACCOUNT: Final[GroupKind] = ("", "ServiceAccount")
 _NOT_ITS_OBJECT: Final = frozenset({"status", "scale", "binding"})
 """Subresources by which nothing is started or changed of what an object runs."""
+
+_DIGEST: Final = re.compile(r"user:[0-9a-f]{16}", re.ASCII)
+_CLIENT: Final = "client:"
 
 
 @dataclass(frozen=True)
@@ -240,10 +242,6 @@ def _is_due(risen: IdentityAtRisk, known: tuple[int, int, int] | None) -> bool:
         return True
     since, level, begin = known
     return risen.since > since or risen.level > level or risen.begin < begin - MARGIN_S
-
-
-_DIGEST: Final = re.compile(r"user:[0-9a-f]{16}", re.ASCII)
-_CLIENT: Final = "client:"
 
 
 def parse_subject(subject: str) -> Callable[[RiskSnapshot | None], IdentityAtRisk] | None:

@@ -16,6 +16,34 @@ EVERY: Final = "*"
 
 EVERYTHING: Final = (PolicyRule(verbs=["*"], api_groups=["*"], resources=["*"]),)
 
+Held = dict[Holder, str]
+"""Who may do something, each with what gives the right."""
+
+_ANOTHER: Final = "another that "
+
+_Asked = tuple[str, str, str, str]
+"""Verb, group, resource and subresource: a question but for its name and namespace."""
+
+Part = tuple[_Asked, str]
+"""A right of which one holder needs two for something, and the name that it is for, or empty."""
+
+_ALL_RIGHTS: Final = ("*", "*", "*", "")
+
+_PARTS: Final[tuple[_Asked, ...]] = (
+    ("impersonate", "", "users", ""),
+    ("impersonate", "", "groups", ""),
+    ("impersonate", "", "serviceaccounts", ""),
+    ("impersonate:user-info", "authentication.k8s.io", "users", ""),
+    ("impersonate:user-info", "authentication.k8s.io", "groups", ""),
+    *((verb, "", "secrets", "") for verb in ("create", "get", "list", "watch")),
+    *(
+        (verb, GROUP, resource, "")
+        for verb in ("create", "update", "patch", "bind", "escalate")
+        for resource in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
+    ),
+)
+"""The rights of which one holder needs two for something: to one alone another may be lent."""
+
 
 @dataclass(frozen=True)
 class Grant:
@@ -64,38 +92,8 @@ def _name(binding: Binding) -> str:
     return f"RoleBinding {place}/{name}" if place else f"ClusterRoleBinding {name}"
 
 
-_ANOTHER: Final = "another that "
-
-Held = dict[Holder, str]
-"""Who may do something, each with what gives the right."""
-
-
-_Asked = tuple[str, str, str, str]
-"""Verb, group, resource and subresource: a question but for its name and namespace."""
-
-Part = tuple[_Asked, str]
-"""A right of which one holder needs two for something, and the name that it is for, or empty."""
-
 _Match = tuple[Grant, tuple[PolicyRule, ...]]
 """A grant, and those of its rules that allow what is asked for some name."""
-
-
-_ALL_RIGHTS: Final = ("*", "*", "*", "")
-
-_PARTS: Final[tuple[_Asked, ...]] = (
-    ("impersonate", "", "users", ""),
-    ("impersonate", "", "groups", ""),
-    ("impersonate", "", "serviceaccounts", ""),
-    ("impersonate:user-info", "authentication.k8s.io", "users", ""),
-    ("impersonate:user-info", "authentication.k8s.io", "groups", ""),
-    *((verb, "", "secrets", "") for verb in ("create", "get", "list", "watch")),
-    *(
-        (verb, GROUP, resource, "")
-        for verb in ("create", "update", "patch", "bind", "escalate")
-        for resource in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
-    ),
-)
-"""The rights of which one holder needs two for something: to one alone another may be lent."""
 
 
 class ClusterGrants:

@@ -37,6 +37,12 @@ MOST_MESSAGE: Final = 200
 LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 """What a label may hold (k8s.io/apimachinery pkg/util/validation, IsValidLabelValue)."""
 
+CONFIG_MAP: Final = "sallyport-risk-table"
+"""Name of the ConfigMap, in Sallyport's namespace, that holds the site's table …"""
+
+CONFIG_MAP_KEY: Final = "table.yaml"
+"""… under this key."""
+
 _RESERVED: Final = ("shipped/", "namespace/")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}", re.ASCII)
 _LISTS: Final = ("standings", "operations", "namespaces", "roles", "groups")
@@ -45,6 +51,9 @@ _LONGEST_QUOTE: Final = 60
 _REQUESTERS: Final = frozenset({Role.REQUESTER})
 
 _Word = TypeVar("_Word", Standing, OperationClass, Role, Effect)
+
+_Cell = tuple[Standing, OperationClass, Role]
+_OTHERWISE: Final = SHIPPED_ROWS[-1][0]
 
 
 def read_rows(text: str, what: str) -> tuple[RiskRow, ...]:
@@ -251,11 +260,6 @@ def _check_together(rows: Sequence[RiskRow], what: str) -> None:
             cells |= own
 
 
-_Cell = tuple[Standing, OperationClass, Role]
-
-_OTHERWISE: Final = SHIPPED_ROWS[-1][0]
-
-
 @dataclass(frozen=True)
 class RiskTable:
     """All rows, in their order."""
@@ -291,12 +295,6 @@ class RiskTable:
                 return row
         return _OTHERWISE
 
-
-CONFIG_MAP: Final = "sallyport-risk-table"
-"""Name of the ConfigMap, in Sallyport's namespace, that holds the site's table …"""
-
-CONFIG_MAP_KEY: Final = "table.yaml"
-"""… under this key."""
 
 SHIPPED: Final = RiskTable.of(row for row, _ in SHIPPED_ROWS)
 """The table of a site that has none."""

@@ -30,6 +30,30 @@ from kube.client.credentials import Credentials
 from network.connector import Connector
 from network.error_texts import describe
 
+MAX_LINE: Final = 16 * 1024 * 1024
+"""Bytes of one watch event: etcd stores at most 1.5 MiB, which JSON escapes may swell."""
+
+MAX_FAILURE: Final = 64 * 1024
+"""Bytes read of an answer that is a failure."""
+
+USER_AGENT: Final = "sallyport"
+
+_NONE: Final[Mapping[str, str]] = {}
+
+_HINTS: Final[Mapping[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: "check the credentials in the kubeconfig or of the service account",
+    HTTPStatus.FORBIDDEN: "check that deploy/rbac.yaml, or the chart's RBAC, is applied",
+    HTTPStatus.NOT_FOUND: "check that the CRDs (helm/sallyport-crds) are installed",
+}
+
+_FOREIGN: Final = (
+    aiohttp.ClientError,
+    aiohttp.http.HttpProcessingError,
+    OSError,
+    ConfigException,
+)
+"""What sending, and reading the answer, may raise. `from None`: their texts hold values."""
+
 
 class ServerClock:
     """What the last answer said, and the time since then."""
@@ -52,32 +76,6 @@ class ServerClock:
         if self._said is None:
             return None
         return self._said + dt.timedelta(seconds=time.monotonic() - self._at)
-
-
-MAX_LINE: Final = 16 * 1024 * 1024
-"""Bytes of one watch event: etcd stores at most 1.5 MiB, which JSON escapes may swell."""
-
-MAX_FAILURE: Final = 64 * 1024
-"""Bytes read of an answer that is a failure."""
-
-USER_AGENT: Final = "sallyport"
-
-_NONE: Final[Mapping[str, str]] = {}
-
-_HINTS: Final[Mapping[int, str]] = {
-    HTTPStatus.UNAUTHORIZED: "check the credentials in the kubeconfig or of the service account",
-    HTTPStatus.FORBIDDEN: "check that deploy/rbac.yaml, or the chart's RBAC, is applied",
-    HTTPStatus.NOT_FOUND: "check that the CRDs (helm/sallyport-crds) are installed",
-}
-
-
-_FOREIGN: Final = (
-    aiohttp.ClientError,
-    aiohttp.http.HttpProcessingError,
-    OSError,
-    ConfigException,
-)
-"""What sending, and reading the answer, may raise. `from None`: their texts hold values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,14 @@ if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
 
 FIELD_MANAGER: Final = CONTROL
 
+PAGE: Final = 500
+
 _APPLY: Final = "application/apply-patch+yaml"
 """JSON is YAML; kube-apiserver 1.36 knows this content type for server-side apply."""
 
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+_TIMEOUT_S: Final = 10.0
 
 
 class _List(msgspec.Struct):
@@ -200,10 +204,6 @@ def _decode(body: bytes) -> dict[str, Any]:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise ClusterError(f"the answer is no object: {error}") from None
-
-
-PAGE: Final = 500
-_TIMEOUT_S: Final = 10.0
 
 
 @asynccontextmanager

@@ -24,6 +24,8 @@ from kube.client.singleflight import SingleFlight
 Key = tuple[bytes, str, str, str, str]
 """A digest of the subject; verb, resource, name and namespace."""
 
+PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
 
 def digest_of(subject: Subject) -> bytes:
     """Return a digest of a subject; the order of groups is not of it."""
@@ -138,9 +140,6 @@ class AccessCache:
         if len(self._answers) > self._size:
             self._answers.popitem(last=False)
         return answer
-
-
-PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 class _Status(msgspec.Struct, rename="camel"):

@@ -78,6 +78,9 @@ from kube.resources.service_accounts import creation_time, sign_in_of
 from kube.risk.store import SecretContent, parse_content
 from kube.weights.watch import WeightGrants
 
+NEWEST: Final = (1, 36)
+"""The newest Kubernetes version whose relaxations Sallyport knows."""
+
 _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
     "PolicyException": parse_exception,
     "Approval": parse_approval,
@@ -104,6 +107,11 @@ _RUNNING: Final = frozenset(
 
 _log = structlog.get_logger(__name__)
 _Kind = TypeVar("_Kind", Role, Binding)
+
+_Parsed = TypeVar("_Parsed")
+
+_MOST_REMEMBERED: Final = 16_384
+"""Answers kept: a folder's rights never change."""
 
 
 class FolderReader:
@@ -226,9 +234,6 @@ def read_kind(manifest: Manifest) -> CustomResourceDefinition:
         raise InvalidObjectError(manifest.source, error.field, error.problem) from error
 
 
-_Parsed = TypeVar("_Parsed")
-
-
 def _in_file(manifest: Manifest, parse: Callable[[bytes], _Parsed]) -> _Parsed:
     """Parse, naming the file where the parser named the object alone."""
     try:
@@ -246,13 +251,6 @@ def _decode(manifest: Manifest, kind: type[_Kind]) -> _Kind:
         return msgspec.convert(manifest.value, kind)
     except msgspec.ValidationError as error:
         raise decode_error(manifest.source, error) from error
-
-
-_MOST_REMEMBERED: Final = 16_384
-"""Answers kept: a folder's rights never change."""
-
-NEWEST: Final = (1, 36)
-"""The newest Kubernetes version whose relaxations Sallyport knows."""
 
 
 class FolderCluster:

@@ -41,6 +41,15 @@ from kube.risk.watch import WatchedRisk
 from kube.watch.listwatch import ListWatch, Resource
 from kube.weights.watch import WatchedWeights
 
+PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+
+RETRY_S: Final = 1.0
+"""Seconds between attempts to learn the cluster's version."""
+
+_log = structlog.get_logger(__name__)
+
 
 class BrokenProfile(msgspec.Struct, frozen=True):
     """A ContainerProfile that is left out, and why."""
@@ -72,16 +81,6 @@ async def read_version(connection: Connection, timeout_s: float) -> Version:
     body = await connection.get("/version", timeout_s, {})
     read = msgspec.json.decode(body, type=_ServerVersion)
     return parse_version(f"{read.major}.{read.minor}", field="/version", what="cluster")
-
-
-PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
-
-SYSTEM_NAMESPACE: Final = "kube-system"
-
-RETRY_S: Final = 1.0
-"""Seconds between attempts to learn the cluster's version."""
-
-_log = structlog.get_logger(__name__)
 
 
 class LiveCluster:

@@ -19,7 +19,8 @@ from kube.client.objects import Objects, list_objects
 from kube.client.settings import DefaultDeny, LiveSettings
 from kube.egress.network_policies import PLURALS, POLICY_PATHS, digest_of
 from kube.resources.lookups import may_exist
-from kube.watch.listwatch import OptionalWatch, Resource
+from kube.watch.listwatch import Resource
+from kube.watch.optional import OptionalWatch
 
 _KIND: Final = "NetworkPolicy"
 _OURS: Final = {"labelSelector": f"{names.MANAGED_BY_LABEL}=sallyport"}

@@ -49,6 +49,28 @@ NAMES_PREFIX: Final = "sallyport-egress-names-"
 
 _DEFAULT: Final = "default"
 
+_HEAD: Final = msgspec.json.Decoder(dict[str, Any])
+
+_GROUPS: Final = frozenset({"", names.GROUP, "discovery.k8s.io"})
+
+_WHOLE: Final = (
+    ("Namespace", NAMESPACES_PATH, False),
+    (KIND, ALLOWLISTS_PATH, True),
+    (SET_KIND, SETS_PATH, True),
+    (APPROVAL, APPROVALS_PATH, True),
+    (CLUSTER_KIND, CLUSTER_APPROVALS_PATH, True),
+)
+"""Kinds that are read whole, with their paths; whether a cluster may lack them."""
+
+_OF_NAMESPACES: Final = (
+    ("Pod", "/api/v1", "pods"),
+    ("Service", "/api/v1", "services"),
+    ("EndpointSlice", "/apis/discovery.k8s.io/v1", "endpointslices"),
+)
+
+_FEW: Final = 50
+"""For more namespaces than that it is quicker to list them all."""
+
 
 @dataclass(frozen=True)
 class EgressSnapshot:
@@ -76,7 +98,6 @@ class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
-_HEAD: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class SnapshotBuilder:
@@ -180,27 +201,6 @@ def _learnt_in(raw: bytes | msgspec.Raw) -> dict[str, bytes]:
         return {}
     parts = {key: value.encode() for key, value in (found.data or {}).items()}
     return {f"{name}/{key}": value for key, value in (parts | (found.binary_data or {})).items()}
-
-
-_GROUPS: Final = frozenset({"", names.GROUP, "discovery.k8s.io"})
-
-_WHOLE: Final = (
-    ("Namespace", NAMESPACES_PATH, False),
-    (KIND, ALLOWLISTS_PATH, True),
-    (SET_KIND, SETS_PATH, True),
-    (APPROVAL, APPROVALS_PATH, True),
-    (CLUSTER_KIND, CLUSTER_APPROVALS_PATH, True),
-)
-"""Kinds that are read whole, with their paths; whether a cluster may lack them."""
-
-_OF_NAMESPACES: Final = (
-    ("Pod", "/api/v1", "pods"),
-    ("Service", "/api/v1", "services"),
-    ("EndpointSlice", "/apis/discovery.k8s.io/v1", "endpointslices"),
-)
-
-_FEW: Final = 50
-"""For more namespaces than that it is quicker to list them all."""
 
 
 def read_folder(path: Path | None) -> EgressSnapshot:

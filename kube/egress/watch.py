@@ -32,7 +32,8 @@ from kube.egress.service_endpoints import (
 )
 from kube.resources.namespaces import parse_namespace
 from kube.resources.paths import NAMESPACES_PATH, SERVICES_PATH
-from kube.watch.listwatch import DeltaWatch, Resource
+from kube.watch.delta import DeltaWatch
+from kube.watch.listwatch import Resource
 
 ALLOWLISTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ALLOWLISTS_RESOURCE}"
 

@@ -23,7 +23,8 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
 from kube.client.settings import LiveSettings
 from kube.resources.paths import SERVICES_PATH
-from kube.watch.listwatch import OptionalWatch, Resource
+from kube.watch.listwatch import Resource
+from kube.watch.optional import OptionalWatch
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
 
 _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 
+_GROUP: Final = "/apis/rbac.authorization.k8s.io/v1"
+
 
 class ObjectLookup:
     """Gets what lies at paths of kube-apiserver."""
@@ -84,9 +86,6 @@ class PodLookup:
         except ClusterError as error:
             raise PodUnknownError(f"the cluster did not give the Pod: {error}") from error
         return None if body is None else decode_pod(body)
-
-
-_GROUP: Final = "/apis/rbac.authorization.k8s.io/v1"
 
 
 class _Role(msgspec.Struct):

@@ -14,7 +14,8 @@ from core.kubernetes.quantities import parse_amounts
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
 from kube.client.settings import LiveSettings
-from kube.watch.listwatch import OptionalWatch, Resource
+from kube.watch.listwatch import Resource
+from kube.watch.optional import OptionalWatch
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection

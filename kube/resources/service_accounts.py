@@ -17,7 +17,8 @@ from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
 from core.cluster import AccountSignIn
 from kube.client.settings import LiveSettings
 from kube.resources.paths import SERVICE_ACCOUNTS_PATH
-from kube.watch.listwatch import OptionalWatch, Resource
+from kube.watch.listwatch import Resource
+from kube.watch.optional import OptionalWatch
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection

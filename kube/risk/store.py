@@ -56,6 +56,35 @@ from kube.resources.secrets import OPAQUE, Secret, Secrets
 SecretContent = Mapping[str, bytes]
 """The `data` of a Secret; empty where it has no such shape."""
 
+MANY: Final = 64 * 1024
+"""Bytes of changes in the head from which on all is written anew …"""
+
+MANY_PER_RECORD: Final = 2.5
+"""… or so many for each record of the base: a first pass over 100,000 users writes all of it some
+thirty times, not a hundred."""
+
+MOST: Final = 360 * 1024
+"""Bytes of changes that the head never exceeds: with the table it stays below 1 MiB in base64."""
+
+ABANDONED_S: Final = 60.0
+"""From then on nobody waits for a rebase that another one began."""
+
+ATTEMPTS: Final = 40
+"""How often a write is begun again after a conflict."""
+
+READS: Final = 3
+"""How often what cannot be read is read again: the head may have been turned over meanwhile."""
+
+Change = Callable[[SnapshotDraft], None]
+"""Puts into a draft what is to be written. It is called again on what another one wrote."""
+
+_WAIT_S: Final = 0.1
+"""The longest wait between two attempts."""
+
+_log = structlog.get_logger(__name__)
+
+_NOTHING: Final = StoredHead(format=FORMAT, head=Head())
+
 
 class _Secret(msgspec.Struct):
     data: dict[str, bytes] | None = None
@@ -123,34 +152,6 @@ def parse_content(raw: bytes | msgspec.Raw) -> SecretContent:
         return {}
 
 
-MANY: Final = 64 * 1024
-"""Bytes of changes in the head from which on all is written anew …"""
-
-MANY_PER_RECORD: Final = 2.5
-"""… or so many for each record of the base: a first pass over 100,000 users writes all of it some
-thirty times, not a hundred."""
-
-MOST: Final = 360 * 1024
-"""Bytes of changes that the head never exceeds: with the table it stays below 1 MiB in base64."""
-
-ABANDONED_S: Final = 60.0
-"""From then on nobody waits for a rebase that another one began."""
-
-ATTEMPTS: Final = 40
-"""How often a write is begun again after a conflict."""
-
-READS: Final = 3
-"""How often what cannot be read is read again: the head may have been turned over meanwhile."""
-
-_WAIT_S: Final = 0.1
-"""The longest wait between two attempts."""
-
-_log = structlog.get_logger(__name__)
-
-Change = Callable[[SnapshotDraft], None]
-"""Puts into a draft what is to be written. It is called again on what another one wrote."""
-
-
 @dataclass(frozen=True)
 class _StoredSecrets:
     """What is stored, as it was read."""
@@ -159,9 +160,6 @@ class _StoredSecrets:
     stored: StoredHead
     """One of no generation, where there is none or a broken one."""
     snapshot: RiskSnapshot
-
-
-_NOTHING: Final = StoredHead(format=FORMAT, head=Head())
 
 
 class RiskStore:

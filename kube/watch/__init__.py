@@ -1,4 +1,4 @@
 """Lists and watches of one kind.
 
-The protocol, objects kept in memory by a watch, and a stream of changes.
+The protocol, objects kept in memory by a list and a watch, and a stream of changes.
 """

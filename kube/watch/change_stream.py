@@ -18,7 +18,7 @@ import msgspec
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.protocol import Event, List, Object, Status, find_rollback
+from kube.watch.protocol import Event, List, Object, Status, UnreadableError, decode, find_rollback
 
 DELETED: Final = "DELETED"
 
@@ -135,7 +135,6 @@ class ChangeStream:
 
     def _decoded(self, body: bytes | msgspec.Raw, kind: type[_D]) -> _D:
         try:
-            return msgspec.json.decode(body, type=kind)
-        except msgspec.DecodeError as error:
-            what = f"{self._path}: not a {kind.__name__} of Kubernetes: {error}"
-            raise ClusterError(what) from error
+            return decode(body, kind)
+        except UnreadableError as error:
+            raise ClusterError(f"{self._path}: {error}") from error

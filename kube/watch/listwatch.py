@@ -1,13 +1,10 @@
 """The objects of one kind, kept like the cluster's by a list and a watch.
 
-`OptionalWatch` keeps what few reviews need: the gate is ready without it, and a broken object is
-left out. `DeltaWatch` says what has changed since it was last asked. The protocol:
-https://kubernetes.io/docs/reference/using-api/api-concepts/ (pages, watches, bookmarks, 410 Gone);
-the habits are those of client-go's reflector.
+The protocol: https://kubernetes.io/docs/reference/using-api/api-concepts/ (pages, watches,
+bookmarks, 410 Gone); the habits are those of client-go's reflector.
 """
 
 import asyncio
-import dataclasses
 import datetime as dt
 import random
 import time
@@ -24,7 +21,7 @@ from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.base.safe_text import traceback_places
 from core.base.times import time_text
 from kube.client.settings import LiveSettings
-from kube.watch.protocol import Event, List, Object, Status, find_rollback
+from kube.watch.protocol import Event, List, Object, Status, UnreadableError, decode, find_rollback
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
@@ -52,10 +49,6 @@ class Resource(Generic[T]):
     def selecting(self) -> dict[str, str]:
         """The parameters of requests that select them."""
         return {"fieldSelector": self.fields} if self.fields else {}
-
-
-class _UnreadableError(Exception):
-    """What kube-apiserver sent is not what the protocol says: list again, and say so."""
 
 
 class ListWatch(Generic[T]):
@@ -165,7 +158,7 @@ class ListWatch(Generic[T]):
                 log.debug("the cluster does not serve it", error=self._error)
             elif not (known and self.unserved):
                 log.warning("watch broke: trying again", error=self._error)
-        except _UnreadableError as error:
+        except UnreadableError as error:
             self._version = ""
             self._error = str(error)
             log.error("watch is unreadable: listing again", error=self._error)  # noqa: TRY400 -- theirs, not ours: no traceback
@@ -182,10 +175,10 @@ class ListWatch(Generic[T]):
         timeout = self._settings.request_timeout_s
         while True:
             body = await self._connection.get(self._resource.path, timeout, parameters)
-            page = _decode(body, List)
+            page = decode(body, List)
             for raw in page.items or ():
                 if (value := self._parse(raw)) is not None:
-                    objects[_decode(raw, Object).metadata.key] = value
+                    objects[decode(raw, Object).metadata.key] = value
             self._contact = self._clock()
             if not page.metadata.continue_:
                 break
@@ -246,7 +239,7 @@ class ListWatch(Generic[T]):
         try:
             for line in lines:
                 if line:
-                    self._take(_decode(line, Event))
+                    self._take(decode(line, Event))
         finally:
             self._deliver()
 
@@ -257,11 +250,11 @@ class ListWatch(Generic[T]):
 
     def _take(self, event: Event) -> None:
         if event.type == "ERROR":
-            status = _decode(event.object, Status)
+            status = decode(event.object, Status)
             raise ClusterError(f"watch ended: {status.code} {status.message}", status.code or 500)
-        meta = _decode(event.object, Object).metadata
+        meta = decode(event.object, Object).metadata
         if not meta.resource_version:
-            raise _UnreadableError(f"event {event.type} has no metadata.resourceVersion")
+            raise UnreadableError(f"event {event.type} has no metadata.resourceVersion")
         self._undelivered |= self._change(event, meta.key)
         self._version = meta.resource_version
 
@@ -270,7 +263,7 @@ class ListWatch(Generic[T]):
         if event.type == "BOOKMARK":
             return False
         if event.type not in {"ADDED", "MODIFIED", "DELETED"}:
-            raise _UnreadableError(f"event of unknown type {event.type!r}")
+            raise UnreadableError(f"event of unknown type {event.type!r}")
         value = None if event.type == "DELETED" else self._parse(event.object)
         if value is None:
             return self._objects.pop(name, None) is not None
@@ -283,100 +276,12 @@ class ListWatch(Generic[T]):
         try:
             return self._resource.parse(raw)
         except InvalidObjectError as error:
-            raise _UnreadableError(str(error)) from error
-
-
-_D = TypeVar("_D", List, Object, Event, Status)
-
-
-def _decode(body: bytes | msgspec.Raw, kind: type[_D]) -> _D:
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
-        raise _UnreadableError(f"not a {kind.__name__} of Kubernetes: {error}") from error
+            raise UnreadableError(str(error)) from error
 
 
 def _backoff(attempt: int, settings: LiveSettings) -> float:
     longest = min(settings.backoff_cap_s, settings.backoff_first_s * 2.0 ** min(attempt, 30))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 -- spreads load
-
-
-class DeltaWatch(Generic[T]):
-    """The objects of one kind. To ask costs nothing where nothing has happened.
-
-    A cluster that does not serve an optional kind has none of it.
-    """
-
-    def __init__(
-        self, connection: "Connection", settings: LiveSettings, resource: Resource[T]
-    ) -> None:
-        self._watch = ListWatch(connection, resource, self._take, settings)
-        self._optional = resource.optional
-        self._before: Mapping[str, T] = {}
-        self._changed = False
-
-    @property
-    def objects(self) -> Mapping[str, T]:
-        """All of them, by `namespace/name`. Call `require` first."""
-        return self._watch.objects
-
-    @property
-    def seen(self) -> int:
-        """The resourceVersion up to which all is known; 0 where there is none."""
-        version = self._watch.version
-        return int(version) if version.isdecimal() else 0
-
-    def require(self) -> None:
-        """Raise NotSyncedError unless it can be relied on."""
-        if not (self._optional and self._watch.unserved):
-            self._watch.require()
-
-    async def run(self) -> None:
-        """Keep them until cancelled."""
-        await self._watch.run()
-
-    def changes(self) -> list[tuple[str, T | None, T | None]]:
-        """Return what has changed since this was last called: the key, what was, and what is."""
-        if not self._changed:
-            return []
-        self._changed = False
-        before, now = self._before, dict(self._watch.objects)
-        self._before = now
-        found: list[tuple[str, T | None, T | None]] = [
-            (key, each, None) for key, each in before.items() if key not in now
-        ]
-        for key, each in now.items():
-            was = before.get(key)
-            if was is not each and was != each:
-                found.append((key, was, each))
-        return found
-
-    def _take(self, _: Mapping[str, T]) -> None:
-        self._changed = True
-
-
-class OptionalWatch(Generic[T]):
-    """Objects of one kind in a real cluster, kept by a watch; a broken one is left out, loudly."""
-
-    def __init__(
-        self,
-        connection: "Connection",
-        settings: LiveSettings,
-        resource: Resource[T],
-        on_change: Callable[[Mapping[str, T]], None] = lambda _: None,
-    ) -> None:
-        """Watch `resource`; `on_change` is called as `ListWatch` does."""
-        sound = dataclasses.replace(resource, parse=skip_broken(resource.parse))
-        self._watch = ListWatch(connection, sound, on_change, settings)
-
-    @property
-    def tried(self) -> bool:
-        """Whether they were loaded, or could not be at first."""
-        return self._watch.tried
-
-    async def run(self) -> None:
-        """Keep them until cancelled."""
-        await self._watch.run()
 
 
 def skip_broken(parse: Callable[[msgspec.Raw], T | None]) -> Callable[[msgspec.Raw], T | None]:

@@ -7,7 +7,7 @@ meanwhile not be heard of. Versions grow (Kubernetes' KEP 5504). A watch lasts a
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -64,6 +64,25 @@ class Status(msgspec.Struct):
 
     code: int = 0
     message: str = ""
+
+
+_Part = TypeVar("_Part", List, Object, Event, Status)
+
+
+class UnreadableError(Exception):
+    """What kube-apiserver sent is not what the protocol says: list again, and say so."""
+
+
+def decode(body: bytes | msgspec.Raw, kind: type[_Part]) -> _Part:
+    """Read one part of an answer.
+
+    Raises:
+        UnreadableError: it is none.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError as error:
+        raise UnreadableError(f"not a {kind.__name__} of Kubernetes: {error}") from error
 
 
 async def find_rollback(

@@ -1,8 +1,7 @@
-"""WeightStores and AccessGrants in memory, and the openings that `control` makes of them.
+"""WeightStores and AccessGrants in memory, with the openings that `control` makes of them.
 
-100 stores and 2,000 grants take about 4 MB. Openings say which service accounts may connect to
-weights; they stand in one ConfigMap. Approvals of grants and of changes of stores are those of
-`kube.approvals.watch`.
+100 stores and 2,000 grants take about 4 MB. Approvals of grants and of changes of stores are those
+of `kube.approvals.watch`.
 """
 
 import asyncio
@@ -15,91 +14,19 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.base.json_errors import DECODE_ERRORS, decode_json
+from core.base.json_errors import DECODE_ERRORS
 from core.weights.access_grants import KIND as GRANT
 from core.weights.access_grants import AccessGrant, parse_grant
 from core.weights.access_paths import WeightStoreSet
-from core.weights.egress_openings import WeightOpening, decode_openings
+from core.weights.egress_openings import WeightOpening
 from core.weights.stores import WeightStore, parse_store
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.watch.listwatch import ListWatch, Resource, skip_broken
+from kube.weights.openings import WatchedWeightOpenings
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
-
-OPENINGS_NAME: Final = "sallyport-weight-openings"
-OPENINGS_KIND: Final = "ConfigMap"
-
-_NO_OPENINGS: Final[tuple[WeightOpening, ...]] = ()
-
-_Openings = Mapping[str, tuple[WeightOpening, ...]]
-"""By namespace."""
-
-
-class _ConfigMap(msgspec.Struct):
-    data: dict[str, str] | None = None
-
-
-_DECODER: Final = msgspec.json.Decoder(_ConfigMap)
-
-
-def parse_weight_openings(raw: bytes | msgspec.Raw) -> _Openings:
-    """Read the openings of all namespaces.
-
-    Raises:
-        InvalidObjectError: what stands there cannot be read.
-    """
-    written = decode_json(_DECODER, raw, f"{OPENINGS_KIND} {OPENINGS_NAME}").data or {}
-    return {
-        namespace: decode_openings(text, f"{OPENINGS_KIND} {OPENINGS_NAME}: data[{namespace}]")
-        for namespace, text in written.items()
-    }
-
-
-class WatchedWeightOpenings:
-    """Those of a real cluster, kept by a watch of the one object that holds them."""
-
-    def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
-        self._known: _Openings = {}
-        path = f"/api/v1/namespaces/{settings.namespace}/configmaps"
-        self._watch: ListWatch[_Openings] = ListWatch(
-            connection,
-            Resource(
-                f"{OPENINGS_KIND} {OPENINGS_NAME}",
-                path,
-                parse_weight_openings,
-                f"metadata.name={OPENINGS_NAME}",
-            ),
-            self._take,
-            settings,
-        )
-        self._wanted = bool(settings.namespace)
-
-    @property
-    def tried(self) -> bool:
-        """Whether they were loaded, or could not be at first."""
-        return not self._wanted or self._watch.tried
-
-    async def run(self) -> None:
-        """Keep them until cancelled; nothing where nobody said in which namespace they are."""
-        if self._wanted:
-            await self._watch.run()
-
-    def of(self, namespace: str) -> tuple[WeightOpening, ...]:
-        """Return those of a namespace.
-
-        Raises:
-            NotSyncedError: they have not been loaded, or the watch has been down too long.
-        """
-        if not self._wanted:
-            return _NO_OPENINGS
-        self._watch.require()
-        return self._known.get(namespace, _NO_OPENINGS)
-
-    def _take(self, objects: Mapping[str, _Openings]) -> None:
-        self._known = next(iter(objects.values()), {})
-
 
 STORES_PATH: Final = f"/apis/{names.API_VERSION}/{names.WEIGHT_STORES_RESOURCE}"
 GRANTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ACCESS_GRANTS_RESOURCE}"

@@ -29,15 +29,8 @@ from control.certificates.signing_keys import read_keys, write_keys
 from control.certificates.store import read_record, wanted_leaves, write_record
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
 from core.decision.decision import Action, Finding, Verdict
-from core.decision.document import (
-    Asked,
-    DecisionDocument,
-    SweepDocument,
-    decode_document,
-    decode_sweep,
-    encode_document,
-    encode_sweep,
-)
+from core.decision.document import Asked, DecisionDocument, decode_document, encode_document
+from core.decision.sweep_document import SweepDocument, decode_sweep, encode_sweep
 from core.risk.columns import SnapshotBase
 from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
 from core.risk.snapshot_storage import (

@@ -10,7 +10,8 @@ from audit.ledger.server.frames_protocol import Acknowledged
 from audit.ledger.store.tables import BY_KIND, METADATA
 from control.certificates.signing_keys import _StoredKeys
 from control.sweep.cursor import Cursor
-from core.decision.document import DecisionDocument, SweepDocument
+from core.decision.document import DecisionDocument
+from core.decision.sweep_document import SweepDocument
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot_storage import StoredHead
 from core.weights.documents.access import Access

@@ -57,14 +57,8 @@ from control.risk.look_back.store import (
 from control.sweep.cursor import Cursor
 from control.weights.changes.store import StoredChanges, decode_changes, encode_changes
 from control.weights.checkpoint import Checkpoint
-from core.decision.document import (
-    DecisionDocument,
-    SweepDocument,
-    decode_document,
-    decode_sweep,
-    encode_document,
-    encode_sweep,
-)
+from core.decision.document import DecisionDocument, decode_document, encode_document
+from core.decision.sweep_document import SweepDocument, decode_sweep, encode_sweep
 from core.policy_bundles import BundleHead, GateAnnouncement
 from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
 from core.risk.snapshot_storage import StoredHead

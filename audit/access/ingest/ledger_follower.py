@@ -25,6 +25,18 @@ LEARNED_DAYS: Final = 45
 """Of so many days accesses are shown again where the checkpoint of detections cannot be read: most
 of them look back no longer; slow exfiltration and new callers may, and have less history then."""
 
+MOST_PROBLEMS: Final = 100
+"""Unreadable documents that are told one by one."""
+
+_NONE: Final = b"\x90"
+"""An empty list as MessagePack."""
+
+_DECODERS: Final[dict[int, Callable[[bytes], Event]]] = {
+    FrameKind.ACCESS: decode_access,
+    FrameKind.ACTIVITY: decode_activity,
+    FrameKind.LOG_GAP: decode_gap,
+}
+
 
 class IngestResumption:
     """Takes up what was kept."""
@@ -70,20 +82,6 @@ class IngestResumption:
     async def _load(self, name: str) -> bytes | None:
         found = await self._ledger.load_checkpoint(self._cluster, name)
         return found[1] if found else None
-
-
-_NONE: Final = b"\x90"
-"""An empty list as MessagePack."""
-
-
-MOST_PROBLEMS: Final = 100
-"""Unreadable documents that are told one by one."""
-
-_DECODERS: Final[dict[int, Callable[[bytes], Event]]] = {
-    FrameKind.ACCESS: decode_access,
-    FrameKind.ACTIVITY: decode_activity,
-    FrameKind.LOG_GAP: decode_gap,
-}
 
 
 class LedgerFollower:

@@ -28,8 +28,17 @@ FORMAT: Final = 2
 MOST_LATE: Final = 256
 """Spans of what came late; beyond, the two that are nearest to each other become one."""
 
+NAME: Final = "weights/memory/"
+"""Begins the names of these checkpoints: a day since 1970-01-01 follows."""
+
+DAYS_AT_HAND: Final = 3
+"""Days of which a live memory can say all; and how many past ones are held at once."""
+
 _NEAR: Final = 1000
 """Positions: what came late and is no farther from each other is one span."""
+
+_LIST: Final = "weights/memory-days"
+_BY_ID: Final = attrgetter("id")
 
 
 class KeptDay(msgspec.Struct, frozen=True, array_like=True):
@@ -113,16 +122,6 @@ def read_days(content: bytes) -> KeptDays:
     except msgspec.MsgspecError:
         return KeptDays()
     return days if days.format == FORMAT else KeptDays()
-
-
-NAME: Final = "weights/memory/"
-"""Begins the names of these checkpoints: a day since 1970-01-01 follows."""
-
-DAYS_AT_HAND: Final = 3
-"""Days of which a live memory can say all; and how many past ones are held at once."""
-
-_LIST: Final = "weights/memory-days"
-_BY_ID: Final = attrgetter("id")
 
 
 class PastMemories:

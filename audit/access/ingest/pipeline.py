@@ -43,6 +43,17 @@ from core.weights.documents.access import Access, Confidence
 from core.weights.documents.events import Finding
 from core.weights.documents.intake import Intake
 
+CONFIDENCES = tuple(each.value for each in Confidence)
+"""All there are: each has a count, also of none."""
+
+T = TypeVar("T")
+
+SAVE_S: Final = 900.0
+"""How often what is known of Pods and grants is kept, so that the next need not read it again."""
+
+FOLLOW_S: Final = 1.0
+"""How often the ledger is asked what is new of Pods and grants while old records are taken in."""
+
 _AFTER: Final = (10_000, 10, 10)
 """Objects before the youngest are looked at, and passes before older ones are: all of them after a
 million more. Each look at all of them passes over everything known of Pods, while nothing is taken
@@ -96,19 +107,6 @@ class IngestCounts:
     def note_findings(self, findings: Iterable[Finding]) -> None:
         """Count findings."""
         self.findings.update((each.detection, each.severity.value) for each in findings)
-
-
-CONFIDENCES = tuple(each.value for each in Confidence)
-"""All there are: each has a count, also of none."""
-
-
-T = TypeVar("T")
-
-SAVE_S: Final = 900.0
-"""How often what is known of Pods and grants is kept, so that the next need not read it again."""
-
-FOLLOW_S: Final = 1.0
-"""How often the ledger is asked what is new of Pods and grants while old records are taken in."""
 
 
 class Ingest:

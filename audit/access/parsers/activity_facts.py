@@ -33,37 +33,10 @@ from audit.access.parsers.storage_paths import account_of
 from core.people.subject import pseudonymous_user
 from core.weights.documents.events import Activity, Topic
 
-_DELETE: Final = "/delete"
-
-
-def fact_text(event: Activity, *names: str) -> str:
-    """Return the first of these facts that is there, in lower case; empty where none is."""
-    for name in names:
-        value = event.facts.get(name)
-        if value is not None and value != "":
-            return str(value).lower()
-    return ""
-
-
-def is_delete(event: Activity) -> bool:
-    """Return whether an entry of Azure's activity log took something away."""
-    return event.facts.get("change") == "delete" or event.operation.lower().endswith(_DELETE)
-
-
-def subscription_of(resource: str) -> str:
-    """Return the subscription in a resource id, lower case; empty where it has none."""
-    parts = resource.lower().split("/")
-    return parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else ""  # noqa: PLR2004
-
-
-def actor_text(event: Activity) -> str:
-    """Say who did it, for a person."""
-    who = event.who or "nobody whom the log names"
-    return f"{who} from {event.address}" if event.address else who
-
-
 Body = Mapping[str, Any]
 """What was asked for: its keys are in lower case, `properties` taken out."""
+
+_DELETE: Final = "/delete"
 
 _STORAGE: Final = "microsoft.storage/storageaccounts/"
 
@@ -119,19 +92,6 @@ OTHERS: Final = (_STORAGE, "microsoft.authorization/roledefinitions/")
 
 _QUIET: Final = ("/read", "/validate/action", "/listkeys/read", "checknameavailability/action")
 
-
-def topics_of(operation: str, body: Body) -> tuple[Topic, ...]:
-    """Return what an operation, in lower case, is about; nothing where it is of no concern."""
-    if operation in ALWAYS:
-        return (ALWAYS[operation],)
-    if operation in SETTING:
-        setting = tuple(topic for topic, names in _SET.items() if names & body.keys())
-        return setting or (Topic.OTHER,)
-    if operation.startswith(OTHERS) and not operation.endswith(_QUIET):
-        return (Topic.OTHER,)
-    return ()
-
-
 _SET: Final = {
     Topic.PUBLIC_ACCESS: frozenset({"allowblobpublicaccess", "publicaccess"}),
     Topic.NETWORK_RULES: frozenset({"networkacls", "networkruleset", "publicnetworkaccess"}),
@@ -149,6 +109,44 @@ _SET: Final = {
         }
     ),
 }
+
+
+def fact_text(event: Activity, *names: str) -> str:
+    """Return the first of these facts that is there, in lower case; empty where none is."""
+    for name in names:
+        value = event.facts.get(name)
+        if value is not None and value != "":
+            return str(value).lower()
+    return ""
+
+
+def is_delete(event: Activity) -> bool:
+    """Return whether an entry of Azure's activity log took something away."""
+    return event.facts.get("change") == "delete" or event.operation.lower().endswith(_DELETE)
+
+
+def subscription_of(resource: str) -> str:
+    """Return the subscription in a resource id, lower case; empty where it has none."""
+    parts = resource.lower().split("/")
+    return parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else ""  # noqa: PLR2004
+
+
+def actor_text(event: Activity) -> str:
+    """Say who did it, for a person."""
+    who = event.who or "nobody whom the log names"
+    return f"{who} from {event.address}" if event.address else who
+
+
+def topics_of(operation: str, body: Body) -> tuple[Topic, ...]:
+    """Return what an operation, in lower case, is about; nothing where it is of no concern."""
+    if operation in ALWAYS:
+        return (ALWAYS[operation],)
+    if operation in SETTING:
+        setting = tuple(topic for topic, names in _SET.items() if names & body.keys())
+        return setting or (Topic.OTHER,)
+    if operation.startswith(OTHERS) and not operation.endswith(_QUIET):
+        return (Topic.OTHER,)
+    return ()
 
 
 def facts_of(topic: Topic, operation: str, resource: str, body: Body) -> dict[str, Any]:

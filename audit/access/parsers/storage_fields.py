@@ -16,6 +16,19 @@ CATEGORIES: Final = frozenset({"StorageRead", "StorageWrite", "StorageDelete"})
 
 LARGEST: Final = (1 << 63) - 1
 
+_LOOSE: Final = msgspec.json.Decoder(dict[str, Any])
+
+_BRANCHES: Final = frozenset({"properties", "identity", "requester", "delegatedResource"})
+
+_IGNORED: Final = frozenset(
+    {"sourcesystem", "tenantid", "type", "_billedsize", "_isbillable", "_subscriptionid"}
+)
+"""Of a Log Analytics table: of the workspace, not of the request."""
+
+_WHOLE: Final = frozenset(
+    {"operationCount", "requestBodySize", "responseBodySize", "contentLengthHeader"}
+)
+
 
 class _Fields(
     msgspec.Struct,
@@ -126,7 +139,6 @@ class StorageFields(_Fields, frozen=True, kw_only=True):
 
 
 _STRICT: Final = msgspec.json.Decoder(StorageFields)
-_LOOSE: Final = msgspec.json.Decoder(dict[str, Any])
 
 _PARTS: Final[dict[tuple[str, ...], type[msgspec.Struct]]] = {
     (): StorageFields,
@@ -135,7 +147,6 @@ _PARTS: Final[dict[tuple[str, ...], type[msgspec.Struct]]] = {
     ("identity", "requester"): Requester,
     ("identity", "delegatedResource"): Delegated,
 }
-_BRANCHES: Final = frozenset({"properties", "identity", "requester", "delegatedResource"})
 
 
 def _placed() -> dict[str, tuple[str, ...]]:
@@ -170,14 +181,6 @@ _WITHIN: Final = {
     path: {field.encode_name.lower(): field.encode_name for field in msgspec.structs.fields(part)}
     for path, part in _PARTS.items()
 }
-_IGNORED: Final = frozenset(
-    {"sourcesystem", "tenantid", "type", "_billedsize", "_isbillable", "_subscriptionid"}
-)
-"""Of a Log Analytics table: of the workspace, not of the request."""
-
-_WHOLE: Final = frozenset(
-    {"operationCount", "requestBodySize", "responseBodySize", "contentLengthHeader"}
-)
 
 
 def fields_or_object(

@@ -29,6 +29,8 @@ from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
 from core.weights.documents.access import FORMAT, Access, SignedBy, access_id
 
+Raw = bytes | bytearray | memoryview | msgspec.Raw
+
 _TYPES: Final = {
     "oauth": SignedBy.OAUTH,
     "bearer": SignedBy.OAUTH,
@@ -53,6 +55,12 @@ _HASHES: Final = re.compile(r"(key[12]|SasSignature)\(([0-9A-Za-z]{8,128})\)", r
 _FULL: Final = 32
 _SHORT: Final = 16
 _ID: Final = 36
+
+_MOST_WORD: Final = 128
+_MOST_AGENT: Final = 512
+_MOST_GRANTS: Final = 16
+_AUDIENCES: Final = ("", "https://storage.azure.com/", "https://storage.azure.com")
+_STATUSES: Final = 1000
 
 
 def find_signature_kind(fields: StorageFields, query: dict[str, str]) -> SignedBy:
@@ -101,15 +109,6 @@ def credential_text(token_hash: str) -> str:
 
 def _keyed(token_hash: str) -> bool:
     return token_hash[:4].lower() in {"key1", "key2"}
-
-
-_MOST_WORD: Final = 128
-_MOST_AGENT: Final = 512
-_MOST_GRANTS: Final = 16
-_AUDIENCES: Final = ("", "https://storage.azure.com/", "https://storage.azure.com")
-_STATUSES: Final = 1000
-
-Raw = bytes | bytearray | memoryview | msgspec.Raw
 
 
 class StorageContext(msgspec.Struct, frozen=True, gc=False):

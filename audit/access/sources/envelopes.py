@@ -14,6 +14,9 @@ from audit.access.model.batch import MOST_RECORD, SourceRecord
 _MOST_DEPTH: Final = 4
 _HEAD: Final = 96
 
+_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_BOM: Final = b"\xef\xbb\xbf"
+
 
 class _Envelope(msgspec.Struct, gc=False):
     """What can hold records: of Azure Monitor, and of kube-apiserver's audit webhook."""
@@ -31,7 +34,6 @@ class MessagePart(NamedTuple):
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
-_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def is_envelope(line: bytes) -> bool:
@@ -82,9 +84,6 @@ def _parts(message: bytes, depth: int) -> Iterator[MessagePart]:
             yield from _parts(raw, depth - 1)
         else:
             yield MessagePart(raw)
-
-
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 class LineRecords(Sequence[SourceRecord]):

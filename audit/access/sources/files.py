@@ -21,6 +21,9 @@ from audit.access.sources.blob_reader import read_pieces
 from audit.access.sources.envelopes import is_envelope, parts_of, too_long_problem
 from core.base.errors import SourceError
 
+_SLOT: Final = "00/00"
+_WINDOW: Final = 1024 * 1024
+
 
 class BlobFolder:
     """A folder of blobs; names are paths below it. Links out of it are not followed."""
@@ -93,10 +96,6 @@ def _refuse(error: OSError) -> None:
 
 def _unreadable(name: str, error: OSError) -> SourceError:
     return SourceError(f"{name} cannot be read ({error.strerror}): check its owner and mode")
-
-
-_SLOT: Final = "00/00"
-_WINDOW: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

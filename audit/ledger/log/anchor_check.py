@@ -9,7 +9,21 @@ from audit.ledger.log.heads import TreeHead, decode_head
 from audit.ledger.log.leaves import MARK_BYTES
 from audit.ledger.log.problems import Flaw, Problem, RecordPlace, make_place_problem, make_problem
 
+WINDOW: Final = 256
+"""Records that are looked at after the first that differs, to say what was done to it."""
+
+UNKNOWN: Final = bytes(MARK_BYTES)
+"""The mark of a leaf that was removed before the anchor was there."""
+
+JudgeHead = Callable[[TreeHead], str]
+"""Says what is wrong with a head's signature; empty where it is right."""
+
 _MOST_PROBLEMS: Final = 10
+
+_MOST_CHANGED: Final = 20
+
+_ALIKE: Final = 4
+"""Marks in a row that must agree again: 2^-128 by chance."""
 
 
 class AnchorReading:
@@ -96,20 +110,6 @@ def _read(content: bytes) -> AnchorLine:
         else:
             return AnchorLine(format=FORMAT, before="", first=head.size, head=head)
         raise
-
-
-WINDOW: Final = 256
-"""Records that are looked at after the first that differs, to say what was done to it."""
-
-UNKNOWN: Final = bytes(MARK_BYTES)
-"""The mark of a leaf that was removed before the anchor was there."""
-
-_MOST_CHANGED: Final = 20
-_ALIKE: Final = 4
-"""Marks in a row that must agree again: 2^-128 by chance."""
-
-JudgeHead = Callable[[TreeHead], str]
-"""Says what is wrong with a head's signature; empty where it is right."""
 
 
 class AnchorComparison:

@@ -38,6 +38,20 @@ MARGIN_DAYS: Final = 3
 """A record's id may be a day ahead of the clock when it is stored, and auditors' clocks may differ:
 what the log held at a head is of a day that lies fewer days than this after the head's."""
 
+_ENCODER = msgspec.json.Encoder()
+
+_MOST_PROBLEMS: Final = 20
+
+_MOST_UNDATED: Final = 1000
+
+_STANDING: Final = frozenset({FrameKind.POD_LIFE.value, FrameKind.CHANGE.value})
+"""Kinds that may be of long ago when they come; they are kept as if they were of that day."""
+
+_Days = tuple[dt.date, dt.date | None]
+"""Of the id; and, of what may be of long ago, on which it came at the earliest."""
+
+_EPOCH: Final = dt.date(1970, 1, 1)
+
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
@@ -93,7 +107,6 @@ def may_collapse(head: TreeHead, first_kept_day: dt.date) -> bool:
     return day + dt.timedelta(days=MARGIN_DAYS) <= first_kept_day
 
 
-_ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Retention)
 
 
@@ -111,17 +124,6 @@ def decode_retention(content: bytes) -> Retention:
     retention = _DECODER.decode(content)
     require_format(retention.format, FORMAT)
     return retention
-
-
-_MOST_PROBLEMS: Final = 20
-_MOST_UNDATED: Final = 1000
-_STANDING: Final = frozenset({FrameKind.POD_LIFE.value, FrameKind.CHANGE.value})
-"""Kinds that may be of long ago when they come; they are kept as if they were of that day."""
-
-_Days = tuple[dt.date, dt.date | None]
-"""Of the id; and, of what may be of long ago, on which it came at the earliest."""
-
-_EPOCH: Final = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)

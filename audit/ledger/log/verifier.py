@@ -37,6 +37,9 @@ from audit.ledger.records.frames import FrameKind
 from core.base.errors import InvalidObjectError
 from core.base.times import milliseconds_of
 
+Progress = Callable[[int, int], None]
+"""Told how many of how many records are verified."""
+
 _BATCH: Final = 4096
 """Leaves that the tree grows by at once, where nothing asks for its root before."""
 
@@ -44,6 +47,13 @@ _MOST: Final = 1000
 """Problems that are kept of what the verifier itself sees; the first is what matters."""
 
 _HOUR_MS: Final = 3_600_000
+
+_GZIP: Final = b"\x1f\x8b"
+
+_BUFFER: Final = 1024 * 1024
+
+_EVERY: Final = 65_536
+"""Lines between two calls of `progress`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,15 +310,6 @@ def _ms(time: str) -> int:
 
 def _is_narrower(name: str, asked: str, made: str) -> bool:
     return _ms(made) > _ms(asked) if name == "since" else _ms(made) < _ms(asked)
-
-
-_GZIP: Final = b"\x1f\x8b"
-_BUFFER: Final = 1024 * 1024
-_EVERY: Final = 65_536
-"""Lines between two calls of `progress`."""
-
-Progress = Callable[[int, int], None]
-"""Told how many of how many records are verified."""
 
 
 class DamagedExportError(ValueError):

@@ -21,14 +21,13 @@ from core.decision.decision import Decision, Finding, Need
 from core.decision.document import (
     DecisionDocument,
     DecisionSource,
-    SweepDocument,
     TriedProfile,
     build_document,
     encode_document,
-    encode_sweep,
     projection_digest,
 )
 from core.decision.request import Request
+from core.decision.sweep_document import SweepDocument, encode_sweep
 from core.people.subject import Subject
 from core.risk.look_back import LookBackDocument, encode_look_back, trim_items
 from core.weights.documents.events import LogGap, encode_event
@@ -36,6 +35,19 @@ from core.weights.documents.object_change import ObjectChange, encode_change
 from core.weights.documents.pod_life import PodLife, encode_life
 
 T = TypeVar("T", Need, Finding)
+
+MAX_PROJECTION: Final = 64 * 1024
+"""Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
+
+MAX_REFUSED_PROJECTION: Final = 8 * 1024
+"""Bytes; a refused Pod costs its author no quota, so it may be sent again and again."""
+
+MAX_DOCUMENT: Final = 64 * 1024
+"""Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
+have 1 to 8 KiB."""
+
+MAX_LOOK_BACK: Final = 512 * 1024
+"""Bytes; 1,000 ordinary items have 300 KB."""
 
 _TEXT: Final = 256
 """Characters of a privilege, path or message that are kept; a cut one ends in an ellipsis."""
@@ -45,6 +57,9 @@ _PROFILES: Final = 8
 
 _STEPS: Final = (64, 16, 4, 1)
 """Findings, needs and gaps kept of each rule or profile, and patches in all."""
+
+_REMEMBERED: Final = 16_384
+"""Projections remembered as sent: about 2 MB."""
 
 
 def shorten_document(document: DecisionDocument, most_bytes: int) -> DecisionDocument:
@@ -109,23 +124,6 @@ def _with_fewer_gaps(tried: TriedProfile, most: int) -> TriedProfile:
     kept: Sequence[str] = tried.lacks[:most]
     more = tried.more_lacks + len(tried.lacks) - len(kept)
     return msgspec.structs.replace(tried, lacks=list(kept), more_lacks=more)
-
-
-MAX_PROJECTION: Final = 64 * 1024
-"""Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
-
-MAX_REFUSED_PROJECTION: Final = 8 * 1024
-"""Bytes; a refused Pod costs its author no quota, so it may be sent again and again."""
-
-MAX_DOCUMENT: Final = 64 * 1024
-"""Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
-have 1 to 8 KiB."""
-
-MAX_LOOK_BACK: Final = 512 * 1024
-"""Bytes; 1,000 ordinary items have 300 KB."""
-
-_REMEMBERED: Final = 16_384
-"""Projections remembered as sent: about 2 MB."""
 
 
 class FrameAppender(Protocol):

@@ -24,6 +24,11 @@ HEADER_BYTES: Final = len(HEADER)
 
 _SEGMENT: Final = re.compile(r"(\d{16})\.(spool|damaged)")
 
+_LARGEST_FRAME: Final = MAX_BODY + 8
+
+_FRAMES_BETWEEN_BREATHS: Final = 64
+"""The interpreter's lock is offered that often: a reader must not hold up the event loop."""
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class SpoolPosition:
@@ -153,12 +158,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-_LARGEST_FRAME: Final = MAX_BODY + 8
-
-_FRAMES_BETWEEN_BREATHS: Final = 64
-"""The interpreter's lock is offered that often: a reader must not hold up the event loop."""
 
 
 def read_segment(

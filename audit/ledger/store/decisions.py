@@ -17,19 +17,23 @@ from audit.ledger.store.columns import column_text, day_of
 from audit.ledger.store.tables import decisions, look_backs, projections, rules, sweeps
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict
-from core.decision.document import (
-    DecisionDocument,
-    DecisionSource,
-    SweepDocument,
-    decode_document,
-    decode_sweep,
-)
+from core.decision.document import DecisionDocument, DecisionSource, decode_document
+from core.decision.sweep_document import SweepDocument, decode_sweep
 from core.risk.look_back import LookBackDocument, decode_look_back
 
 MOST_ROWS: Final = 10_000
 """The most that one page holds."""
 
+SHORTEST_PREFIX: Final = 8
+"""Hex digits of an id. As few stand for 65 seconds."""
+
+MOST_DIGESTS: Final = 500
+"""Projections asked for at once: SQLite takes 999 parameters in its oldest builds."""
+
 _LAST_TIME: Final = 2**48 - 1
+
+_MOST_NAMED: Final = 5
+_MOST_READ: Final = 1000
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,16 +139,6 @@ def _ids(query: DecisionQuery) -> tuple[bytes, bytes]:
     if query.before is not None:
         high = min(high, uuid.UUID(query.before).int - 1)
     return tuple(min(max(each, 0), 2**128 - 1).to_bytes(16) for each in (low, high))  # type: ignore[return-value]
-
-
-SHORTEST_PREFIX: Final = 8
-"""Hex digits of an id. As few stand for 65 seconds."""
-
-MOST_DIGESTS: Final = 500
-"""Projections asked for at once: SQLite takes 999 parameters in its oldest builds."""
-
-_MOST_NAMED: Final = 5
-_MOST_READ: Final = 1000
 
 
 def find_decisions(connection: sa.Connection, query: DecisionQuery, placed: bool) -> list[bytes]:  # noqa: FBT001 (through _read, by position; as below)

@@ -28,7 +28,8 @@ from audit.ledger.store.log_entries import (
     read_leaf_hashes,
     read_located,
 )
-from core.decision.document import DecisionDocument, SweepDocument
+from core.decision.document import DecisionDocument
+from core.decision.sweep_document import SweepDocument
 from core.risk.look_back import LookBackDocument
 
 

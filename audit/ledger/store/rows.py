@@ -23,18 +23,24 @@ from audit.ledger.store.columns import (
 from audit.ledger.store.tables import STANDING
 from core.base.times import DAY_MS
 from core.decision.decision import Action, Finding
-from core.decision.document import (
-    DecisionDocument,
-    decode_document,
-    decode_sweep,
-    projection_digest,
-)
+from core.decision.document import DecisionDocument, decode_document, projection_digest
+from core.decision.sweep_document import decode_sweep
 from core.risk.look_back import decode_look_back
 from core.weights.documents.access import Access, contradicts, decode_access, encode_access
 from core.weights.documents.events import decode_activity, decode_finding, decode_gap
 from core.weights.documents.intake import decode_intake, decode_refused
 from core.weights.documents.object_change import decode_change
 from core.weights.documents.pod_life import decode_life
+
+MOST_AHEAD_DAYS: Final = 1
+"""Days that an id may be ahead of this machine's clock: each day gets a partition."""
+
+SPARE_DAYS: Final = 1
+"""Days that an id may be older than what is kept, for the same reason."""
+
+OTHERWISE: Final = "the ledger has another record of this id, which says otherwise: one is forged"
+
+_BY_ID: Final = attrgetter("id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +198,6 @@ MAKERS: Final[Mapping[int, Callable[[bytes], DocumentColumns]]] = {
     FrameKind.INTAKE: _intake,
 }
 """Kinds that are taken from outside: what retention removed only the ledger itself records."""
-
-
-MOST_AHEAD_DAYS: Final = 1
-"""Days that an id may be ahead of this machine's clock: each day gets a partition."""
-
-SPARE_DAYS: Final = 1
-"""Days that an id may be older than what is kept, for the same reason."""
-
-OTHERWISE: Final = "the ledger has another record of this id, which says otherwise: one is forged"
-
-_BY_ID: Final = attrgetter("id")
 
 
 @dataclass(frozen=True)

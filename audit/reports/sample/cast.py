@@ -12,6 +12,11 @@ TENANT: Final = "5a3b9f10-0000-4000-8000-00000000f00d"
 SUBSCRIPTION: Final = "5a3b9f10-0000-4000-8000-0000000000aa"
 GIB: Final = 1 << 30
 
+TEAMS: Final = ("alder", "birch", "cedar", "dogwood", "elm")
+LEAK_TOKEN: Final = hashlib.sha256(b"leaked sas").hexdigest().upper()
+LEAK_ADDRESS: Final = "203.0.113.77"
+PIPELINE_ADDRESS: Final = "198.51.100.23"
+
 
 def draw(below: int, *words: object) -> int:
     """Return a number that these words always give."""
@@ -85,7 +90,6 @@ def _worker(namespace: str, kind: str, number: int, shelf: Shelf, team: str) -> 
     )
 
 
-TEAMS: Final = ("alder", "birch", "cedar", "dogwood", "elm")
 TRAINERS: Final = tuple(
     _worker("train", "trainer", number, FRONTIER, TEAMS[number % 5]) for number in range(18)
 )
@@ -105,7 +109,3 @@ HANDS: Final = PEOPLE[:4]
 
 PIPELINE: Final = (sample_id("client", "pipeline"), sample_id("principal", "pipeline"))
 """Client and object id of a build pipeline whose identity was taken over."""
-
-LEAK_TOKEN: Final = hashlib.sha256(b"leaked sas").hexdigest().upper()
-LEAK_ADDRESS: Final = "203.0.113.77"
-PIPELINE_ADDRESS: Final = "198.51.100.23"

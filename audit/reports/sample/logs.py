@@ -34,9 +34,26 @@ from audit.reports.sample.cast import (
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, MINUTE_MS, Job, list_jobs
 from core.base.times import DAY_MS, second_text
 
+LEAK_DAYS: Final = range(12, 26)
+"""Days of the month (from 0) on whose nights the SAS read."""
+
+SILENT: Final = (16, range(4, 7))
+"""Day and hours of which the frontier account has no log."""
+
 _CLAIM: Final = "http://schemas.microsoft.com/identity/claims/objectidentifier"
 _PORTAL: Final = "c44b4083-3bb0-49c1-b47d-974e53cbdf3c"
 """Azure's portal, as everyone's log has it."""
+
+_CATEGORIES: Final = {"PutBlob": "StorageWrite", "PutBlock": "StorageWrite"}
+
+_AGENT: Final = "azsdk-python-storage-blob/12.25.1 Python/3.11.9 (Linux-6.8.0-1021-azure)"
+
+_DAMAGED: Final = (
+    b'{"time": "not a time", "category": "StorageRead", "operationName": "GetBlob"}',
+    b'{"time": ',
+    b"null",
+    b'{"records": "none"}',
+)
 
 
 def activity_log_files(month: Period) -> Iterator[tuple[str, bytes]]:
@@ -87,22 +104,6 @@ def _file(record: dict[str, Any]) -> tuple[str, bytes]:
         f"/y={time[:4]}/m={time[5:7]}/d={time[8:10]}/h={time[11:13]}/m=00/PT1H.json"
     )
     return name, json.dumps(record, separators=(",", ":")).encode() + b"\n"
-
-
-LEAK_DAYS: Final = range(12, 26)
-"""Days of the month (from 0) on whose nights the SAS read."""
-
-SILENT: Final = (16, range(4, 7))
-"""Day and hours of which the frontier account has no log."""
-
-_CATEGORIES: Final = {"PutBlob": "StorageWrite", "PutBlock": "StorageWrite"}
-_AGENT: Final = "azsdk-python-storage-blob/12.25.1 Python/3.11.9 (Linux-6.8.0-1021-azure)"
-_DAMAGED: Final = (
-    b'{"time": "not a time", "category": "StorageRead", "operationName": "GetBlob"}',
-    b'{"time": ',
-    b"null",
-    b'{"records": "none"}',
-)
 
 
 def storage_log_files(month: Period) -> Iterator[tuple[str, bytes]]:

@@ -20,9 +20,17 @@ from core.base.ids import uuid7_unix_ms
 from core.base.times import DAY_MS
 from core.weights.documents.access import Access, Act, Confidence
 
+MOST_LINES: Final = 12
+"""Principals that the timeline tells apart, half of them odd ones at most."""
+
 _MOST_ADDRESSES = 3
 _SUREST = (Confidence.EXACT, Confidence.NODE, Confidence.ONE_OF, Confidence.UNATTRIBUTED)
 _FIELDS = {Act.READ: "reads", Act.COPY: "reads", Act.LIST: "lists", Act.WRITE: "writes"}
+
+_HOUR_MS: Final = 3_600_000
+
+_THURSDAY: Final = 3
+"""The day of the week on which the epoch began, Monday being 0."""
 
 
 class AccessSum:
@@ -178,14 +186,6 @@ class UnattributedTally:
             last=self._last,
             addresses=self._addresses.list(MOST_SHOWN),
         )
-
-
-MOST_LINES: Final = 12
-"""Principals that the timeline tells apart, half of them odd ones at most."""
-
-_HOUR_MS: Final = 3_600_000
-_THURSDAY: Final = 3
-"""The day of the week on which the epoch began, Monday being 0."""
 
 
 class _Store:

@@ -9,7 +9,7 @@ import msgspec
 from admission.replay.outcomes import Effect, ReplayOutcome, compare_outcomes
 from core.base.ids import uuid7_time
 from core.decision.document import DecisionDocument
-from core.decision.namespaces import document_requester
+from core.decision.document_outlook import document_requester
 
 FORMAT: Final = 1
 """Version of the JSON (docs/reference/policy-replay.schema.json)."""

@@ -8,13 +8,8 @@ from prometheus_client import CollectorRegistry
 
 from audit.ledger.records.frames import Frame, FrameKind
 from control.sweep.loop import Sweep, SweepParts
-from core.decision.document import (
-    DecisionDocument,
-    Durations,
-    SweepDocument,
-    decode_document,
-    decode_sweep,
-)
+from core.decision.document import DecisionDocument, Durations, decode_document
+from core.decision.sweep_document import SweepDocument, decode_sweep
 from kube.leader.lease import Leadership
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.sweeper import lasting

@@ -12,7 +12,8 @@ from structlog.testing import capture_logs
 
 from audit.ledger.records.frames import FrameKind
 from core.base.errors import ClusterError, NotLeaderError
-from core.decision.document import DecisionDocument, SweepDocument
+from core.decision.document import DecisionDocument
+from core.decision.sweep_document import SweepDocument
 from kube.client.objects import Objects, Page
 from kube.leader.lease import Leadership
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget

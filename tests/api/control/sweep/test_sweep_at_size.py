@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from audit.ledger.records.frames import FrameKind, read_frames
-from core.decision.document import SweepDocument, decode_sweep
+from core.decision.sweep_document import SweepDocument, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.sweep_run import essence, said
 from tests.harness.evidence import ROOT, record

@@ -5,7 +5,8 @@ from typing import Any
 
 from audit.ledger.records.frames import FrameKind
 from control.sweep.progress import decision_id
-from core.decision.document import DecisionDocument, decode_document, decode_sweep
+from core.decision.document import DecisionDocument, decode_document
+from core.decision.sweep_document import decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.sweep_run import Swept, document_of, report_in, reports
 from tests.harness.programs.client import Client, Json

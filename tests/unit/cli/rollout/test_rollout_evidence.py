@@ -12,8 +12,9 @@ from cli.rollout.plan import plan_of
 from cli.rollout.verdicts import Standing, Status, Verdict, exit_code, standing_of, workloads_of
 from core.decision.decision import Running
 from core.decision.decision import Verdict as Decided
-from core.decision.document import DecisionDocument, Revisions, SweepDocument
+from core.decision.document import DecisionDocument, Revisions
 from core.decision.namespaces import Mode
+from core.decision.sweep_document import SweepDocument
 from tests.unit.audit.ledger.store.documents import (
     CLUSTER,
     NOW_MS,

@@ -11,13 +11,8 @@ from jsonschema import Draft202012Validator
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7
 from core.decision.decision import Action, Finding, Running, Verdict
-from core.decision.document import (
-    CountedSignal,
-    DecisionDocument,
-    Isolated,
-    SweepDocument,
-    TracedRoot,
-)
+from core.decision.document import CountedSignal, DecisionDocument, Isolated, TracedRoot
+from core.decision.sweep_document import SweepDocument
 from core.people.subject import Subject
 from core.sandbox.decision import NAMESPACE, REQUIRED, ModeSource
 from tests.unit.audit.ledger.store.documents import NOW_MS, document, frame, sweep, sweep_frame

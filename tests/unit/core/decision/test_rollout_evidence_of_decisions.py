@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Running, Verdict
 from core.decision.document import TracedRoot
-from core.decision.namespaces import (
+from core.decision.document_outlook import (
     Outlook,
     document_requester,
     document_workload,

@@ -12,14 +12,9 @@ from audit.ledger.records.recorder import MAX_PROJECTION, LedgerRecorder
 from core.base.errors import NotRecordedError
 from core.base.ids import uuid7, uuid7_time
 from core.decision.decision import Decision, Evidence, Need, Verdict
-from core.decision.document import (
-    FORMAT,
-    SweepDocument,
-    decode_document,
-    decode_sweep,
-    encode_document,
-)
+from core.decision.document import FORMAT, decode_document, encode_document
 from core.decision.request import Kind, Operation, Request
+from core.decision.sweep_document import SweepDocument, decode_sweep
 from core.people.subject import Subject
 
 NOON = 1_790_000_000_000

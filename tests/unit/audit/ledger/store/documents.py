@@ -14,10 +14,10 @@ from core.decision.document import (
     DecisionDocument,
     Durations,
     Revisions,
-    SweepDocument,
     TriedProfile,
     encode_document,
 )
+from core.decision.sweep_document import SweepDocument
 
 CLUSTER = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"
 NOW_MS = 1_795_262_400_000
