@@ -56,7 +56,7 @@ class Entered:
 
 
 def enter(work: Callable[[], object]) -> Entered:
-    """Return what a piece of work enters, in this thread."""
+    """Return the files and functions that a piece of work enters, in this thread."""
     entered = Entered()
     sys.setprofile(entered.note)
     try:

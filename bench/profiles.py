@@ -251,7 +251,7 @@ def _access_reviews(status: int) -> float:
 
 
 def access_reviews(metrics: str) -> float:
-    """Return how many access reviews a gate has put to the cluster."""
+    """Return the number of access reviews that a gate has put to the cluster."""
     asked = (line for line in metrics.splitlines() if line.startswith(_METRIC))
     return sum(float(line.rsplit(" ", 1)[1]) for line in asked)
 

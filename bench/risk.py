@@ -161,7 +161,7 @@ def _nothing(_: object) -> None:
 
 
 async def _longest_stall_ms(work: Callable[[], Any]) -> float:
-    """Return how long the event loop was kept from anything else while it did this.
+    """Return the longest time in which work kept the event loop from anything else.
 
     Counted in CPU time of the process, its threads included: what others take of the machine is
     none of it, and 10 ms of a thread that runs beside the loop would be seen as well.

@@ -112,7 +112,7 @@ class ServiceTags:
         return self._networks[key]
 
     def warning(self, tag: str) -> str:
-        """Say what somebody who opens a tag should know; empty for nothing."""
+        """Return a warning for those who open a tag; empty where there is none."""
         return tag_sharing_warning(tag)
 
     def _read(self, tag: ServiceTag) -> tuple[Network, ...]:

@@ -49,7 +49,7 @@ class ProfileProposal:
         return profile_proposal(self.new, self.uid, frozenset())
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Yield what differs, a line each, with its colour."""
+        """Yield the differences, a line each, with its colour."""
         yield f"{PROFILE} {self.new.name}{'' if self.old else ' (new)'}", ""
         yield f"  digest:   {self.what.digest}", ""
         wider = find_widenings(self.old, self.new)

@@ -78,7 +78,7 @@ class _Tail:
         self._seen: set[tuple[str, str]] = set()
 
     async def read(self, store: Store) -> list[bytes]:
-        """Return what has come since, the oldest first."""
+        """Return the decisions that have come since, the oldest first."""
         since = max(self._newest_ms - LATE_MS, self._query.since_ms or 0)
         self._seen = {each for each in self._seen if uuid7_unix_ms(each[1]) >= since}
         fields = {"since_ms": since, "oldest_first": True, "limit": _PAGE}
@@ -90,7 +90,7 @@ class _Tail:
         return new
 
     def note(self, documents: Iterable[bytes]) -> list[bytes]:
-        """Return those that were not seen before, and see them."""
+        """Return the decisions that were not seen before, and mark them as seen."""
         new = []
         now_ms = self._now_ms()
         for document in documents:

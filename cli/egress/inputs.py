@@ -47,7 +47,7 @@ _TIMEOUT_S: Final = 10.0
 
 
 def site_of(settings: Settings) -> EgressSettings:
-    """Return what is set, as of now; with no cluster, every namespace counts as enrolled.
+    """Return the site's settings as of now; with no cluster, each namespace counts as enrolled.
 
     Raises:
         SettingsError: the file of tags or a range cannot be read.
@@ -109,7 +109,7 @@ def read_intents(paths: Sequence[str]) -> FileIntents:
 
 
 @dataclass(frozen=True)
-class Source:
+class ClusterSource:
     """Where a cluster is looked at, and how it is asked."""
 
     objects: Objects | None
@@ -118,7 +118,7 @@ class Source:
 
 
 @asynccontextmanager
-async def open_source(settings: Settings) -> AsyncIterator[Source]:
+async def open_source(settings: Settings) -> AsyncIterator[ClusterSource]:
     """Yield the cluster that the settings name, or one in which nobody has any right.
 
     Raises:
@@ -126,7 +126,7 @@ async def open_source(settings: Settings) -> AsyncIterator[Source]:
     """
     if settings.kubeconfig is None:
         rbac = Rbac(*read_rbac(settings.cluster)) if settings.cluster else Rbac([], [])
-        yield Source(None, _asker(rbac))
+        yield ClusterSource(None, _asker(rbac))
         return
     connection = Connection(settings.kubeconfig)
     await connection.open()
@@ -136,13 +136,13 @@ async def open_source(settings: Settings) -> AsyncIterator[Source]:
         return await reviews.ask(AccessQuestion(subject, verb, resource, name, namespace))
 
     try:
-        yield Source(Objects(connection, _TIMEOUT_S), ask, connection)
+        yield ClusterSource(Objects(connection, _TIMEOUT_S), ask, connection)
     finally:
         await connection.close()
 
 
 async def look(
-    settings: Settings, source: Source, within: Collection[str] | None, intents: FileIntents
+    settings: Settings, source: ClusterSource, within: Collection[str] | None, intents: FileIntents
 ) -> EgressSnapshot:
     """Look at a cluster once; say what of it is broken.
 
@@ -164,7 +164,7 @@ async def look(
 async def make_world(
     snapshot: EgressSnapshot, site: EgressSettings, ask: Ask, others: Iterable[EgressAllowlist] = ()
 ) -> ClusterEgress:
-    """Return what a snapshot means; rights are asked for `others` too.
+    """Return the egress of a snapshot; rights are asked for `others` too.
 
     Raises:
         AccessReviewError: the cluster did not say who may do what.

@@ -102,7 +102,7 @@ def _text(file: str) -> str:
 
 
 def _form(text: str) -> FlowFormat:
-    """Say what a text is: JSON with `records`, lines of JSON, or CSV."""
+    """Return the format of a text: JSON with `records`, lines of JSON, or CSV."""
     head = text.lstrip()[:1]
     if head != "{":
         return FlowFormat.CSV

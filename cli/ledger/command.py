@@ -142,7 +142,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.ledger.render import print_proof, print_verdict  # noqa: PLC0415
     from cli.shared import ledger_verification as verifying  # noqa: PLC0415 (keeps --help quick)
 
-    wish = verifying.VerifyOptions(
+    options = verifying.VerifyOptions(
         tuple(anchor or ()),
         tuple(head or ()),
         tuple(key or ()),
@@ -152,11 +152,11 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         late_days,
     )
     if proof is not None:
-        checked = verifying.check_proof(proof, wish)
+        checked = verifying.check_proof(proof, options)
         print_json(checked) if output is Format.JSON else print_proof(checked, make_console())
         raise typer.Exit(verifying.exit_code(sound=checked.sound))
     settings = None if export else read_flags(config, ledger=ledger)
-    verdict = verifying.verify(export, settings, wish)
+    verdict = verifying.verify(export, settings, options)
     print_json(verdict) if output is Format.JSON else print_verdict(verdict, make_console())
     raise typer.Exit(verifying.exit_code(sound=verdict.sound))
 

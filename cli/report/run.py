@@ -159,8 +159,8 @@ async def _verified(state: LedgerState, settings: Settings, options: ReportOptio
         return state
     from cli.shared.ledger_verification import VerifyOptions, verify  # noqa: PLC0415  Few ask for it.
 
-    wish = VerifyOptions(anchors=options.anchors, keys=options.keys)
-    verdict = await asyncio.to_thread(verify, None, settings, wish)
+    verify_options = VerifyOptions(anchors=options.anchors, keys=options.keys)
+    verdict = await asyncio.to_thread(verify, None, settings, verify_options)
     return add_verdict(state, verdict, len(options.anchors))
 
 
@@ -232,7 +232,7 @@ def _write(report: Report, form: str, folder: Path) -> Path:
 
 
 def _progress() -> Callable[[str, int], None]:
-    """Return what tells of progress: plain lines on standard error, only when it takes long."""
+    """Return the teller of progress: plain lines on standard error, only when it takes long."""
     told_at = time.monotonic()
 
     def note(what: str, count: int) -> None:

@@ -43,7 +43,7 @@ _SYSTEM: Final = "/api/v1/namespaces/kube-system"
 async def look_back_on(
     settings: Settings, subject: str, since: str | None
 ) -> list[LookBackDocument]:
-    """Return what one identity left behind; `since` is where the window begins, as it was typed.
+    """Return the look back on one identity; `since` is where the window begins, as typed.
 
     Raises:
         SettingsError: the subject or the time is none, or the credentials are missing.
@@ -86,7 +86,7 @@ async def look_back_on(
 async def recorded_of(
     settings: Settings, subject: str, cluster: str | None
 ) -> list[LookBackDocument]:
-    """Return what the ledger keeps of earlier look backs on an identity, the newest first.
+    """Return the earlier look backs on an identity in the ledger, the newest first.
 
     Raises:
         SettingsError: the subject is none.
@@ -107,7 +107,7 @@ def exit_code(documents: list[LookBackDocument]) -> int:
 def _risen(
     asked: IdentityAtRisk, snapshot: RiskSnapshot | None, now: float, days: int
 ) -> IdentityAtRisk:
-    """Return who was asked about, with what the snapshot says of their risk."""
+    """Return the identity that was asked about, with the risk that the snapshot has."""
     found = snapshot and identity_at_risk(snapshot, asked.key, now, days, clients_of(snapshot))
     if not found:
         return replace(asked, begin=int(now) - days * 86_400)

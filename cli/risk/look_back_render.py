@@ -67,7 +67,7 @@ def _head(document: LookBackDocument) -> Iterator[str]:
 
 
 def _read(read: StoreReads) -> str:
-    """Say what it read of one store."""
+    """Return the sentence on what it read of one store."""
     doubts = {
         "without a live grant": read.ungranted,
         "by Pods that it asked for": read.by_pods,

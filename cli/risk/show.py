@@ -117,7 +117,7 @@ class ShowRequest:
 
 
 async def show_subject(settings: Settings, asked: ShowRequest, now: float) -> Shown:
-    """Say what is known of an identity at a time (Unix seconds).
+    """Return the facts of an identity at a time (Unix seconds).
 
     Raises:
         SettingsError: it is named in no form that there is, or no cluster is named.
@@ -165,7 +165,7 @@ def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
     freshness: Freshness,
     now: float,
 ) -> Shown:
-    """Say what a snapshot and a table come to for one identity."""
+    """Return the effects of a snapshot and a table for one identity."""
     known = standing_of(principal, snapshot, freshness, now)
     application = snapshot.application(principal.client_id) if principal.client_id else None
     key = principal.key

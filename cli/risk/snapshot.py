@@ -71,7 +71,7 @@ def groups_of(ids: Iterable[str]) -> frozenset[str]:
 
 
 def freshness_of(section: IdentitySection, snapshot: RiskSnapshot) -> Freshness:
-    """Return how old knowledge may be, by the settings here; the tenant is the snapshot's."""
+    """Return the limits of age of the settings here; the tenant is the snapshot's."""
     return Freshness(section.max_age, section.revoked_for, section.tenant or snapshot.head.tenant)
 
 

@@ -90,7 +90,7 @@ class Status(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def make_status(snapshot: RiskSnapshot, section: IdentitySection, now: float) -> Status:
-    """Say how far a snapshot goes at a time (Unix seconds)."""
+    """Return the status of a snapshot at a time (Unix seconds)."""
     head = snapshot.head
     knowledge = list(_knowledge(head, section.max_age, now))
     return Status(
@@ -132,7 +132,7 @@ def print_status(status: Status, console: Console, now: float) -> None:
 
 
 def _fixes(status: Status) -> dict[str, list[str]]:
-    """Return what is wrong, and of which sorts; each trouble once."""
+    """Return the sorts of knowledge that something is wrong with, by the fix."""
     found: dict[str, list[str]] = {}
     for each in status.knowledge:
         if each.problem or each.unlicensed or each.stale:

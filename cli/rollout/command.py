@@ -175,9 +175,9 @@ def set_mode(  # noqa: PLR0913, PLR0917 (each is a flag)
     from cli.rollout.status import RolloutRequest  # noqa: PLC0415
 
     asked = RolloutRequest(tuple(namespaces), since, sweep_age)
-    wish = SetOptions(mode, announced, lower=lower, force=force, dry_run=dry_run)
+    options = SetOptions(mode, announced, lower=lower, force=force, dry_run=dry_run)
     settings = read_flags(config, kubeconfig=kubeconfig, ledger=ledger)
-    answer = run_async(set_modes(settings, asked, wish))
+    answer = run_async(set_modes(settings, asked, options))
     if output is Format.JSON:
         print_json(answer)
     else:

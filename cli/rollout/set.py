@@ -74,7 +74,7 @@ class SetOptions:
     dry_run: bool = False
 
 
-async def set_modes(settings: Settings, asked: RolloutRequest, wish: SetOptions) -> Answer:
+async def set_modes(settings: Settings, asked: RolloutRequest, options: SetOptions) -> Answer:
     """Put the namespaces into the mode: all of them, or none where one is not ready.
 
     Raises:
@@ -82,13 +82,13 @@ async def set_modes(settings: Settings, asked: RolloutRequest, wish: SetOptions)
         LedgerError: it is to enforce, and the ledger cannot be read.
         SettingsError: what is asked for cannot be.
     """
-    _demand_sense(wish)
+    _demand_sense(options)
     async with open_cluster_objects(settings) as objects:
         ground = await read_rollout_cluster(objects, settings)
         chosen = ground.chosen(asked.namespaces)
-        _demand_allowed(ground, chosen, wish)
-        known = await _known(settings, asked, ground, chosen, wish)
-        held = [] if wish.force else [each for each in known.values() if _holds(each)]
+        _demand_allowed(ground, chosen, options)
+        known = await _known(settings, asked, ground, chosen, options)
+        held = [] if options.force else [each for each in known.values() if _holds(each)]
         answers = []
         for namespace in chosen:
             before = ground.modes.of(namespace)
@@ -96,7 +96,7 @@ async def set_modes(settings: Settings, asked: RolloutRequest, wish: SetOptions)
             if held:
                 said = _held(namespace, before, standing)
             else:
-                said = await _put(objects, namespace, before, wish)
+                said = await _put(objects, namespace, before, options)
             verdict = standing.verdict if standing else None
             answers.append(msgspec.structs.replace(said, verdict=verdict))
     return Answer(FORMAT, answers)
@@ -110,34 +110,36 @@ def exit_code(answer: Answer) -> int:
     return exits.REFUSED if kept else exits.ADMITTED
 
 
-def _demand_sense(wish: SetOptions) -> None:
-    if wish.announced and wish.mode is not Mode.WARN:
+def _demand_sense(options: SetOptions) -> None:
+    if options.announced and options.mode is not Mode.WARN:
         raise SettingsError(
             "--from: says in warnings from when it is to enforce: give it with --mode warn, and "
             "set --mode enforce on that day"
         )
-    if wish.announced and parse_moment(wish.announced) is None:
+    if options.announced and parse_moment(options.announced) is None:
         raise SettingsError(
-            f"--from {wish.announced}: give a day (2026-12-01) or a time with its zone "
+            f"--from {options.announced}: give a day (2026-12-01) or a time with its zone "
             "(2026-12-01T08:00:00Z)"
         )
 
 
-def _demand_allowed(ground: RolloutCluster, chosen: Sequence[Namespace], wish: SetOptions) -> None:
+def _demand_allowed(
+    ground: RolloutCluster, chosen: Sequence[Namespace], options: SetOptions
+) -> None:
     least = ground.modes.least
-    if stricter_mode(wish.mode, least) is not wish.mode:
+    if stricter_mode(options.mode, least) is not options.mode:
         raise SettingsError(
-            f"--mode {wish.mode.value}: the installation's least mode is {least.value} "
+            f"--mode {options.mode.value}: the installation's least mode is {least.value} "
             "(rollout.least), which no label undercuts"
         )
     lowered = [
         each.name
         for each in chosen
-        if STRICTNESS[wish.mode] < STRICTNESS[ground.modes.of(each)] and not wish.lower
+        if STRICTNESS[options.mode] < STRICTNESS[ground.modes.of(each)] and not options.lower
     ]
     if lowered:
         raise SettingsError(
-            f"--mode {wish.mode.value} is milder than what holds in {', '.join(lowered)}: "
+            f"--mode {options.mode.value} is milder than what holds in {', '.join(lowered)}: "
             "give --lower too if that is meant"
         )
 
@@ -147,11 +149,11 @@ async def _known(
     asked: RolloutRequest,
     ground: RolloutCluster,
     chosen: Sequence[Namespace],
-    wish: SetOptions,
+    options: SetOptions,
 ) -> dict[str, Standing]:
-    """Return what is known of those that are to enforce and do not yet."""
+    """Return the status of the namespaces that are to enforce and do not yet."""
     new = [each.name for each in chosen if ground.modes.of(each) is not Mode.ENFORCE]
-    if wish.mode is not Mode.ENFORCE or not new or wish.force:
+    if options.mode is not Mode.ENFORCE or not new or options.force:
         return {}
     only = RolloutRequest(tuple(new), asked.since, asked.sweep_age)
     status = await read_status(settings, only)
@@ -183,24 +185,24 @@ def _held(namespace: Namespace, before: Mode, standing: Standing | None) -> Set:
     )
 
 
-async def _put(objects: Objects, namespace: Namespace, before: Mode, wish: SetOptions) -> Set:
-    announced = wish.announced if wish.mode is Mode.WARN else ""
+async def _put(objects: Objects, namespace: Namespace, before: Mode, options: SetOptions) -> Set:
+    announced = options.announced if options.mode is Mode.WARN else ""
     said = Set(
         namespace=namespace.name,
         before=before.value,
-        after=wish.mode.value,
+        after=options.mode.value,
         enforce_from=announced,
         did=Did.CHANGED,
-        message="nothing was written: --dry-run" if wish.dry_run else "",
+        message="nothing was written: --dry-run" if options.dry_run else "",
     )
     label = namespace.labels.get(names.MODE_LABEL)
-    if label == wish.mode.value and enforce_from(namespace) == announced:
+    if label == options.mode.value and enforce_from(namespace) == announced:
         return msgspec.structs.replace(said, did=Did.UNCHANGED)
-    if wish.dry_run:
+    if options.dry_run:
         return said
     try:
         await objects.merge(
-            f"/api/v1/namespaces/{namespace.name}", _body(namespace, wish.mode, announced)
+            f"/api/v1/namespaces/{namespace.name}", _body(namespace, options.mode, announced)
         )
     except ClusterError as error:
         if error.status not in _REFUSED:

@@ -32,7 +32,7 @@ def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) 
 
 
 def _names_of(user: str) -> tuple[str, ...]:
-    """Return what a user may stand under: the pseudonym, or the name where names are kept."""
+    """Return the names a user may be recorded by: the pseudonym, or the name itself."""
     return (user,) if user.startswith(_LABELS) else (Subject(username=user).label, user)
 
 

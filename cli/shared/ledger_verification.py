@@ -53,7 +53,7 @@ class VerifyOptions:
         return since, None if self.until is None else read_since(self.until, now_ms, "--until")
 
     def terms(self, now_ms: int) -> VerificationTerms:
-        """Return what the verifier goes by."""
+        """Return the heads and keys that the verifier trusts."""
         since, until = ("" if each is None else milli_text(each) for each in self.times(now_ms))
         return VerificationTerms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
 
@@ -68,7 +68,7 @@ class CheckedProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Whether an anchor was asked."""
 
 
-def verify(export: Path | None, settings: Settings | None, wish: VerifyOptions) -> Verdict:
+def verify(export: Path | None, settings: Settings | None, options: VerifyOptions) -> Verdict:
     """Verify an export, or without one the ledger of the settings.
 
     Raises:
@@ -78,16 +78,16 @@ def verify(export: Path | None, settings: Settings | None, wish: VerifyOptions) 
         OSError: a file cannot be read.
     """
     with ExitStack() as stack:
-        trust = _trust(wish, stack)
+        trust = _trust(options, stack)
         progress = Progress("verified")
         if export is not None:
             return verdict_of(verify_export(export, trust, progress.tell))
         if settings is None:
             raise SettingsError("name an export, or a ledger")
-        return verdict_of(asyncio.run(_verify_ledger(settings, wish, trust, progress)))
+        return verdict_of(asyncio.run(_verify_ledger(settings, options, trust, progress)))
 
 
-def check_proof(path: Path, wish: VerifyOptions) -> CheckedProof:
+def check_proof(path: Path, options: VerifyOptions) -> CheckedProof:
     """Check a proof.
 
     Raises:
@@ -96,7 +96,7 @@ def check_proof(path: Path, wish: VerifyOptions) -> CheckedProof:
         OSError: a file cannot be read.
     """
     with ExitStack() as stack:
-        trust = _trust(wish, stack)
+        trust = _trust(options, stack)
         try:
             with path.open("rb") as file:
                 proof = decode_proof(file.read(_MOST_PROOF))
@@ -121,34 +121,36 @@ def exit_code(*, sound: bool) -> int:
 
 
 async def _verify_ledger(
-    settings: Settings, wish: VerifyOptions, trust: VerifierTrust, progress: Progress
+    settings: Settings, options: VerifyOptions, trust: VerifierTrust, progress: Progress
 ) -> Verifier:
     now_ms = int(time.time() * 1000)
     ledger = VerifiableLedger(ledger_url(settings))
     try:
         await ledger.open(make=False)
-        told = trusted_keys_of(settings, wish.keys)
-        opening = await make_opening(ledger, told, *wish.times(now_ms), now_ms)
+        told = trusted_keys_of(settings, options.keys)
+        opening = await make_opening(ledger, told, *options.times(now_ms), now_ms)
         return await verify_ledger(ledger, opening, trust, progress.tell)
     finally:
         await ledger.close()
 
 
-def _trust(wish: VerifyOptions, stack: ExitStack) -> VerifierTrust:
+def _trust(options: VerifyOptions, stack: ExitStack) -> VerifierTrust:
     """Open anchors, and read keys.
 
     Raises:
         SettingsError: there is neither, so anybody could have written what is verified.
     """
-    if not (wish.anchors or wish.heads or wish.keys):
+    if not (options.anchors or options.heads or options.keys):
         raise SettingsError(
             "give --anchor FILE, --head SIZE:ROOT or --key PEM: without any of them whoever wrote "
             "the ledger could have written it anew"
         )
-    readings = [AnchorReading(str(path), _lines(path, stack)) for path in wish.anchors]
-    noted = [NotedHeads(list(map(_noted, wish.heads)))] if wish.heads else []
+    readings = [AnchorReading(str(path), _lines(path, stack)) for path in options.anchors]
+    noted = [NotedHeads(list(map(_noted, options.heads)))] if options.heads else []
     now_ms = int(time.time() * 1000)
-    return VerifierTrust([*readings, *noted], read_trusted_keys(wish.keys), wish.terms(now_ms))
+    return VerifierTrust(
+        [*readings, *noted], read_trusted_keys(options.keys), options.terms(now_ms)
+    )
 
 
 def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ _SYNTAX: Final = re.compile(r"(?<=\])(?=\()|(?<=\{)(?=\d)")
 
 
 def weight(severity: str) -> Json:
-    """Return what a rule's severity is to code scanning."""
+    """Return the security severity of a rule for code scanning."""
     score = _SCORES.get(severity, _SCORES["medium"])
     return {
         "defaultConfiguration": {"level": _LEVELS.get(severity, "warning")},

@@ -173,7 +173,7 @@ async def _registered(connection: Connection) -> Step:
 
 
 def _trouble(kind: str, webhook: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return what is wrong with a webhook's registration, and what to do."""
+    """Return the fault of a webhook's registration, and the remedy."""
     if not webhook["clientConfig"].get("caBundle"):
         return (
             f"{webhook['name']}: kube-apiserver was not given the gate's CA",

@@ -69,7 +69,7 @@ async def ingest_logs(settings: Settings, names: Sequence[str]) -> IngestSummary
 
 
 def lines_of(taken: IngestSummary) -> Iterator[str]:
-    """Say what became of it, for a person."""
+    """Yield the outcome in words, a line each."""
     rate = int(taken.read / taken.seconds) if taken.seconds else 0
     yield f"{taken.read:,} records read in {taken.seconds:.1f} s, {rate:,} a second"
     yield (

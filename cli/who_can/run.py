@@ -138,7 +138,7 @@ def _differs(who: str, where: str, said: bool) -> str:  # noqa: FBT001
 
 
 def _without(rbac: RbacSnapshot, direct: Iterable[ProfileUser], place: str) -> list[Holder]:
-    """Return those in bindings who cannot use it in a namespace by RBAC themselves."""
+    """Return the users of bindings who cannot use it in a namespace by RBAC themselves."""
     can = {reach.holder for reach in direct if reach.namespace in {EVERYWHERE, place}}
     known: dict[Holder, None] = {}
     for binding in rbac.bindings:

@@ -131,7 +131,7 @@ class ClusterEgress:
         )
 
     def whole_meaning(self, namespace: str) -> CompiledAllowlists:
-        """Return what the allowlists of a namespace mean, whatever the engine can say of it."""
+        """Return the openings of a namespace, whether or not the engine can render them."""
         if namespace not in self._meanings:
             found = self.allowlists(namespace) if self.enrolled(namespace) else ()
             self._meanings[namespace] = compile_allowlists(namespace, found, self.known)
@@ -146,7 +146,7 @@ class ClusterEgress:
         return self._rendered[namespace]
 
     def openings(self, namespace: str) -> tuple[Opening, ...]:
-        """Return what is open from a namespace: what allowlists mean, less what is not said."""
+        """Return the openings of a namespace, less those that the engine cannot render."""
         if namespace not in self._openings:
             self._openings[namespace] = self._said(namespace)
         return self._openings[namespace]
@@ -164,7 +164,7 @@ class ClusterEgress:
         )
 
     def problems(self, namespace: str) -> tuple[Problem, ...]:
-        """Return what stays closed, and what should be known of the rest."""
+        """Return the problems: openings that stay closed, and warnings on the others."""
         rendered = self.rendered(namespace).problems if self.enrolled(namespace) else ()
         return tuple(sorted({*self.whole_meaning(namespace).problems, *rendered}))
 
@@ -223,5 +223,5 @@ def unheld_reason(pod: EgressPod) -> str:
 
 
 def replace_target(target: RenderTarget, known: CompilerFacts) -> RenderTarget:
-    """Return what is rendered for, with the ranges that are known."""
+    """Return the target of rendering, with the ranges that are known."""
     return msgspec.structs.replace(target, reserved=known.reserved, ranges=known.ranges)

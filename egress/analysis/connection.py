@@ -197,7 +197,7 @@ def _in_block(address: Address, block: Block) -> bool:
 
 
 def excepted_networks(aim: ConnectionTarget, opening: Opening) -> tuple[Network, ...]:
-    """Return what was taken out of an opening's networks and has an end of the connection."""
+    """Return the networks that an opening excludes and that hold an end of the connection."""
     if not isinstance(opening.peer, Addresses):
         return ()
     return tuple(

@@ -251,7 +251,7 @@ def _to_add(
 
 
 def _warnings(aim: ConnectionTarget, world: ClusterEgress) -> Iterator[str]:
-    """Say what should be known before an entry is added."""
+    """Return the warnings on an entry that would be added."""
     for end in aim.ends:
         if end.pod is None and is_reserved(end.address, world):
             yield f"{end.address} is in a reserved range: to open it is to mean it"

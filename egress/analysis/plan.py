@@ -42,7 +42,7 @@ class PeerPorts(msgspec.Struct, frozen=True):
 
 
 def missing_connections(wanted: Sequence[PeerPorts], there: Sequence[PeerPorts]) -> list[PeerPorts]:
-    """Return what of `wanted` is not in `there`, in the order of `wanted`."""
+    """Return the part of `wanted` that is not in `there`, in the order of `wanted`."""
     known = {(each.peer, each.ports) for each in there}
     left: list[PeerPorts] = []
     for each in wanted:
@@ -116,7 +116,7 @@ def _whole(blocks: Iterable[Block]) -> tuple[Network, ...]:
 
 
 def _networks_left(whole: Sequence[Network], held: Iterable[Network]) -> tuple[Network, ...]:
-    """Return what of sorted networks is in none of the others; one look at each."""
+    """Return the parts of sorted networks that are in none of the others; one look at each."""
     holes = collapse(held)
     left: list[Network] = []
     for version in (4, 6):
@@ -277,7 +277,7 @@ def _waiting(change: Change, after: ClusterEgress) -> Change:
 def _compare(
     sign: Literal["+", "-"], wanted: ClusterEgress, there: ClusterEgress, namespace: str
 ) -> list[Change]:
-    """Return what is open in one state and not in the other."""
+    """Return the connections that are open in `wanted` and not in `there`."""
     openings, others = wanted.openings(namespace), there.openings(namespace)
     subjects = sorted({one for each in openings for one in subjects_of(namespace, each.selects)})
     left: dict[PodSubject, list[PeerPorts]] = {}

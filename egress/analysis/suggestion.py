@@ -148,7 +148,7 @@ def _evidence(
 
 
 def _key(flow: Flow, preferred: Mapping[str, int], observed: ObservedFlows) -> Key:
-    """Say what a flow goes to; of several names the one that explains most."""
+    """Return the destination of a flow; of several names the one that explains most."""
     if flow.to_service and flow.to_namespace:
         return ("service", flow.to_namespace, flow.to_service)
     if flow.to_namespace and (flow.to_pod or flow.to_account):
@@ -208,7 +208,7 @@ def _host(flow: Flow) -> _Host:
 
 
 def _scans(flows: Iterable[Flow]) -> dict[_Host, str]:
-    """Return what looks like a scan, by destination: many ports of one, or many hosts on a port."""
+    """Return why flows to a destination look like a scan: many ports, or many hosts of a port."""
     ports: dict[_Host, set[PortRange]] = defaultdict(set)
     hosts: dict[PortRange, set[_Host]] = defaultdict(set)
     dropped: Counter[PortRange] = Counter()

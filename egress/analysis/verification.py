@@ -74,7 +74,7 @@ def representatives(pods: Iterable[EgressPod]) -> list[EgressPod]:
 
 
 def probes_of(pod: EgressPod, world: ClusterEgress, others: Sequence[str] = ()) -> list[Probe]:
-    """Return what is tried from a Pod; `others` are `HOST:PORT` that somebody wants tried too."""
+    """Return the connections to try from a Pod; `others` are further `HOST:PORT`."""
     wanted = [*_dns(world), *_said(pod, world), *_closed(pod, world)]
     wanted += [(each, "asked for") for each in others]
     found: dict[str, Probe] = {}

@@ -65,7 +65,7 @@ NO_REFERENCES = References()
 def references_of(
     allowlists: Iterable[EgressAllowlist], sets: Mapping[str, EgressDestinations]
 ) -> References:
-    """Return what allowlists name, themselves and through the sets that they refer to."""
+    """Return the references of allowlists, their own and those of the sets that they name."""
     services: set[ServiceKey] = set()
     names: set[str] = set()
     rights: set[Right] = set()
@@ -102,7 +102,7 @@ _Said = Peer | Problem
 def compile_allowlists(
     namespace: str, allowlists: Iterable[EgressAllowlist], known: CompilerFacts
 ) -> CompiledAllowlists:
-    """Return what the allowlists of a namespace mean at `known.now`."""
+    """Return the compiled allowlists of a namespace at `known.now`."""
     openings: list[Opening] = []
     problems: list[Problem] = []
     for allowlist in sorted(allowlists, key=lambda each: each.meta.name):
@@ -133,7 +133,7 @@ class _AllowlistReader:
     known: CompilerFacts
 
     def read(self) -> Iterator[Opening | Problem]:
-        """Yield what it opens, and what stays closed of it."""
+        """Yield its openings, and a problem for each entry that stays closed."""
         allowlist, known = self.allowlist, self.known
         if not allowlist.in_time(known.now):
             deleted = allowlist.meta.deletion_timestamp is not None
@@ -277,13 +277,13 @@ class _AllowlistReader:
 
 
 def not_approved_message(broad: str, lacking: Iterable[str]) -> str:
-    """Say what of an object two people must approve, and what its approvals lack, if it has any."""
+    """Return which part of an object two people must approve, and what its approvals lack."""
     said = "; ".join(lacking)
     return f"two people must approve it: {broad}{f' ({said})' if said else ''}"
 
 
 def may_not_use_message(accounts: Iterable[str], name: str, namespace: str) -> str:
-    """Say who lacks the right to a set, and how it is given."""
+    """Return the message that somebody lacks the right to a set, and how it is given."""
     shown = ", ".join(accounts)
     return (
         f"service account {shown} may not use EgressDestinations {name} in namespace {namespace}: "

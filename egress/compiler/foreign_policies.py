@@ -206,7 +206,7 @@ def split_rule(rule: EgressRule) -> Iterator[EgressRule]:
 
 
 def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[str]:
-    """Yield what one case of a rule (`split_rule`) opens that is not open."""
+    """Yield the openings of one case of a rule (`split_rule`) that are not open yet."""
     ports = case.ports[0] if case.ports else None
     mine = [each for each in there if implies(case.selects, each.selects)]
     spans = EVERY_ADDRESS if case.everywhere else merge_spans(case.spans)

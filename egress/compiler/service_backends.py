@@ -22,7 +22,7 @@ _SHOWN: Final = 8
 def known_service(
     shape: ServiceShape, endpoints: Sequence[Endpoint], pods: Iterable[LivePod]
 ) -> KnownService:
-    """Return what is known of a Service; `pods` are the live ones that it may send to.
+    """Return the facts of a Service; `pods` are the live ones that it may send to.
 
     Endpoints that are not ready count too: their Pods are the Service's, and would be cut off for
     the first moments after they are.

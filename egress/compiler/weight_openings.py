@@ -21,7 +21,7 @@ def openings_to_weights(
     sets: Mapping[str, EgressDestinations],
     stores: WeightStoreSet,
 ) -> tuple[WeightOpening, ...]:
-    """Return what of a namespace's openings leads to a store, for each service account."""
+    """Return the openings of a namespace that lead to a store, by service account."""
     found: set[WeightOpening] = set()
     for opening in meaning.openings:
         allowlist = allowlists.get(opening.allowlist)

@@ -90,7 +90,7 @@ UNASKED = LearntName()
 def learn(
     before: LearntName, replies: Iterable[DnsReply], now: float, settings: NamesSettings
 ) -> LearntName:
-    """Return what is known of a name after servers were asked, or failed to answer.
+    """Return the record of a name after servers answered, or failed to.
 
     An address leaves only by an answer in its own family, later than the window after it was last
     seen, that does not show it: while no server answers, all stay. Who answers in which order

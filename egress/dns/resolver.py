@@ -173,7 +173,7 @@ async def _exchange(
 
 
 def _reply(server: NameServer, family: Literal[4, 6], answer: dns.message.Message) -> DnsReply:
-    """Say what an answer says.
+    """Read an answer.
 
     Raises:
         dns.exception.DNSException: it contradicts itself.

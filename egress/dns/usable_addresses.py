@@ -84,7 +84,7 @@ class LearntNames:
     )
 
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
-        """Return what a name (no pattern) resolves to. Worked out once."""
+        """Return the addresses of a name (no pattern). Worked out once."""
         key = (name, tuple(within))
         if (found := self._resolved.get(key)) is None:
             learnt = self.state.get(name, UNASKED)

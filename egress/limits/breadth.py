@@ -76,7 +76,7 @@ def breadth_reasons(
 
 
 def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Breadth:
-    """Return what entries reach, and what of it is broader than the limits."""
+    """Return the breadth of entries, and the reasons why it exceeds the limits."""
     entries = tuple(entries)
     named = [reason for entry in entries if (reason := _by_name(entry, limits))]
     reserved = (reason for entry in entries for reason in _reserved(entry))
@@ -204,7 +204,7 @@ def combined_breadth_reasons(
 
 
 def _age(allowlist: EgressAllowlist) -> tuple[bool, str, str]:
-    """Return what sorts the older first; what is in no cluster yet is the newest."""
+    """Return the sort key by age: the oldest first, an object of no cluster last."""
     made = allowlist.meta.creation_timestamp
     return made is None, made or "", allowlist.meta.uid
 

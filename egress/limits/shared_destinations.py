@@ -95,7 +95,7 @@ on private endpoints. A service that is not here is not known to be safe.
 
 
 def name_sharing_warning(name: str) -> str:
-    """Say who else is behind a DNS name, or a pattern of names; empty where that is not known."""
+    """Return who else shares a DNS name or a pattern of names; empty where that is not known."""
     if service := _owner(name, SHARED_SERVICES):
         if is_wildcard(name):
             return f"every customer's {service}: data can leave to a stranger's account"
@@ -113,7 +113,7 @@ def _owner(name: str, owners: Mapping[str, str]) -> str:
 
 
 def tag_sharing_warning(tag: str) -> str:
-    """Say who else is behind a tag, and what to name instead; empty where that is not known.
+    """Return who else shares a tag, and what to name instead; empty where that is not known.
 
     A regional tag (`Storage.WestEurope`) is the same way out, through fewer doors.
     """

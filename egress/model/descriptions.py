@@ -67,7 +67,7 @@ def subjects_of(namespace: str, selects: Requirements) -> Iterator[PodSubject]:
 
 
 def describe_requirements(requirements: Requirements) -> str:
-    """Return what labels must be, in brackets; empty for nothing."""
+    """Return the selector in words, in brackets; empty where it demands nothing."""
     said = []
     for each in requirements:
         values = ",".join(each.values)

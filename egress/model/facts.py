@@ -32,7 +32,7 @@ class NameSource(Protocol):
     """What has been learnt of DNS names."""
 
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
-        """Return what a name (no pattern) resolves to.
+        """Return the addresses of a name (no pattern).
 
         With `within`, only there, reserved or not.
         """
@@ -45,7 +45,7 @@ class TagSource(Protocol):
         """Return a tag's networks, collapsed; or why there are none, for a person."""
 
     def warning(self, tag: str) -> str:
-        """Say what somebody who opens it should know; empty for nothing."""
+        """Return a warning for those who open it; empty where there is none."""
 
 
 class KnownService(msgspec.Struct, frozen=True):
@@ -105,7 +105,7 @@ class CompilerFacts:
         return (*ALWAYS_RESERVED, *with_translated(self.ranges))
 
     def tag(self, name: str) -> tuple[Block, ...] | str:
-        """Return what a service tag opens; or why it opens nothing. Worked out once."""
+        """Return the networks of a service tag, or why it opens nothing. Worked out once."""
         if name not in self._tag_blocks:
             networks = self.tags.networks(name)
             found = networks if isinstance(networks, str) else blocks_of(networks, self.reserved)

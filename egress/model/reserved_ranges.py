@@ -50,7 +50,7 @@ Without IPv4-mapped addresses, which never travel: kube-apiserver takes no polic
 def blocks_of(
     networks: Iterable[Network], reserved: Sequence[Network], without: Sequence[Network] = ()
 ) -> tuple[Block, ...]:
-    """Return what networks open by themselves: collapsed, less `without` and what is reserved.
+    """Return the addresses that networks open: collapsed, less `without` and reserved ranges.
 
     Reserved ranges are left out whether a network holds them or lies in them.
     """
@@ -65,7 +65,7 @@ def blocks_of(
 def named_block(
     network: Network, reserved: Sequence[Network], without: Sequence[Network] = ()
 ) -> Block | None:
-    """Return what a network opens that an intent writes out; None where nothing is left of it.
+    """Return the part of a written network that it opens; None where nothing is left of it.
 
     One that lies in a reserved range, all of it, names that range: it is open as written.
     """

@@ -104,7 +104,7 @@ def of_namespace(namespace: str, requirements: Requirements) -> Json:
 
 
 def name_patterns(name: str, engine: Engine) -> list[Json]:
-    """Return what matches a name or wildcard: in `toFQDNs`, and in rules of DNS."""
+    """Return the selector of a name or wildcard, for `toFQDNs` and for rules of DNS."""
     if name == ANY:
         return [{"matchPattern": ANY}]
     if not name.startswith(WILDCARD):

@@ -66,7 +66,7 @@ def render_floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
 
 
 def render_passes(meaning: CompiledAllowlists) -> tuple[Json, ...]:
-    """Return what lets Pods of a namespace pass to reserved addresses that allowlists name."""
+    """Return the policy by which Pods of a namespace reach reserved addresses of allowlists."""
     found: list[Json] = []
     for openings in by_allowlist(meaning):
         named = collapse(

@@ -23,7 +23,7 @@ class RangeGuard(msgspec.Struct, frozen=True):
 
 
 def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
-    """Return what of the reserved ranges an opening names, collapsed."""
+    """Return the reserved ranges that an opening names, collapsed."""
     match opening.peer:
         case Addresses(found):
             blocks = found

@@ -164,7 +164,7 @@ def explain_failures(workspace: Workspace, tests: Iterable[RegoTest]) -> str:
 
 
 def measure_coverage(workspace: Workspace) -> list[Coverage]:
-    """Say how much of each of the sites' files its tests reach, ordered by file.
+    """Return the coverage of each of the sites' files by its tests, ordered by file.
 
     Raises:
         BundleRefusedError: the tests cannot be run.
@@ -270,6 +270,6 @@ def _holds(answer: bytes) -> bool:
 def find_different_results(
     tests: Sequence[RegoTest], compiled: Sequence[CompiledTest]
 ) -> list[CompiledTest]:
-    """Return those that end otherwise than with OPA."""
+    """Return the tests that end otherwise than with OPA."""
     passed = {test.name: test.outcome is Outcome.PASSED for test in tests}
     return [each for each in compiled if not each.cannot and each.passed != passed[each.name]]

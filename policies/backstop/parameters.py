@@ -78,7 +78,7 @@ def is_relevant(pattern: str) -> bool:
 
 
 def expressions(patterns: Iterable[str]) -> list[str]:
-    """Return those of the patterns that matter, sorted, each once."""
+    """Return the patterns that matter, sorted, each once."""
     return sorted({expression(each) for each in patterns if is_relevant(each)})
 
 
@@ -187,7 +187,7 @@ def _modes(modes: Modes) -> dict[str, str]:
 
 
 def _excuses(exceptions: Iterable[PolicyException]) -> dict[str, str]:
-    """Return what is excused.
+    """Return the needs that exceptions excuse, by namespace.
 
     A line for the Pod that is named, or for those that are made for it.
     """
@@ -221,7 +221,7 @@ def _is_open(one: BreakGlass, now: float) -> bool:
 
 
 def _glass(opened: Iterable[BreakGlass]) -> dict[str, str]:
-    """Return what is relaxed in each namespace."""
+    """Return the rules that open BreakGlasses relax, by namespace."""
     found: dict[str, set[str]] = {}
     for each in opened:
         for namespace in each.spec.namespaces:

@@ -153,7 +153,7 @@ GUARDS: Final[Mapping[str, CallGuard]] = {
 
 
 def without_value(name: str) -> Callable[..., Any]:
-    """Return what is called in place of a function that has no value for its arguments.
+    """Return the stand-in of a function that has no value for its arguments.
 
     It has one, says that there is none, or raises ValueError where OPA's own function fails.
     """
@@ -170,7 +170,7 @@ def _failing(name: str) -> Callable[..., Any]:
 
 
 def _of_nothing(name: str) -> Callable[..., Any]:
-    """Return what says that an empty list or set has none, and fails on everything else."""
+    """Return a function that is undefined for an empty list or set, and fails on all else."""
     fail = _failing(name)
 
     def of(given: Any) -> Any:

@@ -60,7 +60,7 @@ def pairs(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def order(value: Any) -> tuple[Any, ...]:
-    """Return what values are sorted by: their type, then themselves (v1/ast/compare.go)."""
+    """Return the sort key of a value: its type, then itself (v1/ast/compare.go)."""
     if value is None:
         return (0,)
     if isinstance(value, bool):

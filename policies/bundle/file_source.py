@@ -43,7 +43,7 @@ class FileSource:
         return bundle if bundle.digest != before else None
 
     def _look(self) -> _Seen | None:
-        """Return what changes with the file: a kubelet replaces a link to it, editors the file."""
+        """Return the file's identity: a kubelet replaces a link to it, editors the file."""
         try:
             found = self.path.stat()
         except OSError:

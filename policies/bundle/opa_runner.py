@@ -36,7 +36,7 @@ def parse_file(opa: Path, folder: Path, file: str) -> bytes:
 
 
 def errors_in(printed: bytes) -> str:
-    """Return what OPA says is wrong, a line for each.
+    """Return OPA's errors, a line for each.
 
     It says it as JSON where that was asked for.
     """

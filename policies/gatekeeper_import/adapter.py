@@ -31,7 +31,7 @@ Of = tuple[Template, Constraint]
 
 
 def fields_of(needed: NeededFields, match: Match) -> tuple[str, ...]:
-    """Return what the rule must declare: what the policy reads, and what decides where it holds."""
+    """Return the fields that the rule must declare: read by the policy, or by its match."""
     found = set(needed.fields)
     if match.labels or (match.namespace_labels and "Namespace" in match.kinds):
         found.add("metadata.labels")

@@ -83,7 +83,7 @@ class NeededFields(msgspec.Struct, frozen=True):
 
 
 def needed_fields(reading: InputReads, kinds: Sequence[str]) -> NeededFields:
-    """Say what must be declared for rules that are asked about these kinds.
+    """Return the fields to declare for rules that are asked about these kinds.
 
     Raises:
         BundleRefusedError: it reads what no rule is shown; names it.
@@ -103,7 +103,7 @@ def needed_fields(reading: InputReads, kinds: Sequence[str]) -> NeededFields:
 
 
 def _leaves(reading: InputReads) -> set[Path]:
-    """Return what is read whole, and what is looked at where nothing below it is read."""
+    """Return the paths that are read whole, and those of which only the presence is read."""
     found = reading.whole | reading.seen
     inner = {path[:end] for path in found for end in range(len(path))}
     return reading.whole | (reading.seen - inner)

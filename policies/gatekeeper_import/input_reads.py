@@ -98,7 +98,7 @@ class RuleNames:
         return module.rules.get(name, []) if module else []
 
     def arity(self, package: Package, name: str) -> int:
-        """Return how many arguments a function has."""
+        """Return the number of a function's arguments."""
         rules = self.rules(package, name)
         return len(rules[0]["head"].get("args") or []) if rules else 0
 
@@ -122,7 +122,7 @@ class RuleNames:
         return None
 
     def imported(self, package: Package, head: str) -> list[Term]:
-        """Return what a name of an import stands for, where it is a part of the input."""
+        """Return the path of an imported name, where it is a part of the input."""
         parts = self._modules[package].imports.get(head, [])
         return parts if parts and parts[0]["value"] == "input" else []
 
@@ -157,7 +157,7 @@ class Follower:
         self.reading.whole |= whole(value)
 
     def called(self, package: Package, name: str, given: tuple[Value, ...]) -> Value:
-        """Return what a rule may be; of a function, with these arguments."""
+        """Return the possible values of a rule; of a function, with these arguments."""
         key = (package, name, given)
         if key not in self._known:
             self._known[key] = (NOTHING, InputReads())
@@ -167,7 +167,7 @@ class Follower:
         return value
 
     def apart(self, work: Callable[[], T]) -> tuple[T, InputReads]:
-        """Return what some work gives, and what it reads, which does not count yet."""
+        """Return the result of some work, and its reads, which do not count yet."""
         before, self.reading = self.reading, InputReads()
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -201,7 +201,7 @@ class Clause:
             self._bind(pattern, value, self._scope, declares=True)
 
     def value(self) -> Value:
-        """Return what its head may be."""
+        """Return the possible values of its head."""
         scope = self._body(self._rule.get("body") or [], self._scope)
         head = self._rule["head"]
         key = self._term(head["key"], scope) if "key" in head else None
@@ -271,7 +271,7 @@ class Clause:
         return found
 
     def _made(self, kind: str, value: Any, scope: _Scope) -> Value:
-        """Return what a collection that the policy makes may hold."""
+        """Return the possible values of a collection that the policy makes."""
         if kind in {"array", "set"}:
             return collection([self._term(each, scope) for each in value])
         if kind == "object":
@@ -415,7 +415,7 @@ def _all(sites: Mapping[int, Value]) -> Value:
 
 
 def follow(trees: Sequence[Tree], rule: str = "violation") -> InputReads:
-    """Return what a rule of the first of the trees reads.
+    """Return the reads of a rule of the first of the trees.
 
     Raises:
         BundleRefusedError: it replaces its input (`with`), or is too deep to be followed.

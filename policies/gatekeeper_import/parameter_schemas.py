@@ -10,7 +10,7 @@ _DEEPEST: Final = 30
 
 
 def json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Return what of a schema says types; patterns and bounds are another dialect's, left out."""
+    """Return the types of a schema; patterns and bounds are another dialect's, left out."""
     if depth > _DEEPEST:
         return {}
     found = {key: value for key, value in schema.items() if key in _KEPT and value is not None}
@@ -34,7 +34,7 @@ def json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
 
 
 def schema_problem(value: Any, schema: Mapping[str, Any]) -> str:
-    """Say what is wrong with a value; empty where nothing is."""
+    """Return the fault of a value; empty where there is none."""
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:

@@ -38,7 +38,7 @@ def parse_rego(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
 
 
 def read_mistakes(printed: bytes) -> list[Mistake]:
-    """Return what OPA printed as errors; never none."""
+    """Return the mistakes that OPA printed; never none."""
     try:
         errors = msgspec.json.decode(printed)["errors"]
         return [

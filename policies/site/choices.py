@@ -54,7 +54,7 @@ class Choices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By rule id, without `rules/`: `labels/required`."""
 
     def of(self, rule: Rule) -> Choice:
-        """Return what is said of a rule."""
+        """Return the choice for a rule."""
         return self.rules.get(rule.id.removeprefix("rules/"), ORDINARY)
 
     def named(self) -> frozenset[str]:

@@ -100,7 +100,7 @@ def are_namespaced(kinds: Iterable[str]) -> bool:
 
 
 def cluster_scoped(kinds: Iterable[str]) -> list[str]:
-    """Return those that are known to lie in none."""
+    """Return the kinds that are known to lie in none."""
     return [kind for kind in kinds if _split(kind) in _KNOWN - _IN_NAMESPACES]
 
 

@@ -88,7 +88,7 @@ class AuthoredRule(msgspec.Struct, frozen=True):
 
 
 def read_rule(rule_id: str, modules: Sequence[Module]) -> AuthoredRule:
-    """Return what the files of one package say of a rule or a signal.
+    """Read the METADATA of a rule or a signal from the files of its package.
 
     Raises:
         BundleRefusedError: it has no METADATA, or lacks something, or has no set of what it finds.
@@ -121,7 +121,7 @@ def _read_rule(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) ->
 
 
 def _rule(rule_id: str, said: _SignalMetadata | _RuleMetadata, **own: Any) -> Rule:
-    """Return what rules and signals have in common, and what is one's own."""
+    """Return the rule of the METADATA that rules and signals share, and of their own."""
     return Rule(
         id=rule_id,
         title=said.title,

@@ -46,7 +46,7 @@ def _end_first() -> None:
 
 
 def run_task(task: TrialTask) -> TrialOutcome:
-    """Return what becomes of a bundle."""
+    """Return the outcome of a bundle's trial."""
     # At a low priority wall time says nothing of the bundle.
     limits = replace(task.limits, of_cpu=True)
     built_in = Bundle(b"", task.built_in_rules, task.built_in_sources, "")

@@ -84,7 +84,7 @@ class Standing(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[BundleStore]:
-    """Yield what is published in the cluster of the settings.
+    """Yield the store of the bundles that are published in the cluster of the settings.
 
     Raises:
         SettingsError: it is a folder, or the credentials are missing or broken.
@@ -134,7 +134,7 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
 
 
 async def read_announcements(store: BundleStore) -> tuple[dict[str, GateAnnouncement], list[str]]:
-    """Return what gates and control say that are there, and name gates that are gone.
+    """Return the announcements of gates and control that are there, and the gates gone.
 
     By kube-apiserver's clock, and each gate's own.
     """

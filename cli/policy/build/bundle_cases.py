@@ -150,7 +150,7 @@ def _input(projection: bytes) -> BundleCase:
 
 
 def _judged(asked: RecordedQuestion, answer: PolicyAnswer | None, said: Judgement) -> BundleCase:
-    """Return what was judged.
+    """Return the case of one recorded question, with its findings.
 
     Nobody asks what an object needs that is no Pod, or counts signals.
     """
@@ -174,5 +174,5 @@ def _raw(value: object) -> msgspec.Raw:
 
 
 def _key(case: BundleCase) -> bytes:
-    """Return what makes a case another than those that are there."""
+    """Return the case without its name: two with the same bytes are one case."""
     return msgspec.json.encode(msgspec.structs.replace(case, name=""))

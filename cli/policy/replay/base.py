@@ -24,7 +24,7 @@ their own"
 
 
 @dataclass(frozen=True)
-class Base:
+class ComparisonBase:
     """A bundle to compare with."""
 
     path: Path | None
@@ -36,7 +36,7 @@ class Base:
 
 
 @asynccontextmanager
-async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Base]:
+async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[ComparisonBase]:
     """Yield the file that is named, else the bundle in force as far as it is known.
 
     That is what is active in the cluster of a kubeconfig, else that of the settings.
@@ -46,16 +46,16 @@ async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Bas
         ClusterError: the cluster does not say what is active.
     """
     if named is not None:
-        yield Base(named, str(named), "it is the file of --base")
+        yield ComparisonBase(named, str(named), "it is the file of --base")
         return
     own = settings.bundle
     ours = "the bundle of these settings" if own else "the built-in bundle"
     if settings.kubeconfig is None:
-        yield Base(own, str(own or ""), f"it is {ours}: {_NOT_ASKED}")
+        yield ComparisonBase(own, str(own or ""), f"it is {ours}: {_NOT_ASKED}")
         return
     found = await _active(settings, settings.kubeconfig)
     if found is None:
-        yield Base(own, str(own or ""), f"it is {ours}: {_NOT_PUBLISHED}")
+        yield ComparisonBase(own, str(own or ""), f"it is {ours}: {_NOT_PUBLISHED}")
         return
     stored, packed = found
     name = f"the published bundle {stored.revision}"
@@ -65,11 +65,11 @@ async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Bas
         path = Path(folder) / "bundle.tar.gz"
         await asyncio.to_thread(path.write_bytes, packed)
         source = f", from {stored.source}" if stored.source else ""
-        yield Base(path, name, f"it is active in the cluster of --kubeconfig{source}")
+        yield ComparisonBase(path, name, f"it is active in the cluster of --kubeconfig{source}")
 
 
 async def _active(settings: Settings, kubeconfig: Path) -> tuple[PublishedBundle, bytes] | None:
-    """Return what is published and active; None where gates have their own bundles in force."""
+    """Return the published bundle that is active; None where gates have their own in force."""
     connection = Connection(kubeconfig)
     await connection.open()
     live = LiveSettings(namespace=settings.namespace)

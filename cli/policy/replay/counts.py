@@ -115,7 +115,7 @@ class Replayed(_Part, frozen=True):
     verdict: str
 
     def of(self, effect: Effect) -> int:
-        """Return how many reviews an effect has."""
+        """Return the number of reviews that have an effect."""
         return next((each.reviews for each in self.changes if each.effect is effect), 0)
 
     @property
@@ -146,7 +146,7 @@ class _Tally:
             self.examples.append(decision)
 
     def times(self) -> list[Count]:
-        """Return how many there were in each hour, or on each day."""
+        """Return the counts by hour, or by day."""
         found = self._hours
         if len(found) > MOST_TIMES:
             found = Counter()
@@ -213,7 +213,7 @@ class Tallies:
         ]
 
     def left(self) -> list[Left]:
-        """Return what was left, the most frequent first."""
+        """Return the reasons for leaving reviews out, the most frequent first."""
         ordered = sorted(self._left.items(), key=lambda one: (-one[1].reviews, one[0]))
         return [
             Left(

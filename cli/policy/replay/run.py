@@ -22,9 +22,15 @@ from app.wiring import load_embedded, open_cluster
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
-from cli.policy.replay.base import Base, open_base
+from cli.policy.replay.base import ComparisonBase, open_base
 from cli.policy.replay.counts import FORMAT, Of, Replayed, Tallies
-from cli.policy.replay.workers import Bundles, RecordedInput, ask_both, decode_said, open_pool
+from cli.policy.replay.workers import (
+    ComparedBundles,
+    RecordedInput,
+    ask_both,
+    decode_said,
+    open_pool,
+)
 from cli.shared.cluster_answers import require_answers
 from cli.shared.decision_queries import read_since
 from cli.shared.judge import CLUSTER_WAIT_S
@@ -125,13 +131,15 @@ def _revision(path: Path, settings: Settings) -> str:
 async def _replayed(
     settings: Settings,
     asked: ReplayRequest,
-    base: Base,
+    base: ComparisonBase,
     revisions: tuple[str, str],
     times: tuple[int, int],
 ) -> Replayed:
     since_ms, until_ms = times
     replay_base = ReplayBase(await _profiles(settings), revisions[0])
-    bundles = Bundles(base.path, asked.candidate, settings.evaluation, settings.sandbox.points)
+    bundles = ComparedBundles(
+        base.path, asked.candidate, settings.evaluation, settings.sandbox.points
+    )
     query = DecisionQuery(namespace=asked.namespace, since_ms=since_ms, until_ms=until_ms)
     async with open_ledger(settings) as store:
         jobs = asked.jobs or len(os.sched_getaffinity(0))

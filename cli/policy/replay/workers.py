@@ -31,7 +31,7 @@ class RecordedInput(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 @dataclass(frozen=True)
-class Bundles:
+class ComparedBundles:
     """What is compared."""
 
     base: Path | None
@@ -51,7 +51,7 @@ class _Process:
     """Of groups, as the record has them."""
 
 
-def load_bundles(bundles: Bundles) -> None:
+def load_bundles(bundles: ComparedBundles) -> None:
     """Load both bundles into this process.
 
     Raises:
@@ -93,7 +93,7 @@ def decode_said(content: bytes) -> BundleAnswer:
     return _DECODER.decode(content)
 
 
-def open_pool(bundles: Bundles, jobs: int) -> Executor:
+def open_pool(bundles: ComparedBundles, jobs: int) -> Executor:
     """Return processes that have both bundles loaded; for one job a thread of this process.
 
     Each is a fresh interpreter: what runs in threads here does not survive a fork.

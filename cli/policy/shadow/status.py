@@ -68,7 +68,7 @@ class ShadowStatus(_Part, frozen=True):
     verdict: str
 
     def of(self, effect: Effect) -> int:
-        """Return how many reviews an effect has."""
+        """Return the number of reviews that have an effect."""
         return sum(e.reviews for e in self.changes if e.effect is effect and not e.rule)
 
 

@@ -98,7 +98,7 @@ def judge_cases(
 
 
 def key_of(choices: Choices) -> bytes:
-    """Return what is the same for the same choices."""
+    """Return a key that is the same for the same choices."""
     return msgspec.json.encode(choices, order="deterministic")
 
 

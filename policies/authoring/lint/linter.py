@@ -33,7 +33,7 @@ _RULES = (("sallyport", "rules"), ("sallyport", "sandbox"))
 
 
 def lint(opa: Path, sites: Sequence[Path], choices: Choices, regal: Path | None) -> list[Problem]:
-    """Return what is wrong with the rules of folders, ordered by place.
+    """Return the problems of the rules of folders, ordered by place.
 
     Raises:
         BundleRefusedError: a program says what cannot be read.

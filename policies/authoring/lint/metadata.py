@@ -33,7 +33,7 @@ def find_metadata_problems(sources: Sequence[RegoSource]) -> Iterator[Problem]:
 
 
 def _read(sources: Sequence[RegoSource], prefix: Steps) -> list[tuple[RegoSource, Any, Steps]]:
-    """Return what is read below a prefix: the parts that come after it."""
+    """Return the paths that are read below a prefix: the parts that come after it."""
     found = []
     for source in sources:
         for ref in refs(source.rules):

@@ -30,7 +30,7 @@ _LITERALS: Final = frozenset({"string", "number", "boolean", "null"})
 
 
 def known_keys(source: RegoSource, rule: Node) -> KnownKeys:
-    """Return what is known of the variables of a rule that `some … in` binds."""
+    """Return the keys that the variables bound by `some … in` in a rule surely have."""
     found: dict[str, frozenset[str]] = {}
     assigned = _find_elements(source, rule, _ASSIGNING)
     local = assigned | _find_elements(source, rule, _MEMBERS)
@@ -71,7 +71,7 @@ def _keys_in(source: RegoSource, collection: Node, local: Collection[str]) -> fr
 
 
 def _demanded(source: RegoSource, steps: Steps) -> frozenset[str]:
-    """Return what the schema of a parameter demands of its items."""
+    """Return the keys that the schema of a parameter requires of its items."""
     category_and_name = source.package[2:]
     if steps[:-1] != category_and_name:
         return _NONE
@@ -83,7 +83,7 @@ def _demanded(source: RegoSource, steps: Steps) -> frozenset[str]:
 
 
 def _made(source: RegoSource, name: str) -> frozenset[str]:
-    """Return what each entry of a set of the file has that is written out."""
+    """Return the keys that all entries of a set of the file have, as written out."""
     clauses = [each for each in source.rules if each["head"]["ref"][0]["value"] == name]
     entries = [_written_out(each) for each in clauses]
     return frozenset.intersection(*entries) if entries else _NONE
@@ -99,7 +99,7 @@ def _written_out(clause: Node) -> frozenset[str]:
 
 
 def _said(clause: Node, variable: str) -> Node | None:
-    """Return what a variable of a clause's own body is said to be, by `:=`."""
+    """Return the term that `:=` assigns to a variable in a clause's own body."""
     for expression in clause.get("body") or ():
         terms = expression["terms"]
         if isinstance(terms, list) and terms[0]["value"][0]["value"] == "assign":

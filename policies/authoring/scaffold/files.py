@@ -57,15 +57,15 @@ class ScaffoldRequest(msgspec.Struct, frozen=True):
         return category, name
 
 
-def files_of(wish: ScaffoldRequest) -> dict[str, str]:
+def files_of(request: ScaffoldRequest) -> dict[str, str]:
     """Return the files by path, from the folder of rules on.
 
     Raises:
         SettingsError: the name, the kind or the field is none that a rule may have.
     """
-    _check_name(wish)
-    made = _signal(wish) if wish.signal else _rule(wish)
-    return {f"{wish.id}/{path}": text for path, text in made.items()}
+    _check_name(request)
+    made = _signal(request) if request.signal else _rule(request)
+    return {f"{request.id}/{path}": text for path, text in made.items()}
 
 
 def write(folder: Path, files: Mapping[str, str]) -> list[Path]:
@@ -86,71 +86,71 @@ def write(folder: Path, files: Mapping[str, str]) -> list[Path]:
     return paths
 
 
-def _check_name(wish: ScaffoldRequest) -> None:
-    category, name = wish.parts
+def _check_name(request: ScaffoldRequest) -> None:
+    category, name = request.parts
     if not (_NAME.fullmatch(category) and _NAME.fullmatch(name)):
-        message = f"{wish.id}: write CATEGORY/NAME, in letters a-z, digits and _: labels/team"
+        message = f"{request.id}: write CATEGORY/NAME, in letters a-z, digits and _: labels/team"
         raise SettingsError(message)
-    area = "sandbox" if wish.signal else "rules"
-    if (BUILT_IN_REGO / area / wish.id).exists():
-        raise SettingsError(f"{wish.id}: there is a built-in one: give another name")
-    if not wish.signal and (LIBRARY / wish.id).exists():
+    area = "sandbox" if request.signal else "rules"
+    if (BUILT_IN_REGO / area / request.id).exists():
+        raise SettingsError(f"{request.id}: there is a built-in one: give another name")
+    if not request.signal and (LIBRARY / request.id).exists():
         raise SettingsError(
-            f"{wish.id}: the library has it: choose it with --rules FILE, or give another name"
+            f"{request.id}: the library has it: choose it with --rules FILE, or give another name"
         )
 
 
-def _rule(wish: ScaffoldRequest) -> dict[str, str]:
-    category, name = wish.parts
-    field = wish.field or DEFAULT_FIELD.format(name=name)
+def _rule(request: ScaffoldRequest) -> dict[str, str]:
+    category, name = request.parts
+    field = request.field or DEFAULT_FIELD.format(name=name)
     while field.endswith(_ITEMS):
         field = field.removesuffix(_ITEMS)
     try:
-        check_kind(wish.kind)
-        check_field(field, wish.kind)
+        check_kind(request.kind)
+        check_field(field, request.kind)
     except ValueError as error:
         flag = "--kind" if "custom.kinds" in str(error) else "--field"
         text = str(error).replace("custom.kinds: ", "").replace("custom.fields: ", "")
         raise SettingsError(f"{flag}: {text}") from error
     steps = steps_of(field)
     path = rego_templates.place_of(steps)
-    finding = {"rule": f"rules/{wish.id}", "path": path}
-    kind = wish.kind.rpartition("/")[2]
+    finding = {"rule": f"rules/{request.id}", "path": path}
+    kind = request.kind.rpartition("/")[2]
     one = f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
     why = f"Say here why {one} must have {field}."
     refused = {"name": f"{one} without {field} is refused", "why": why}
     admitted = {"name": f"{one} with {field} is admitted", "why": why}
-    rows = f"| Kinds | `{wish.kind}` |\n| Fields | `{field}` |\n"
+    rows = f"| Kinds | `{request.kind}` |\n| Fields | `{field}` |\n"
     return {
-        f"{name}.rego": rego_templates.rule_rego(category, name, wish.kind, field, steps),
-        f"{name}_test.rego": rego_templates.rule_tests(category, name, wish.kind, steps),
-        f"{name}.md": _page(wish, rows, "refused", "admitted"),
+        f"{name}.rego": rego_templates.rule_rego(category, name, request.kind, field, steps),
+        f"{name}_test.rego": rego_templates.rule_tests(category, name, request.kind, steps),
+        f"{name}.md": _page(request, rows, "refused", "admitted"),
         "cases/refused.yaml": _case(
             refused,
             {
-                "object": object_without_field(wish.kind, steps),
+                "object": object_without_field(request.kind, steps),
                 "expect": "deny",
                 "findings": [finding],
             },
         ),
         "cases/admitted.yaml": _case(
-            admitted, {"object": object_with_field(wish.kind, steps), "expect": "allow"}
+            admitted, {"object": object_with_field(request.kind, steps), "expect": "allow"}
         ),
     }
 
 
-def _signal(wish: ScaffoldRequest) -> dict[str, str]:
-    if wish.field or wish.kind != "Pod":
+def _signal(request: ScaffoldRequest) -> dict[str, str]:
+    if request.field or request.kind != "Pod":
         raise SettingsError("--signal: a signal looks at Pods and declares no field")
-    family, name = wish.parts
+    family, name = request.parts
     label = rego_templates.label_of(name)
     why = f"Say here why the label {label} makes a Pod riskier."
     labelled = {"namespace": {"name": "example", "labels": {label: "example"}}}
-    counted = [{"rule": f"sandbox/{wish.id}", "path": ""}]
+    counted = [{"rule": f"sandbox/{request.id}", "path": ""}]
     return {
         f"{name}.rego": rego_templates.signal_rego(family, name),
         f"{name}_test.rego": rego_templates.signal_tests(family, name),
-        f"{name}.md": _page(wish, "", "riskier", "ordinary"),
+        f"{name}.md": _page(request, "", "riskier", "ordinary"),
         "cases/riskier.yaml": _case(
             {"name": f"a Pod where the namespace has {label} is riskier", "why": why},
             {"object": plain_object("Pod"), **labelled, "expect": "allow", "signals": counted},
@@ -166,13 +166,13 @@ def _case(said: Mapping[str, Any], rest: Mapping[str, Any]) -> str:
     return yaml.safe_dump({**said, **rest}, sort_keys=False, width=100)
 
 
-def _page(wish: ScaffoldRequest, rows: str, bad: str, good: str) -> str:
-    name = wish.parts[1]
+def _page(request: ScaffoldRequest, rows: str, bad: str, good: str) -> str:
+    name = request.parts[1]
     return _PAGE.format(
-        title=f"{name.replace('_', ' ').capitalize()} ({wish.parts[0]})",
-        what="signal" if wish.signal else "rule",
+        title=f"{name.replace('_', ' ').capitalize()} ({request.parts[0]})",
+        what="signal" if request.signal else "rule",
         name=name,
-        id=f"{'sandbox' if wish.signal else 'rules'}/{wish.id}",
+        id=f"{'sandbox' if request.signal else 'rules'}/{request.id}",
         rows=rows,
         bad=bad,
         good=good,

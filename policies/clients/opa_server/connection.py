@@ -202,7 +202,7 @@ class OpaConnection(AsyncOpaClient):  # type: ignore[misc]  # It has no types.
         return dict(found)
 
     async def query(self, query: str) -> list[dict[str, Any]]:
-        """Return what a query finds.
+        """Return the result of a query.
 
         Raises:
             EngineAwayError: the server is not there.
