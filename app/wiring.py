@@ -1,10 +1,11 @@
 """Builds the parts that processes and commands share from the settings: engine, cluster, judge."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from admission.approvals.approvals import Approve, ask_in_force
 from admission.gather import Gatherer
 from admission.judge import Judge
 from app.settings.egress import intent_settings_of
@@ -16,7 +17,14 @@ from app.settings.sandbox import SandboxSection
 from core.base.errors import BundleRefusedError, SettingsError
 from core.cluster import Cluster
 from core.decision.namespaces import Mode, Modes, parse_moment
-from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
+from core.people.two_person import (
+    SHARED_ACCOUNTS,
+    Approvable,
+    ApprovalTerms,
+    Approved,
+    Consent,
+    NotApproved,
+)
 from identity.risk.standings import Freshness, PeopleAtRisk
 from identity.subjects import parse_controllers
 from kube.client.settings import DefaultDeny
@@ -87,6 +95,18 @@ def terms_of(settings: Settings, cluster: Cluster) -> ApprovalTerms:
         at_risk=PeopleAtRisk(cluster.risk),
         suspends=settings.identity.suspend_exceptions,
     )
+
+
+def make_approve(settings: Settings, cluster: Cluster) -> Approve:
+    """Return what says whether an object of a kind is approved, as the gate would say it."""
+    terms = terms_of(settings, cluster)
+
+    async def approve(
+        what: Approvable, consents: Sequence[Consent], kind: str, now: float
+    ) -> Approved | NotApproved:
+        return await ask_in_force(cluster, what, consents, kind, now, terms)
+
+    return approve
 
 
 def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:

@@ -1,7 +1,8 @@
 """Asks whether two people have approved an object, and may do so still."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from core.approvals.approvals import SUSPENDABLE, TIERS
 from core.base import names
 from core.base.sallyport_objects import Metadata
 from core.base.times import DAY_S, time_text
@@ -17,9 +18,13 @@ from core.people.two_person import (
     judge_approval,
     read_people,
     read_person,
+    why_suspended,
     write_people,
     write_person,
 )
+
+Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
+"""Says whether an object of a kind is approved at a time: `ask_in_force` of one cluster."""
 
 
 async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
@@ -52,6 +57,27 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
         and await cluster.allowed(each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
     }
     return judge_approval(what, consents, holders, now, terms, endures=endures)
+
+
+async def ask_in_force(  # noqa: PLR0913, PLR0917  As `ask_approved`.
+    cluster: Cluster,
+    what: Approvable,
+    consents: Sequence[Consent],
+    kind: str,
+    now: float,
+    terms: ApprovalTerms,
+) -> Approved | NotApproved:
+    """Return the approval by which an object of a kind is in force, or why there is none.
+
+    As `ask_approved`, but that exceptions and grants may be suspended. Its own time is not looked
+    at.
+
+    Raises:
+        AccessReviewError: the cluster did not say whether an approver may approve.
+    """
+    if kind in SUSPENDABLE and (why := why_suspended(what, terms)):
+        return NotApproved((why,), suspended=True)
+    return await ask_approved(cluster, what, consents, TIERS[kind], now, terms)
 
 
 def annotations_of(

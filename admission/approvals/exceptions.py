@@ -9,19 +9,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from admission.approvals.approvals import ask_approved
+from admission.approvals.approvals import ask_in_force
 from admission.model.candidates import candidates, find_privileges
 from admission.model.facts import CheckRun, Facts
 from admission.profiles.access_reviews import ProfileRights, ask_usable, denial_finding
-from core.approvals.exceptions import PolicyException, WorkloadName
-from core.base import names
+from core.approvals.exceptions import KIND, PolicyException, WorkloadName
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.decision import Denial, Need
 from core.decision.document import DecisionDocument
 from core.decision.request import Request
 from core.decision.requester_notes import RootWorkload
-from core.people.two_person import ApprovalTerms, Approved, NotApproved, why_suspended
+from core.people.two_person import ApprovalTerms, Approved, NotApproved
 from policies.engine.interface import PolicyAnswer
 
 
@@ -139,11 +138,8 @@ class ExceptionLookup:
             gone = "is being deleted" if now < exception.expires else "has expired"
             return NotApproved((f"it {gone}",))
         what = exception.approvable
-        if why := why_suspended(what, self.terms):
-            return NotApproved((why,))
         consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
-        tier = names.EXCEPTIONS_TIER
-        return await ask_approved(self.cluster, what, consents, tier, now, self.terms)
+        return await ask_in_force(self.cluster, what, consents, KIND, now, self.terms)
 
 
 def not_in_force_message(name: str, why: str) -> str:

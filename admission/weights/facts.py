@@ -12,17 +12,16 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.approvals import ask_approved
+from admission.approvals.approvals import ask_in_force
 from admission.model.facts import Facts, WeightFacts
 from admission.model.judged_object import LeftAlone, Reading
 from admission.weights.access_paths import AccessPaths, AccountPath
 from admission.weights.volumes import copy_findings, is_copy, is_volume, volume_findings
-from core.base import names
 from core.cluster import Cluster
 from core.decision.decision import Finding
 from core.decision.request import Request
-from core.people.two_person import ApprovalTerms, Consent, NotApproved, why_suspended
-from core.weights.access_grants import AccessGrant
+from core.people.two_person import ApprovalTerms, Consent, NotApproved
+from core.weights.access_grants import KIND, AccessGrant
 from core.weights.access_paths import UngrantedPath, WeightStoreSet
 from core.weights.grant_coverage import (
     ANYBODY,
@@ -192,16 +191,14 @@ class WeightGatherer:
         return covering, tuple(reasons)
 
     async def _unapproved(self, grant: AccessGrant, now: float) -> str:
-        """Say why a grant is not approved now; empty if it is."""
+        """Say why a grant that covers a way is not approved now; empty if it is."""
         what = grant.approvable
-        if why := why_suspended(what, self.terms):
-            return why
         consents = self.cluster.exceptions.consents(grant.meta.namespace, what.uid)
-        tier = names.GRANTS_TIER
-        answer = await ask_approved(self.cluster, what, consents, tier, now, self.terms)
-        if isinstance(answer, NotApproved):
-            return f"not approved: {'; '.join(answer.reasons)}"
-        return ""
+        answer = await ask_in_force(self.cluster, what, consents, KIND, now, self.terms)
+        if not isinstance(answer, NotApproved):
+            return ""
+        why = "; ".join(answer.reasons)
+        return why if answer.suspended else f"not approved: {why}"
 
 
 def _way_key(one: AccountPath) -> _Key:

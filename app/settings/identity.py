@@ -166,7 +166,7 @@ class IdentitySection(BaseModel):
     )
     suspend_exceptions: bool = Field(
         default=False,
-        description="A PolicyException is not in force while its author or an editor is at risk.",
+        description="Exceptions and grants are not in force while an author or editor is at risk.",
     )
     event_hub: EventHub = EventHub()
     security_events: SecurityEvents = SecurityEvents()

@@ -40,6 +40,9 @@ TIERS: Final = {
 }
 """The tier that the approver must have the right to, by the kind that is approved."""
 
+SUSPENDABLE: Final = frozenset({"PolicyException", access_grants.KIND})
+"""Kinds that are not in force while somebody who wrote them is at risk, where the site says so."""
+
 MAX_DAYS: Final = 90
 """An approval ends within so many days: so long may a group that its approver left still count."""
 

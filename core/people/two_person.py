@@ -107,6 +107,8 @@ class NotApproved:
     """They have not: why not, for a person to read."""
 
     reasons: tuple[str, ...]
+    suspended: bool = False
+    """Whether nobody was asked, since somebody who wrote it is at risk."""
 
 
 def person_of(subject: Subject) -> Person:

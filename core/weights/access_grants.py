@@ -69,10 +69,6 @@ class AccessGrant(msgspec.Struct, frozen=True):
         """Name it as decisions and accesses do: `namespace/name@uid`."""
         return f"{self.meta.namespace}/{self.meta.name}@{self.meta.uid}"
 
-    def in_time(self, now: float) -> bool:
-        """Return whether it has begun, has not expired, and is not being deleted."""
-        return self.begins <= now < self.expires and self.meta.deletion_timestamp is None
-
     def covers_place(self, container: str, blob: str) -> bool:
         """Return whether it covers a blob; an empty `blob` is the container, `container` the store.
 

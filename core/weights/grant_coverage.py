@@ -14,6 +14,7 @@ from core.people.subject import Subject
 from core.people.two_person import person_of
 from core.weights.access_grants import AccessGrant
 from core.weights.access_paths import AccessPath
+from core.weights.grants_in_force import GrantLapse, find_lapse
 
 MOST_NOTED: Final = 8
 """Grants noted on one workload."""
@@ -74,8 +75,9 @@ def why_not_covered(
 
     Who has approved it is not looked at.
     """
-    if not grant.in_time(now):
-        return _when(grant, now)
+    lapse = find_lapse(grant, now, approved=True)
+    if lapse is not None:
+        return describe_lapse(lapse, grant)
     if account not in (grant.spec.service_accounts or ()):
         return f"it does not name the service account {account}"
     if not grant.covers_place(way.container, ""):
@@ -85,12 +87,13 @@ def why_not_covered(
     return _whom(grant, asker)
 
 
-def _when(grant: AccessGrant, now: float) -> str:
-    if now < grant.begins:
+def describe_lapse(lapse: GrantLapse, grant: AccessGrant) -> str:
+    """Say why a grant is not in force now."""
+    if lapse is GrantLapse.NOT_BEGUN:
         return f"it begins at {time_text(grant.begins)}"
-    if now >= grant.expires:
+    if lapse is GrantLapse.EXPIRED:
         return f"it expired at {time_text(grant.expires)}"
-    return "it is being deleted"
+    return "it is being deleted" if lapse is GrantLapse.DELETED else "not approved"
 
 
 def _whom(grant: AccessGrant, asker: GrantAsker) -> str:

@@ -12,7 +12,7 @@ from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json_as
-from core.base.sallyport_objects import Metadata, parse_time, read_object
+from core.base.sallyport_objects import Metadata, UntypedObject, parse_time, read_object
 from core.egress import allowlists
 from core.people.two_person import Approvable, Consent, approvable_of, read_people, read_person
 from core.weights import access_grants, stores
@@ -70,6 +70,8 @@ class RecordedObject(msgspec.Struct, frozen=True):
     """0 where it names no end."""
     approvable: Approvable | None = None
     consent: Consent | None = None
+    grant: access_grants.AccessGrant | None = None
+    """None for other kinds, and for a grant that cannot be read."""
 
     @property
     def key(self) -> str:
@@ -134,7 +136,16 @@ def _written(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject:
         expires=_expiry(written.spec),
         approvable=approvable_of(written) if kind in approvals.TIERS else None,
         consent=consent,
+        grant=_grant(written) if kind == access_grants.KIND else None,
     )
+
+
+def _grant(written: UntypedObject) -> access_grants.AccessGrant | None:
+    """Return the grant that was written; None where the gate reads none there either."""
+    try:
+        return access_grants.grant_of(written)
+    except InvalidObjectError:
+        return None
 
 
 def _marks(meta: Metadata, annotation: str) -> tuple[str, ...]:

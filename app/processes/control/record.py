@@ -3,15 +3,14 @@
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from admission.approvals.approvals import ask_approved
 from app.settings.root import Settings
-from app.wiring import terms_of
+from app.wiring import make_approve
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool
 from control.loop import Loop
@@ -20,7 +19,6 @@ from control.weights.changes.store import ChangeStore
 from control.weights.checkpoint import CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSignReader
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
-from core.people.two_person import Approvable, Approved, Consent, NotApproved
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
@@ -83,17 +81,11 @@ class ClusterRecord:
                 ChangeStore(self.objects, self.settings.namespace, cluster_id),
                 reached,
                 recorder,
-                self._approve,
+                make_approve(self.settings, self.cluster),
                 kept_until,
             )
         )
         return [lives.loop, changes.loop]
-
-    async def _approve(
-        self, what: Approvable, consents: Sequence[Consent], tier: str, now: float
-    ) -> Approved | NotApproved:
-        terms = terms_of(self.settings, self.cluster)
-        return await ask_approved(self.cluster, what, consents, tier, now, terms)
 
     def _risk_table(self) -> str:
         snapshot = self.cluster.risk()

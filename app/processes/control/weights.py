@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from admission.approvals.approvals import ask_approved
 from app.entra.clients import federated_token
 from app.processes.control.risk import ControlContext
 from app.settings.azure_roles import require_azure_sign_in
-from app.wiring import terms_of
+from app.wiring import make_approve
 from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
 from control.weights.access.grant_expiry import GrantExpiry
@@ -17,9 +16,8 @@ from control.weights.access.live_grants import LiveGrants
 from control.weights.access.loop import AccessMetrics, StoreAccesses
 from control.weights.access.reader import AccessReader
 from control.weights.access.status import AccessStatus
-from core.base import names
 from core.cluster import AccountSignIn
-from core.people.two_person import Approved, Consent, NotApproved
+from core.people.two_person import Consent
 from core.weights.access_grants import AccessGrant
 from core.weights.documents.object_change import ObjectChange
 from identity.clients.resource_manager import ManagerSettings, ResourceManager
@@ -47,7 +45,7 @@ class WeightsControl:
         accesses = StoreAccesses(
             self.manager,
             AccessReader(self.manager, time.time),
-            LiveGrants(facts, self._approve, time.time),
+            LiveGrants(facts, make_approve(around.settings, around.cluster), time.time),
             around.cluster.weights.stores,
             lambda: cluster_id,
             recorder.record_change if recorder else _record_nothing,
@@ -57,14 +55,6 @@ class WeightsControl:
             section.azure.just_in_time,
         )
         return [endings.loop, accesses.loop]
-
-    async def _approve(
-        self, grant: AccessGrant, consents: Sequence[Consent], now: float
-    ) -> Approved | NotApproved:
-        cluster, terms = self.around.cluster, terms_of(self.around.settings, self.around.cluster)
-        return await ask_approved(
-            cluster, grant.approvable, consents, names.GRANTS_TIER, now, terms
-        )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from audit.access.attribution.histories import Histories
 from audit.access.attribution.lives import Life
 from core.base.ids import uuid7_unix_ms
 from core.weights.documents.access import Access, Act, SignedBy
+from core.weights.grants_in_force import GrantLapse, find_lapse
 from core.weights.stores import Right
 
 _RIGHTS: Final[dict[Act, Right]] = {
@@ -131,18 +132,24 @@ def _refused(term: GrantTerm, access: Access, refuses: GrantRefusal) -> tuple[in
         return 2, f"does not give the right to {right}"
     if why := refuses(term):
         return 3, why
-    return _out_of_time(term, uuid7_unix_ms(access.id) / 1000)
+    return _out_of_force(term, uuid7_unix_ms(access.id) / 1000)
 
 
-def _out_of_time(term: GrantTerm, unix_s: float) -> tuple[int, str]:
-    grant = term.grant
-    if unix_s < grant.begins:
-        return 4, f"begins only at {grant.spec.not_before}"
-    if unix_s >= grant.expires:
-        return 6, f"had expired at {grant.spec.expires_at}"
-    if not term.approved:
+def _out_of_force(term: GrantTerm, at: float) -> tuple[int, str]:
+    """Say why a grant was not in force at a time in Unix seconds, and how near it was.
+
+    The record's term says what nobody else knows any more: what was approved then, and until when
+    the grant was as it was.
+    """
+    spec = term.grant.spec
+    lapse = find_lapse(term.grant, at, approved=term.approved)
+    if lapse is GrantLapse.NOT_BEGUN:
+        return 4, f"begins only at {spec.not_before}"
+    if lapse is GrantLapse.EXPIRED:
+        return 6, f"had expired at {spec.expires_at}"
+    if lapse is GrantLapse.NOT_APPROVED:
         return 5, "was not approved by two people"
-    if not term.begin <= unix_s < term.end:
+    if lapse is not None or not term.begin <= at < term.end:
         return 4, "was not in force then"
     return 0, ""
 

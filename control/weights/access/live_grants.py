@@ -1,21 +1,20 @@
 """Which grants are in effect, and which identities they are about as Azure knows them."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from admission.approvals.approvals import Approve
 from core.cluster import AccountSignIn
-from core.people.two_person import Approved, Consent, NotApproved
-from core.weights.access_grants import AccessGrant
+from core.people.two_person import Approved, Consent
+from core.weights.access_grants import KIND, AccessGrant
+from core.weights.grants_in_force import find_lapse
 from core.weights.stores import WeightStore
 from identity.azure_roles.differences import GrantHolders
 from identity.azure_roles.grant_assignments import Recipient
 
 _OID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-Approve = Callable[[AccessGrant, Sequence[Consent], float], Awaitable[Approved | NotApproved]]
-"""Says whether two people have approved a grant: `admission.approvals.approvals.ask_approved`."""
 
 
 class GrantFacts(Protocol):
@@ -49,10 +48,12 @@ class LiveGrants:
         now = self.clock()
         found = []
         for grant in self.facts.grants():
-            if grant.in_time(now):
-                consents = self.facts.consents(grant.meta.namespace, grant.meta.uid)
-                if isinstance(await self.approve(grant, consents, now), Approved):
-                    found.append(grant)
+            if find_lapse(grant, now, approved=True) is not None:
+                continue  # Nobody is asked where it is not its time.
+            consents = self.facts.consents(grant.meta.namespace, grant.meta.uid)
+            answer = await self.approve(grant.approvable, consents, KIND, now)
+            if find_lapse(grant, now, approved=isinstance(answer, Approved)) is None:
+                found.append(grant)
         return found
 
     def of_store(self, store: WeightStore, living: Iterable[AccessGrant]) -> GrantHolders:

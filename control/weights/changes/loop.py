@@ -7,22 +7,27 @@ by comparing with what was recorded last, and said to be so.
 
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+import msgspec
 import structlog
 
+from admission.approvals.approvals import Approve
 from audit.ledger.records.recorder import LedgerRecorder
 from control.loop import Loop
 from control.weights.changes.comparison import ApprovalStage, ObjectComparison, ObjectRecord
 from control.weights.changes.store import ChangeStore
 from control.weights.checkpoint import EVER, CheckpointStore, build_gap
 from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
+from core.approvals.break_glass import KIND as BREAK_GLASS
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.base.times import milli_text
-from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
+from core.people.two_person import PEOPLE_NEEDED, Approved, Consent, NotApproved
+from core.weights.access_grants import KIND as GRANT
 from core.weights.documents.object_change import ObjectChange
+from core.weights.grants_in_force import GrantLapse, find_lapse
 from kube.leader.lease import Leadership
 from kube.resources.service_accounts import KIND as ACCOUNT
 from kube.weights.recorded_objects import RecordedObject, RecordedObjects
@@ -33,9 +38,6 @@ RISK_TABLE = "RiskTable"
 INTERVAL_S: Final = 5.0
 
 _log = structlog.get_logger(__name__)
-
-Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
-"""Says whether an object is approved under a tier: `admission.approvals.approvals.ask_approved`."""
 
 
 @dataclass
@@ -106,6 +108,9 @@ class _Term:
     since: str = ""
     """Why what is noticed first may have happened before."""
     known: dict[str, dict[str, ObjectRecord]] = field(default_factory=dict)
+    changed: set[tuple[str, str]] = field(default_factory=set)
+    """Kind and key of what has changed since its approval was recorded: what was approved then is
+    not what is there now."""
     unsaved: dict[str, float] = field(default_factory=dict)
     """By kind: when something was recorded that is not stored as known."""
 
@@ -173,8 +178,12 @@ class Changes:
         for key, after, change in list(noticing.compared(known, live, kind)):
             self._parts.records.record_change(change)
             term.unsaved[kind] = now
+            # Opening a BreakGlass changes nothing of it that is approved.
+            if change.event == "changed" and kind in TIERS and kind != BREAK_GLASS:
+                term.changed.add((kind, key))
             if after is None:
                 known.pop(key, None)
+                term.changed.discard((kind, key))
             else:
                 known[key] = after
 
@@ -195,6 +204,7 @@ class Changes:
                 change = await self._stood(term, found, known, consents.get(found.uid, ()))
                 if change is not None:
                     self._parts.records.record_change(change[1])
+                    term.changed.discard((kind, key))
                     term.known[kind][key] = change[0]
                     term.unsaved[kind] = self._parts.clock()
 
@@ -203,21 +213,22 @@ class Changes:
     ) -> tuple[ObjectRecord, ObjectChange] | None:
         """Return what is known of an object from now on, where that has changed."""
         now = self._parts.clock()
-        stage, noticing = (
-            ApprovalStage(known.stage),
-            ObjectComparison(self._parts.cluster, now, term.since),
-        )
-        if found.expires and now >= found.expires:
+        stage = ApprovalStage(known.stage)
+        noticing = ObjectComparison(self._parts.cluster, now, term.since)
+        if _has_expired(found, now):
             return None if stage is ApprovalStage.ENDED else noticing.ended(found, known, None)
-        counts = stage is ApprovalStage.APPROVED
-        if not counts and len(consents) < PEOPLE_NEEDED:
+        counted = stage is ApprovalStage.APPROVED
+        if not counted and len(consents) < PEOPLE_NEEDED:
             return None
         answer = await self._answer(found, consents, now)
-        if isinstance(answer, Approved) and not counts:
-            return noticing.approved(found, known, answer, consents)
-        if isinstance(answer, NotApproved) and counts:
-            return noticing.ended(found, known, answer)
-        return None
+        if answer is None:
+            return None
+        if isinstance(answer, NotApproved):
+            return noticing.ended(found, known, answer) if counted else None
+        if counted and (found.kind, found.key) not in term.changed:
+            return None
+        first = msgspec.structs.replace(known, stage=ApprovalStage.OPEN.value) if counted else known
+        return noticing.approved(found, first, answer, consents)
 
     async def _answer(
         self, found: RecordedObject, consents: tuple[Consent, ...], now: float
@@ -225,8 +236,10 @@ class Changes:
         """Ask whether an object counts; None where nobody knows now."""
         if found.approvable is None:
             return None
+        if why := _why_void(found, now):
+            return NotApproved((why,))
         try:
-            return await self._parts.approve(found.approvable, consents, TIERS[found.kind], now)
+            return await self._parts.approve(found.approvable, consents, found.kind, now)
         except AccessReviewError as error:
             _log.warning("not known whether it is approved", kind=found.kind, problem=str(error))
             return None
@@ -254,3 +267,22 @@ class Changes:
 
     def _forget(self) -> None:
         self._term = None
+
+
+def _has_expired(found: RecordedObject, now: float) -> bool:
+    if found.grant is not None:
+        return find_lapse(found.grant, now, approved=True) is GrantLapse.EXPIRED
+    return bool(found.expires) and now >= found.expires
+
+
+def _why_void(found: RecordedObject, now: float) -> str:
+    """Say why nobody's approval of a grant counts; empty where it may, and for other kinds.
+
+    That its time has not come is no reason: whoever reads the record compares the times.
+    """
+    if found.kind != GRANT:
+        return ""
+    if found.grant is None:
+        return "it cannot be read, so it grants nothing"
+    lapse = find_lapse(found.grant, now, approved=True)
+    return "it is being deleted" if lapse is GrantLapse.DELETED else ""

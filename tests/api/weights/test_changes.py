@@ -48,10 +48,10 @@ async def scene(apiserver: ApiServer, client: Client) -> AsyncIterator[Scene]:
 
 
 async def approve(
-    what: Approvable, consents: Sequence[Consent], tier: str, now: float
+    what: Approvable, consents: Sequence[Consent], kind: str, now: float
 ) -> Approved | NotApproved:
     """Return the approval by two, or why there is none; everybody has the right."""
-    assert tier == "grants"
+    assert kind == "AccessGrant"
     return judge_approval(what, consents, {each.approval for each in consents}, now, ORDINARY_TERMS)
 
 

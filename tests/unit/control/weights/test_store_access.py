@@ -14,7 +14,7 @@ from control.weights.access.loop import AccessMetrics, StoreAccesses
 from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError
 from core.cluster import AccountSignIn
-from core.people.two_person import Approved, Consent, NotApproved
+from core.people.two_person import Approvable, Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.access_paths import WeightStoreSet
 from core.weights.documents.object_change import ObjectChange
@@ -76,7 +76,7 @@ class Scene:
         return AccountSignIn(TRAINER_CLIENT) if account == "trainer" else None
 
     async def approve(
-        self, _: AccessGrant, __: Sequence[Consent], ___: float
+        self, _: Approvable, __: Sequence[Consent], ___: str, ____: float
     ) -> Approved | NotApproved:
         """Say what the scene says."""
         return Approved(("a", "b")) if self.approved else NotApproved(("nobody",))
