@@ -1,12 +1,17 @@
-"""How Azure Event Hubs are read by the Kafka protocol: settings and ends of aiokafka consumers.
+"""How Azure Event Hubs are read by the Kafka protocol: settings, sign-in and ends of consumers.
 
 Source: Learn, "Recommended configurations for Apache Kafka clients" (Azure Event Hubs).
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+from aiokafka.abc import AbstractTokenProvider  # type: ignore[import-untyped]
+from aiokafka.errors import KafkaConnectionError  # type: ignore[import-untyped]
+
+from core.base.errors import SallyportError
 
 CONNECTION_STRING_USER: Final = "$ConnectionString"
 """As which a connection string signs in (Event Hubs, "Apache Kafka endpoint")."""
@@ -23,6 +28,36 @@ _CONSUMING: Final[Mapping[str, Any]] = {
     "request_timeout_ms": 30_000,
     "security_protocol": "SASL_SSL",
 }
+
+_Problem = TypeVar("_Problem", bound=SallyportError)
+
+
+class EventHubTokens(AbstractTokenProvider, Generic[_Problem]):  # type: ignore[misc]  # aiokafka has no types.
+    """Gives aiokafka a token for each connection, and keeps why there is none.
+
+    `get_token` raises errors of `problems` alone.
+    """
+
+    def __init__(
+        self,
+        get_token: Callable[[str], Awaitable[str]],
+        scope: str,
+        problems: type[_Problem],
+    ) -> None:
+        self.problem: _Problem | None = None
+        self._get_token = get_token
+        self._scope = scope
+        self._problems = problems
+
+    async def token(self) -> str:
+        """Return a token; aiokafka goes on trying only after errors of its own."""
+        try:
+            found = await self._get_token(self._scope)
+        except self._problems as error:
+            self.problem = error
+            raise KafkaConnectionError("no token") from None
+        self.problem = None
+        return found
 
 
 def scope_of(servers: Sequence[str]) -> str:

@@ -17,8 +17,9 @@ from core.base.json_errors import decode_json_as
 from core.base.safe_text import printable, shorten
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod_counts import count_pods, makes_pods_now
 from core.kubernetes.quantities import format_amount
-from core.kubernetes.workload_pods import count_pods, makes_pods_now, templates_of
+from core.kubernetes.workload_pods import templates_of
 from core.sandbox.capacity import (
     Capacity,
     NodePool,

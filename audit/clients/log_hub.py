@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer, TopicPartition  # type: ignore[import-untyped]
-from aiokafka.abc import AbstractTokenProvider  # type: ignore[import-untyped]
-from aiokafka.errors import KafkaConnectionError, KafkaError  # type: ignore[import-untyped]
+from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 
 from audit.access.model.batch import MOST_BATCH, RecordBatch, SourcePlaces, SourceRecord
 from audit.access.sources.envelopes import parts_of
@@ -26,6 +25,7 @@ from core.base.times import milli_text
 from core.weights.documents.events import FORMAT, LogGap
 from network.error_texts import describe
 from network.event_hubs import (
+    EventHubTokens,
     connection_string_settings,
     consumer_settings,
     scope_of,
@@ -230,7 +230,9 @@ class LogHub:
         self.name = name
         self._cluster = cluster
         self._settings = settings
-        self._sign_in = _SignIn(get_token, settings.scope) if get_token else None
+        self._sign_in = (
+            EventHubTokens(get_token, settings.scope, SallyportError) if get_token else None
+        )
         try:
             self._context = ssl.create_default_context(cafile=settings.trust)
         except OSError as error:
@@ -308,26 +310,3 @@ class LogHub:
         role = "that the identity has the role Azure Event Hubs Data Receiver"
         way = role if self._sign_in else "the connection string"
         return f"check weights.event_hub.servers, topics, the network, and {way}"
-
-
-class _SignIn(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types.
-    """Gives aiokafka a token for each connection.
-
-    `identity.clients.event_hub` has one that keeps an EntraError: rooms beside one another do not
-    import each other, and kube, where settings are shared, does not import aiokafka.
-    """
-
-    def __init__(self, get_token: GetToken, scope: str) -> None:
-        self.problem = ""
-        self._get_token = get_token
-        self._scope = scope
-
-    async def token(self) -> str:
-        """Return a token; aiokafka goes on trying only after errors of its own."""
-        try:
-            found = await self._get_token(self._scope)
-        except SallyportError as error:
-            self.problem = str(error)
-            raise KafkaConnectionError("no token") from None
-        self.problem = ""
-        return found

@@ -14,8 +14,10 @@ from audit.reports.attention import find_attention
 from audit.reports.model import FORMAT, CaseRow, LedgerState, Report, ReportScope
 from audit.reports.periods import Period
 from audit.reports.tallies.accesses import AccessTally
+from audit.reports.tallies.activities import ActivityTally
 from audit.reports.tallies.bounded_rows import DistinctTexts, cut_rows
-from audit.reports.tallies.decisions_and_findings import ActivityTally, DecisionTally, FindingTally
+from audit.reports.tallies.decisions import DecisionTally
+from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
 from core.weights.documents.events import Finding, Severity

@@ -19,15 +19,12 @@ from audit.reports.completeness import LearntDetections, YoungRow
 from audit.reports.model import MOST_ROWS
 from audit.reports.pages import DocumentPages, Progress, ReportRequest, merge_pages
 from audit.reports.periods import Period
+from audit.reports.pod_confirmer import PATIENCE_MS
 from audit.reports.tallies.accesses import AccessTally
+from audit.reports.tallies.activities import ActivityTally
 from audit.reports.tallies.bounded_rows import cut_rows
-from audit.reports.tallies.confirmations import PATIENCE_MS
-from audit.reports.tallies.decisions_and_findings import (
-    ActivityTally,
-    DecisionTally,
-    FindingTally,
-    ReportedDecision,
-)
+from audit.reports.tallies.decisions import DecisionTally, ReportedDecision
+from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
 from core.base.ids import uuid7_unix_ms

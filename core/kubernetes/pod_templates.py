@@ -121,10 +121,10 @@ def find_objects_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Js
     Raises:
         InvalidObjectError: something else lies there; names the field.
     """
-    yield from _lying(kind, "", value, path.split(".") if path else [])
+    yield from _objects_at(kind, "", value, path.split(".") if path else [])
 
 
-def _lying(kind: str, at: str, value: Any, steps: list[str]) -> Iterator[tuple[str, Json]]:
+def _objects_at(kind: str, at: str, value: Any, steps: list[str]) -> Iterator[tuple[str, Json]]:
     if value is None:
         return
     if not isinstance(value, Mapping):
@@ -136,7 +136,7 @@ def _lying(kind: str, at: str, value: Any, steps: list[str]) -> Iterator[tuple[s
     under = f"{at}." if at else ""
     for key in value if name == "*" else (name,):
         for place, each in _items(kind, f"{under}{key}", value.get(key), lists):
-            yield from _lying(kind, place, each, steps[1:])
+            yield from _objects_at(kind, place, each, steps[1:])
 
 
 def _items(kind: str, at: str, value: Any, lists: int) -> Iterator[tuple[str, Any]]:

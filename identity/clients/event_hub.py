@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from aiokafka import AIOKafkaConsumer  # type: ignore[import-untyped]
-from aiokafka.abc import AbstractTokenProvider  # type: ignore[import-untyped]
 from aiokafka.errors import (  # type: ignore[import-untyped]
     CommitFailedError,
     IllegalStateError,
-    KafkaConnectionError,
     KafkaError,
 )
 
 from core.base.errors import EntraError, SettingsError
 from network.error_texts import describe
 from network.event_hubs import (
+    EventHubTokens,
     connection_string_settings,
     consumer_settings,
     scope_of,
@@ -109,7 +108,7 @@ class EventHub:
         if tokens is None and settings.connection_string_file is None:
             raise SettingsError("identity.event_hub: needs a sign-in, or a connection string")
         self._settings = settings
-        self._sign_in = _SignIn(tokens, settings.scope) if tokens else None
+        self._sign_in = EventHubTokens(tokens.get, settings.scope, EntraError) if tokens else None
         self._context = _context(settings)
         self._consumer: Any = None
         self._opened = 0.0
@@ -207,25 +206,6 @@ class EventHub:
         role = "that the identity has the role Azure Event Hubs Data Receiver"
         way = role if self._sign_in else "the connection string"
         return f"check identity.event_hub.servers, topics, the network, and {way}"
-
-
-class _SignIn(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types.
-    """Gives aiokafka a token for each connection."""
-
-    def __init__(self, tokens: TokenSource, scope: str) -> None:
-        self.problem: EntraError | None = None
-        self._tokens = tokens
-        self._scope = scope
-
-    async def token(self) -> str:
-        """Return a token; aiokafka goes on trying only after errors of its own."""
-        try:
-            found = await self._tokens.get(self._scope)
-        except EntraError as error:
-            self.problem = error
-            raise KafkaConnectionError("no token") from None
-        self.problem = None
-        return found
 
 
 def _context(settings: EventHubSettings) -> ssl.SSLContext:

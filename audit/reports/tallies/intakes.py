@@ -15,8 +15,8 @@ from audit.reports.model import MOST_ROWS
 from audit.reports.periods import Period, unix_ms_of
 from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
-from audit.reports.tallies.confirmations import Confirmations
-from audit.reports.tallies.decisions_and_findings import FindingTally
+from audit.reports.tallies.confirmations import ConfirmationTally
+from audit.reports.tallies.findings import FindingTally
 from core.weights.documents.events import LogGap
 from core.weights.documents.intake import Intake, RefusedRecord
 from core.weights.documents.pod_life import LifeEvent, PodLife
@@ -53,7 +53,7 @@ class IntakeTally:
         self._gaps: list[LogGap] = []
         self._more_gaps = 0
         self._pods = self._unsure_ends = 0
-        self.confirmations = Confirmations(period)
+        self.confirmations = ConfirmationTally(period)
         self.learnt: list[LearntDetections] = []
         self.admitted = self.storage = self.unreadable = 0
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from audit.reports.periods import Period
 from audit.reports.tallies.accesses import AccessTally
-from audit.reports.tallies.decisions_and_findings import FindingTally
+from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from core.base.times import DAY_MS, milli_text
 from core.weights.documents.intake import FORMAT, Intake

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.kubernetes.workload_pods import count_pods, makes_pods_now, templates_of
+from core.kubernetes.pod_counts import count_pods, makes_pods_now
+from core.kubernetes.workload_pods import templates_of
 
 T: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "a"}]}}
 JOB = {"parallelism": 4, "completions": 100, "template": T}

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from audit.reports.tallies.confirmations import (
+from audit.reports.pod_confirmer import (
     MOST_FIRST,
     PATIENCE_S,
     ConfirmationResult,

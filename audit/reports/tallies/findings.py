@@ -1,0 +1,72 @@
+"""The tally of a period's findings."""
+
+import heapq
+from collections import Counter
+from typing import Final
+
+from audit.access.model.findings import is_failure
+from audit.reports.model import MOST_ROWS, MOST_SHOWN, FindingRow
+from audit.reports.tallies.bounded_rows import cut_rows
+from core.weights.documents.events import Finding, Severity
+
+RANKS: Final = {Severity.CRITICAL: 0, Severity.HIGH: 1, Severity.MEDIUM: 2, Severity.LOW: 3}
+
+MOST_FINDINGS: Final = 2000
+"""Findings that are kept while a report is made, the gravest: cases are made of these."""
+
+
+class FindingTally:
+    """Takes findings; keeps the gravest."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[int, str, Finding]] = []
+        self.severities = Counter[str]()
+        self.broken = Counter[str]()
+        """Days on which a detection did not work: it says so once on each."""
+        self.late = 0
+
+    def add(self, finding: Finding) -> None:
+        """Keep a finding, while there is no graver one in its place."""
+        if is_failure(finding):
+            self.broken[finding.detection] += 1
+        self.severities[finding.severity.value] += 1
+        self.late += finding.late
+        entry = (-RANKS[finding.severity], f"{finding.cluster}/{finding.id}", finding)
+        if len(self._kept) < MOST_FINDINGS:
+            heapq.heappush(self._kept, entry)
+        else:
+            heapq.heappushpop(self._kept, entry)
+
+    def findings(self) -> list[Finding]:
+        """Return those that are kept, in the order of time."""
+        return sorted((each for _, _, each in self._kept), key=lambda one: (one.time, one.id))
+
+    def rows(self) -> tuple[list[FindingRow], int]:
+        """Return the gravest, and how many more there are."""
+        order = sorted(self.findings(), key=lambda one: (RANKS[one.severity], one.time, one.id))
+        rows, _ = cut_rows(order, MOST_ROWS)
+        return [finding_row(one) for one in rows], self.severities.total() - len(rows)
+
+
+def finding_row(finding: Finding) -> FindingRow:
+    """Return what a report says of a finding."""
+    return FindingRow(
+        id=finding.id,
+        detection=finding.detection,
+        severity=finding.severity.value,
+        time=finding.time,
+        first=finding.first,
+        store=finding.store,
+        who=finding.who,
+        title=finding.title,
+        detail=finding.detail,
+        remedy=finding.remedy,
+        techniques=finding.techniques,
+        events=finding.events,
+        bytes=finding.bytes,
+        addresses=finding.addresses[:MOST_SHOWN],
+        pods=finding.pods[:MOST_SHOWN],
+        requesters=finding.requesters[:MOST_SHOWN],
+        late=finding.late,
+        evidence=finding.evidence,
+    )
