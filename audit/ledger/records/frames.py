@@ -31,7 +31,7 @@ class FrameKind(enum.IntEnum):
     PROJECTION = 2
     """A projection as JSON, or what else policies saw; the id is its SHA-256, 32 bytes."""
     SWEEP = 3
-    """`core.decision.sweep_document.SweepDocument` as JSON; the id is the sweep's UUID, 16 bytes."""
+    """`core.decision.sweep_document.SweepDocument` as JSON; the id is its UUID, 16 bytes."""
     LOOK_BACK = 4
     """`core.risk.look_back.LookBackDocument` as JSON; the id is the document's UUID, 16 bytes."""
     ACCESS = 5
