@@ -67,7 +67,9 @@ def mode_of(facts: Facts, chosen: str | None) -> EffectiveMode:
             (NOTED_PROFILE, root.profile if root else facts.noted_profile),
         ):
             known = facts.profiles.by_name.get(name) if name else None
-            if known is not None and known.sandbox.strictness > mode.strictness:
+            if known is None or known.sandbox is mode:
+                continue
+            if known.sandbox.strictness > mode.strictness:
                 mode, kind, setter = known.sandbox, of, known.name
     if mode is SandboxMode.NEVER:
         return _NOBODYS
