@@ -1,4 +1,4 @@
 """What network clients and servers of several rooms share.
 
-Connections, Event Hubs, texts of errors, and metric families.
+Pools of connections, ASGI, Event Hubs, texts of errors, and metric families.
 """

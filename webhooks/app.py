@@ -31,18 +31,15 @@ from core.base.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.decision.decision import Decision
 from core.decision.document import DecisionSource
 from core.decision.request import Request
+from network.asgi import ClientGoneError, Receive, Scope, Send
 from webhooks.deadline import MARGIN_SECONDS, budget_of_query
 from webhooks.exchange import (
     BodyBudget,
     BodyShare,
-    ClientGoneError,
     Header,
     HttpRequest,
     NoRoomError,
-    Receive,
     Reply,
-    Scope,
-    Send,
     read_body,
     refuse,
     send_reply,

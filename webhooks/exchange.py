@@ -6,9 +6,9 @@ a size, a time, and a budget of bytes that all requests of the process share.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 import httptools
 import msgspec
@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from core.base.deadline import resume
 from core.base.errors import InvalidReviewError, ReviewTooLargeError
+from network.asgi import ClientGoneError, Message, Receive, Send
 
 SMALL_BYTES = 64 * 1024
 """A whole body up to this size is read even when nothing is left: strangers' unfinished bodies
@@ -29,12 +30,6 @@ _TARGETS = 64
 _JSON = (b"content-type", b"application/json")
 _CLOSE = (b"connection", b"close")
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 Header = tuple[bytes, bytes]
 
 
@@ -42,10 +37,6 @@ class NoRoomError(InvalidReviewError):
     """Too many bodies are held already; the caller may try again."""
 
     status = 503
-
-
-class ClientGoneError(Exception):
-    """The client left before its request was whole; there is nobody to answer."""
 
 
 class SlowBodyError(InvalidReviewError):

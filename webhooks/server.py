@@ -22,7 +22,8 @@ import uvicorn
 from structlog.typing import FilteringBoundLogger
 
 from core.base.errors import CannotBindError
-from webhooks.exchange import Application, RequestHandler
+from network.asgi import Application
+from webhooks.exchange import RequestHandler
 from webhooks.limits import MAX_BODY_BYTES, ServerSettings
 from webhooks.protocol import AdmissionProtocol, Connections
 from webhooks.readiness import Readiness

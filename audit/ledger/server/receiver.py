@@ -18,18 +18,14 @@ from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from audit.ledger.server.requests import (
     RETRY,
-    ClientGoneError,
-    Message,
-    Receive,
     RefusedError,
-    Send,
     headers_of,
-    read_body,
     read_cluster,
     send_answer,
     send_refusal,
 )
 from core.base.errors import LedgerError
+from network.asgi import ClientGoneError, Message, Receive, Send, read_body
 
 _OK: Final = 200
 _MOST_DIGITS: Final = 12

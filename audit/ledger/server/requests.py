@@ -1,16 +1,12 @@
-"""Requests to the auditor: headers and certificate that each must show, its body, its answer."""
+"""Requests to the auditor: headers and certificate that each must show, and its answer."""
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
 from core.base.process_names import process_uri
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from network.asgi import Send
 
 RETRY: Final = (b"retry-after", b"1")
 
@@ -77,24 +73,3 @@ async def send_refusal(send: Send, refused: RefusedError) -> None:
     close = (b"connection", b"close")
     body = f"{refused}\n".encode()
     await send_answer(send, refused.status, b"text/plain", body, close, *refused.headers)
-
-
-class ClientGoneError(Exception):
-    """The client left before its request was whole; there is nobody to answer."""
-
-
-async def read_body(receive: Receive, length: int, seconds: float) -> bytes:
-    """Return a body of at least `length` bytes.
-
-    Raises:
-        TimeoutError: it did not arrive in so many seconds.
-        ClientGoneError: the client left.
-    """
-    body = bytearray()
-    async with asyncio.timeout(seconds):
-        while len(body) < length:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise ClientGoneError
-            body += message["body"]
-    return bytes(body)

@@ -17,16 +17,14 @@ from structlog.typing import FilteringBoundLogger
 from audit.ledger.server.receiver import Receiver
 from audit.ledger.server.requests import (
     RETRY,
-    Message,
-    Receive,
     RefusedError,
-    Send,
     headers_of,
     read_cluster,
     send_answer,
     send_refusal,
 )
 from core.base.errors import LedgerError
+from network.asgi import Message, Receive, Send
 
 ASKER: Final = "control"
 """The process whose certificate may ask (`core.base.process_names.process_uri`)."""

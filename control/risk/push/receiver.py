@@ -19,7 +19,6 @@ from typing import Any, Final
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.server.requests import ClientGoneError, Message, Receive, Send, read_body
 from control.risk.push.metrics import PushMetrics, PushOutcome, PushSource, Result
 from core.base.errors import SallyportError
 from core.risk.model import RiskSource
@@ -41,6 +40,7 @@ from identity.push.security_events import (
 )
 from identity.risk.entry_merge import MergeResult
 from kube.risk.store import RiskStore
+from network.asgi import ClientGoneError, Message, Receive, Send, read_body
 
 PATH: Final = "/v1/security-events"
 CONTENT_TYPE: Final = "application/secevent+jwt"

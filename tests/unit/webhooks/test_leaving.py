@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import CannotBindError
+from network.asgi import Receive, Scope, Send
 from tests.harness.programs.ports import free_ports
 from tests.harness.sizes import size
 from tests.unit.webhooks.connection import Connection
@@ -16,7 +17,6 @@ from tests.unit.webhooks.gate import running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.process import GateProcess, gate_process
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.exchange import Receive, Scope, Send
 from webhooks.limits import ServerSettings
 from webhooks.server import make_config
 

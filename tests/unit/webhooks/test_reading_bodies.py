@@ -6,16 +6,9 @@ from unittest.mock import Mock
 import pytest
 
 from core.base.errors import ReviewTooLargeError
+from network.asgi import ClientGoneError, Message
 from tests.unit.webhooks.connection import until
-from webhooks.exchange import (
-    BodyBudget,
-    BodyShare,
-    ClientGoneError,
-    Message,
-    NoRoomError,
-    SlowBodyError,
-    read_body,
-)
+from webhooks.exchange import BodyBudget, BodyShare, NoRoomError, SlowBodyError, read_body
 
 
 class Parts:

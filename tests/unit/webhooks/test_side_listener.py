@@ -10,9 +10,9 @@ import pytest
 import structlog
 
 from core.base.errors import CannotBindError
+from network.asgi import Receive, Scope, Send
 from tests.harness.programs.pki import Authority
 from tests.harness.programs.ports import free_ports
-from webhooks.exchange import Receive, Scope, Send
 from webhooks.server import ServedApp, serve_side_listener
 from webhooks.tls import PairWatcher, TlsSettings
 

@@ -10,11 +10,11 @@ from unittest.mock import Mock
 import pytest
 import pytest_asyncio
 
+from network.asgi import Scope
 from tests.unit.webhooks.connection import Connection, until
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.exchange import Scope
 from webhooks.limits import AppSettings
 from webhooks.protocol import AdmissionProtocol, Connections
 from webhooks.server import make_config
