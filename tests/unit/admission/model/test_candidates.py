@@ -10,7 +10,7 @@ from core.base import names
 from core.decision.namespaces import Namespace
 from core.profiles.container_profiles import CATALOGUE, Profile, ProfileSet
 from core.profiles.privileges import PatternSet
-from tests.unit.core.profiles.test_covering import PATTERNS, PRIVILEGES
+from tests.unit.core.profiles.test_coverage import PATTERNS, PRIVILEGES
 
 NAMES = st.sampled_from([f"p-{number}" for number in range(12)])
 SINCE = st.integers(1, CATALOGUE + 1)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.profiles.privileges import PatternIndex, PatternSet, covers
-from tests.unit.core.profiles.test_covering import PATTERNS, PRIVILEGES
+from tests.unit.core.profiles.test_coverage import PATTERNS, PRIVILEGES
 
 SETS = st.lists(st.lists(PATTERNS, max_size=5), max_size=6)
 
