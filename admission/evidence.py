@@ -45,6 +45,20 @@ from identity.subjects import SubjectKind
 from policies.site.fields import POD, DeclaredFields
 from sandbox.risk_score import NO_RISK, RiskScore
 
+_ENCODER = msgspec.json.Encoder()
+
+_REMEDY = "Try again in a minute; if it stays, tell your cluster's operators the decision's id."
+
+_MOST_COVERING: Final = 8
+"""Profiles kept of those that cover all."""
+
+_NOBODYS: Final = RiskFacts(operation=OperationClass.CREATE_WORKLOAD)
+"""Where nobody was asked for risk."""
+
+_NO_WEIGHTS: Final = WeightFacts()
+_UNSEEN: Final = PolicyInputFacts(contexts=())
+_UNRULED: Final = SiteRuleFacts()
+
 
 def request_from_record(document: DecisionDocument, subject: Subject) -> Request:
     """Return the request again, without its object, as if `subject` had made it.
@@ -116,9 +130,6 @@ def _subjects(document: DecisionDocument, subject: Subject) -> list[Subject]:
     return [subject, *kept] if asks else kept
 
 
-_ENCODER = msgspec.json.Encoder()
-
-
 def add_pod_inputs(
     facts: Facts,
     reads: DeclaredFields,
@@ -179,9 +190,6 @@ def join_json(several: Sequence[bytes]) -> bytes:
     return several[0] if len(several) == 1 else b"[%b]" % b",".join(several) if several else b""
 
 
-_REMEDY = "Try again in a minute; if it stays, tell your cluster's operators the decision's id."
-
-
 def refuse_unrecorded(request: Request, decision: Decision, error: NotRecordedError) -> Decision:
     """Return the decision to answer with: what would be admitted is refused, unless a rule says so.
 
@@ -201,17 +209,6 @@ def refuse_unrecorded(request: Request, decision: Decision, error: NotRecordedEr
         reason=str(error),
         recorded={},
     )
-
-
-_MOST_COVERING: Final = 8
-"""Profiles kept of those that cover all."""
-
-_NOBODYS: Final = RiskFacts(operation=OperationClass.CREATE_WORKLOAD)
-"""Where nobody was asked for risk."""
-
-_NO_WEIGHTS: Final = WeightFacts()
-_UNSEEN: Final = PolicyInputFacts(contexts=())
-_UNRULED: Final = SiteRuleFacts()
 
 
 def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evidence:

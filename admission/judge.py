@@ -55,6 +55,11 @@ _HELD: Final = frozenset(covered.rule for covered in COVERED)
 _PROFILES: Final = _HELD | {NAMED_RULE, MANY_RULE, MORE_RULE}
 """The rules of findings that say that no profile covers what is held."""
 
+_OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
+
+_NO_PROFILE: Final = ""
+"""A name that no profile has."""
+
 
 def refuses_while_mutating(request: Request, decision: Decision) -> bool:
     """Return whether no profile lets a Pod have what the back-stop holds, and that is refused.
@@ -68,13 +73,6 @@ def refuses_while_mutating(request: Request, decision: Decision) -> bool:
     return any(
         finding.rule in _PROFILES and finding.action is Action.DENY for finding in decision.findings
     )
-
-
-_OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
-
-
-_NO_PROFILE: Final = ""
-"""A name that no profile has."""
 
 
 def new_decision_id() -> str:

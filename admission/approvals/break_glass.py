@@ -44,6 +44,9 @@ _OPENED: Final = (names.ACTIVATED_AT_ANNOTATION, names.ACTIVATED_BY_ANNOTATION)
 _NOT_YET: Final = dict.fromkeys(_OPENED, "")
 _FIELD: Final = "spec.activated"
 
+RELAXED_RULE: Final = "break-glass/relaxed"
+"""The rule of the finding by which each decision that was relaxed is found again."""
+
 
 @dataclass(frozen=True)
 class BreakGlassGuard:
@@ -138,10 +141,6 @@ def _changed_at_once() -> Finding:
     message = "changes together with what was approved"
     remedy = "Activate it as it was approved, and change nothing else."
     return guard_finding("break-glass/sealed", _FIELD, message, remedy)
-
-
-RELAXED_RULE: Final = "break-glass/relaxed"
-"""The rule of the finding by which each decision that was relaxed is found again."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,14 @@ MakeJudge = Callable[[RememberingEngine], Judge]
 Raises SettingsError where the settings do not fit the engine's rules.
 """
 
+_log = structlog.get_logger(__name__)
+
+_MOST_TOLD: Final = 10
+"""Rules in a line of the log."""
+
+ReadBundle = Callable[[], Bundle]
+"""Reads a bundle, in a thread; raises BundleRefusedError."""
+
 
 @dataclass(slots=True)
 class _Pinned:
@@ -129,15 +137,6 @@ class ActiveJudge:
             task = asyncio.create_task(asyncio.to_thread(pinned.engine.close))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
-
-
-_log = structlog.get_logger(__name__)
-
-_MOST_TOLD: Final = 10
-"""Rules in a line of the log."""
-
-ReadBundle = Callable[[], Bundle]
-"""Reads a bundle, in a thread; raises BundleRefusedError."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,18 @@ from policies.site.fields import POD, DeclaredFields, kind_name
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 _LABEL: Final = attrgetter("label")
 
+MOST_WAITING: Final = 1000
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of the reviews that wait."""
+
+_BURST_S: Final = 0.25
+"""CPU time that may be saved up."""
+
+_PATIENCE_S: Final = 0.05
+_LINES_A_SECOND: Final = 10
+
+_log = structlog.get_logger(__name__)
+
 
 def live_inputs(
     request: Request, decision: Decision, reads: DeclaredFields, names: Mapping[str, str]
@@ -101,19 +113,6 @@ def live_document(request: Request, decision: Decision) -> DecisionDocument:
     return build_document(
         "validate", request, decision, cluster="", seconds=0.0, name_subject=_LABEL
     )
-
-
-MOST_WAITING: Final = 1000
-MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of the reviews that wait."""
-
-_BURST_S: Final = 0.25
-"""CPU time that may be saved up."""
-
-_PATIENCE_S: Final = 0.05
-_LINES_A_SECOND: Final = 10
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass

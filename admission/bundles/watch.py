@@ -24,6 +24,20 @@ from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, parse_bundle
 from policies.bundle.signatures import NO_KEYS, BundleKeys
 
+BEAT_S: Final = 20.0
+"""How often a gate writes that it is there still."""
+
+RETRY_S: Final = 2.0
+"""Seconds until what the cluster did not give is asked for again."""
+
+PAUSE_S: Final = 1.0
+"""Seconds until following begins again that a defect has ended; twice as many each time."""
+
+LONGEST_PAUSE_S: Final = 60.0
+"""At most so many; who followed for so long begins with the shortest again."""
+
+_log = structlog.get_logger(__name__)
+
 
 class PublishedBundles(Protocol):
     """What is published in the cluster. Implemented by `kube.bundles.watch`."""
@@ -47,21 +61,6 @@ class PublishedBundles(Protocol):
 
     async def leave(self, name: str) -> None:
         """Take that back; raises ClusterError."""
-
-
-BEAT_S: Final = 20.0
-"""How often a gate writes that it is there still."""
-
-RETRY_S: Final = 2.0
-"""Seconds until what the cluster did not give is asked for again."""
-
-PAUSE_S: Final = 1.0
-"""Seconds until following begins again that a defect has ended; twice as many each time."""
-
-LONGEST_PAUSE_S: Final = 60.0
-"""At most so many; who followed for so long begins with the shortest again."""
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass

@@ -48,6 +48,14 @@ LONG_DAYS: Final = 180
 _LINE: Final = 118
 """Longest message: kubectl prints each as one line."""
 
+_WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
+_SHOWN: Final = 3
+
+MOST_HERE: Final = 256
+"""Allowlists of one namespace: whatever changes there, all of them are gone through."""
+MOST_NETWORKS: Final = 20_000
+"""Networks that these write out together, exceptions too: what they mean takes a second to say."""
+
 
 def warning_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
     """Return what its author is warned of; the message is cut to one line."""
@@ -125,15 +133,6 @@ def _of_name(
         yield warning_finding("wildcard", path, message, "Name each host.")
     if entry.within is None and (who := name_sharing_warning(name)):
         yield warning_finding("shared", path, who, "Prefer a private endpoint.")
-
-
-_WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
-_SHOWN: Final = 3
-
-MOST_HERE: Final = 256
-"""Allowlists of one namespace: whatever changes there, all of them are gone through."""
-MOST_NETWORKS: Final = 20_000
-"""Networks that these write out together, exceptions too: what they mean takes a second to say."""
 
 
 class _Finalized(msgspec.Struct, frozen=True):

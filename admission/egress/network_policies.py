@@ -67,6 +67,13 @@ _KEPT: Final = ("name", "labels", "annotations", "ownerReferences", "finalizers"
 
 Json = Mapping[str, Any]
 
+_HEADLINE: Final = "It opens egress that no EgressAllowlist does."
+_ADVICE: Final = (
+    "What a rule opens is compared with what is open to all Pods that its policy selects: one that "
+    f"selects them by {names.EGRESS_ACCOUNT_LABEL} is compared with that account's.",
+)
+_INSTEAD: Final = "Write an EgressAllowlist for it, and leave this rule out: policies only add."
+
 
 @dataclass(frozen=True)
 class NetworkPolicyGatherer:
@@ -158,14 +165,6 @@ class NetworkPolicyGatherer:
         )
         finding = Finding(UNCOMPARED_RULE, Action.DENY, "spec.egress", message, remedy)
         return EgressFacts((finding,), _HEADLINE, advice)
-
-
-_HEADLINE: Final = "It opens egress that no EgressAllowlist does."
-_ADVICE: Final = (
-    "What a rule opens is compared with what is open to all Pods that its policy selects: one that "
-    f"selects them by {names.EGRESS_ACCOUNT_LABEL} is compared with that account's.",
-)
-_INSTEAD: Final = "Write an EgressAllowlist for it, and leave this rule out: policies only add."
 
 
 def _opening(rule: EgressRule, found: list[str]) -> Finding:

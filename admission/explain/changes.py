@@ -20,6 +20,12 @@ from core.decision.namespaces import Mode
 from core.people.subject import SERVICE_ACCOUNT_PREFIX
 from identity.requester_note_rules import PROFILE_PATH
 
+_GRANT_SIZE: Final = 8
+"""A right takes another person, and may be more than is needed: it weighs as much as changing
+so many fields oneself."""
+
+_SHOWN: Final = 4
+
 
 class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
     """One field to change, and how."""
@@ -106,13 +112,6 @@ def name_subject(label: str) -> str:
     if label.startswith(SERVICE_ACCOUNT_PREFIX):
         return "service account " + label.removeprefix(SERVICE_ACCOUNT_PREFIX)
     return f"who asked ({label})"
-
-
-_GRANT_SIZE: Final = 8
-"""A right takes another person, and may be more than is needed: it weighs as much as changing
-so many fields oneself."""
-
-_SHOWN: Final = 4
 
 
 def changes_of(document: DecisionDocument) -> list[Change]:

@@ -25,13 +25,12 @@ _MOST_OF_REMEMBERED: Final = 32
 
 _OF_EVERY_POD: Final = "image/from/"
 
+_NOTHING: Final[frozenset[str]] = frozenset()
+
 
 def is_special(privilege: str) -> bool:
     """Return whether a Pod can do without a privilege: each pulls its image from somewhere."""
     return not privilege.startswith(_OF_EVERY_POD)
-
-
-_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,22 +19,6 @@ VISITOR_ADVICE: Final = (
 
 _REMEDY: Final = "Enter Pods that a profile of yours covers, or ask for one that covers this too."
 
-
-def path_in_pod(path: str, pod: str) -> str:
-    """Return the path of a field of the Pod that is entered, apart from those of the options."""
-    return f"{path} of Pod {pod}"
-
-
-def remedies_for_visitor(findings: Iterable[Finding], pod: str) -> list[Finding]:
-    """Return findings with what a visitor can do about those that are of the Pod."""
-    return [
-        msgspec.structs.replace(finding, remedy=_REMEDY)
-        if finding.path.endswith(path_in_pod("", pod))
-        else finding
-        for finding in findings
-    ]
-
-
 _LINE = 120
 """Longest first line, in characters."""
 
@@ -53,6 +37,21 @@ to 12 KB."""
 
 _SHOWN = 25
 """Findings shown in a message; the decision holds them all."""
+
+
+def path_in_pod(path: str, pod: str) -> str:
+    """Return the path of a field of the Pod that is entered, apart from those of the options."""
+    return f"{path} of Pod {pod}"
+
+
+def remedies_for_visitor(findings: Iterable[Finding], pod: str) -> list[Finding]:
+    """Return findings with what a visitor can do about those that are of the Pod."""
+    return [
+        msgspec.structs.replace(finding, remedy=_REMEDY)
+        if finding.path.endswith(path_in_pod("", pod))
+        else finding
+        for finding in findings
+    ]
 
 
 def join_words(words: Iterable[str], most: int) -> str:

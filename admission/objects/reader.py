@@ -44,6 +44,32 @@ WRITES: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
 
+NAMESPACED_KINDS: Final = frozenset(
+    {
+        ("", "Pod"),
+        ("", "PersistentVolumeClaim"),
+        SNAPSHOT_KIND,
+        ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceClaimTemplate"),
+        *(kind for kind in KINDS if not kind[1].startswith("Cluster")),
+        *(each.group_kind for each in WORKLOADS.values() if each.namespaced),
+    }
+)
+"""Those of them that lie in a namespace."""
+
+_CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
+    ("", "Binding", Operation.CREATE, ""): "Binding",
+    ("", "Binding", Operation.CREATE, "binding"): "Binding",
+    ("authentication.k8s.io", "TokenRequest", Operation.CREATE, "token"): "TokenRequest",
+    ("certificates.k8s.io", "CertificateSigningRequest", Operation.CREATE, ""): (
+        "CertificateSigningRequest"
+    ),
+    ("certificates.k8s.io", "CertificateSigningRequest", Operation.UPDATE, "approval"): (
+        "CertificateApproval"
+    ),
+}
+"""Group, kind, operation and subresource of what is read, and as what."""
+
 
 @dataclass(frozen=True)
 class ObjectReader:
@@ -225,19 +251,6 @@ _READERS: Final[
 JUDGED_KINDS: Final = frozenset(_READERS) | WORKLOADS.keys()
 """Group and kind of the objects whose privileges are judged."""
 
-NAMESPACED_KINDS: Final = frozenset(
-    {
-        ("", "Pod"),
-        ("", "PersistentVolumeClaim"),
-        SNAPSHOT_KIND,
-        ("resource.k8s.io", "ResourceClaim"),
-        ("resource.k8s.io", "ResourceClaimTemplate"),
-        *(kind for kind in KINDS if not kind[1].startswith("Cluster")),
-        *(each.group_kind for each in WORKLOADS.values() if each.namespaced),
-    }
-)
-"""Those of them that lie in a namespace."""
-
 
 def is_debug(request: Request) -> bool:
     """Return whether a request adds a container to a Pod that runs (`kubectl debug`)."""
@@ -277,20 +290,6 @@ def _pod_of(submitted: msgspec.Raw | DecodedPod | None) -> Pod:
     if not pod.spec.containers:
         raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
     return pod
-
-
-_CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
-    ("", "Binding", Operation.CREATE, ""): "Binding",
-    ("", "Binding", Operation.CREATE, "binding"): "Binding",
-    ("authentication.k8s.io", "TokenRequest", Operation.CREATE, "token"): "TokenRequest",
-    ("certificates.k8s.io", "CertificateSigningRequest", Operation.CREATE, ""): (
-        "CertificateSigningRequest"
-    ),
-    ("certificates.k8s.io", "CertificateSigningRequest", Operation.UPDATE, "approval"): (
-        "CertificateApproval"
-    ),
-}
-"""Group, kind, operation and subresource of what is read, and as what."""
 
 
 def is_entry(request: Request) -> bool:

@@ -35,6 +35,10 @@ TEMPLATES_UNCHANGED: Final = "the update changes no Pod template"
 RESTARTED_ANNOTATION: Final = "kubectl.kubernetes.io/restartedAt"
 """What `kubectl rollout restart` sets in a template: it makes the same Pods anew."""
 
+OWNED_BY_ANOTHER: Final = "it is made for another object: its Pods are judged"
+NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
+MISSHAPEN: Final = "what looks like a Pod template in it is none"
+
 
 def read_workload(
     workload: WorkloadKind,
@@ -186,11 +190,6 @@ def _named(
         if name := profile_annotation(pod.metadata):
             return name, template.place(PROFILE_PATH)
     return None
-
-
-OWNED_BY_ANOTHER: Final = "it is made for another object: its Pods are judged"
-NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
-MISSHAPEN: Final = "what looks like a Pod template in it is none"
 
 
 def read_unlisted(

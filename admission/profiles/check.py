@@ -22,6 +22,27 @@ from core.decision.decision import Action, Finding, Need
 from core.decision.request import Request
 from core.people.subject import Subject
 
+NAMED_RULE = "profiles/named"
+NONE_RULE = "profiles/none"
+MORE_RULE = "profiles/more"
+MANY_RULE = "profiles/many"
+
+MOST_FINDINGS = 200
+"""A Pod of 1.5 MiB can need tens of thousands of privileges; naming 200 is help enough."""
+
+_POD_NEEDS = "take away what needs them (ports of the node, capabilities, sysctls)."
+_RULES_NEED = "take away rules that need them (roles, users, profiles, webhooks, signers by name)."
+_SMALLER: Final[Mapping[str, tuple[str, str]]] = {
+    "Pod": ("spec", f"Split the Pod, or {_POD_NEEDS}"),
+    "Role": ("rules", f"Split the Role, or {_RULES_NEED}"),
+    "ClusterRole": ("rules", f"Split the ClusterRole, or {_RULES_NEED}"),
+    "RoleBinding": ("roleRef", "Split the role that it gives, and bind its parts."),
+    "ClusterRoleBinding": ("roleRef", "Split the role that it gives, and bind its parts."),
+    "ServiceAccount": ("metadata", "Take away annotations and labels of clouds."),
+    "CertificateSigningRequest": ("spec.request", "Ask for fewer organisations."),
+}
+"""By kind: the field that needs so much, and how it becomes less."""
+
 
 def check_denials(_: Request, facts: Facts) -> Outcome:
     """Refuse what a rule denies to everyone."""
@@ -33,15 +54,6 @@ def check_denials(_: Request, facts: Facts) -> Outcome:
 def is_denial(finding: Finding) -> bool:
     """Return whether a finding is of a rule that denies: its policies lie under `rules/`."""
     return finding.rule.startswith("rules/")
-
-
-NAMED_RULE = "profiles/named"
-NONE_RULE = "profiles/none"
-MORE_RULE = "profiles/more"
-MANY_RULE = "profiles/many"
-
-MOST_FINDINGS = 200
-"""A Pod of 1.5 MiB can need tens of thousands of privileges; naming 200 is help enough."""
 
 
 def check_profiles(request: Request, facts: Facts) -> Outcome:
@@ -59,20 +71,6 @@ def check_profiles(request: Request, facts: Facts) -> Outcome:
         if pod.usable.get(candidate.name):
             return _admitted(candidate, pod, facts)
     return _refused(request, facts, pod)
-
-
-_POD_NEEDS = "take away what needs them (ports of the node, capabilities, sysctls)."
-_RULES_NEED = "take away rules that need them (roles, users, profiles, webhooks, signers by name)."
-_SMALLER: Final[Mapping[str, tuple[str, str]]] = {
-    "Pod": ("spec", f"Split the Pod, or {_POD_NEEDS}"),
-    "Role": ("rules", f"Split the Role, or {_RULES_NEED}"),
-    "ClusterRole": ("rules", f"Split the ClusterRole, or {_RULES_NEED}"),
-    "RoleBinding": ("roleRef", "Split the role that it gives, and bind its parts."),
-    "ClusterRoleBinding": ("roleRef", "Split the role that it gives, and bind its parts."),
-    "ServiceAccount": ("metadata", "Take away annotations and labels of clouds."),
-    "CertificateSigningRequest": ("spec.request", "Ask for fewer organisations."),
-}
-"""By kind: the field that needs so much, and how it becomes less."""
 
 
 def _too_many(kind: str, pod: PodFacts) -> Outcome:

@@ -25,6 +25,8 @@ _UNNAMED: Final = f'"{GROUP_PREFIX}'.encode()
 _TEXTS: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
 """Texts of Rego and JSON, with their quotes."""
 
+_NO_NEEDS: Final = PolicyAnswer(())
+
 
 class _Fields(msgspec.Struct, frozen=True):
     declared: dict[str, list[str]] = {}
@@ -148,9 +150,6 @@ def _split(content: bytes) -> tuple[bytes, ...]:
     if not content:
         return ()
     return tuple(map(bytes, _RAWS.decode(content))) if content.startswith(_LIST) else (content,)
-
-
-_NO_NEEDS: Final = PolicyAnswer(())
 
 
 class BundleAnswer(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -50,6 +50,24 @@ _OF_KINDS: Final[Mapping[str, OperationClass]] = {
 }
 """Sallyport's own kinds."""
 
+KEPT_S: Final = 1.0
+"""Seconds for which what Pods share is remembered: much less than any age that counts."""
+
+_MOST_KEPT: Final = 512
+"""Gangs that are created at a time."""
+
+_TABLE: Final = "the risk table of the snapshot"
+_CLIENT: Final = "client:"
+_MEANWHILE: Final = tuple(
+    each for each in OperationClass if each is not OperationClass.READ_WEIGHTS
+)
+"""What a person who is refused may want to do instead; weights are no consolation."""
+
+_log = structlog.get_logger(__name__)
+_with = msgspec.structs.replace
+
+_Key = tuple[object, ...]
+
 
 class _Specified(msgspec.Struct):
     spec: Any = None
@@ -90,25 +108,6 @@ def _changes(request: Request) -> bool:
     except DECODE_ERRORS:
         return True
     return bool(old != new)
-
-
-KEPT_S: Final = 1.0
-"""Seconds for which what Pods share is remembered: much less than any age that counts."""
-
-_MOST_KEPT: Final = 512
-"""Gangs that are created at a time."""
-
-_TABLE: Final = "the risk table of the snapshot"
-_CLIENT: Final = "client:"
-_MEANWHILE: Final = tuple(
-    each for each in OperationClass if each is not OperationClass.READ_WEIGHTS
-)
-"""What a person who is refused may want to do instead; weights are no consolation."""
-
-_log = structlog.get_logger(__name__)
-_with = msgspec.structs.replace
-
-_Key = tuple[object, ...]
 
 
 @dataclass

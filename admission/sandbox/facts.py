@@ -41,6 +41,11 @@ MOST_BYTES: Final = 8 * 1024
 """Of a projection whose answer is kept, which takes some twenty times that: of hostile ones,
 MOST_KEPT would be gigabytes."""
 
+_DEMAND: Final = Denial(REQUIRED, "")
+"""What an exception excuses."""
+
+_with = msgspec.structs.replace
+
 
 class WeighedPod(NamedTuple):
     """What one Pod weighs, and what that was worked out from."""
@@ -69,12 +74,6 @@ class GangCache:
         self._kept[key] = kept
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-
-
-_DEMAND: Final = Denial(REQUIRED, "")
-"""What an exception excuses."""
-
-_with = msgspec.structs.replace
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from core.weights.access_paths import WeightStoreSet
 
 COPY_RULE: Final = "weights/copy"
 
-
 _CLAIM: Final = ("", "PersistentVolumeClaim")
 
 _MEANT: Final = (
@@ -35,6 +34,14 @@ _UNKNOWN: Final = (
 
 VolumesOfNamespace = Callable[[str], Iterable[PersistentVolume]]
 """Gives the volumes that claims of a namespace have, or that are kept for some."""
+
+VOLUME_RULE: Final = "weights/volume"
+
+_PATH: Final = "spec.claimRef"
+_ANEW: Final = (
+    "Create the volume by hand, with spec.claimRef naming namespace and name of its claim, before "
+    "the claim is there; to give it to another claim, delete it and create it anew."
+)
 
 
 class _Reference(msgspec.Struct, frozen=True, rename="camel"):
@@ -130,15 +137,6 @@ def _stores_of_volumes(volumes: Iterable[PersistentVolume], stores: WeightStoreS
         message = f"WeightStore {named} cannot be read, and this may copy it: correct the store"
         raise NotSyncedError(message)
     return sorted({way.store.name for way in stores.mounting(mounts)})
-
-
-VOLUME_RULE: Final = "weights/volume"
-
-_PATH: Final = "spec.claimRef"
-_ANEW: Final = (
-    "Create the volume by hand, with spec.claimRef naming namespace and name of its claim, before "
-    "the claim is there; to give it to another claim, delete it and create it anew."
-)
 
 
 def is_volume(request: Request) -> bool:

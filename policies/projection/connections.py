@@ -15,6 +15,19 @@ from policies.projection.model import Object, Projection, check_length
 
 _SCHEMES = ("http", "https")
 
+_SYSTEM_DIRECTORIES: Final = frozenset(
+    {
+        "/bin",
+        "/sbin",
+        "/usr/bin",
+        "/usr/sbin",
+        "/usr/local/bin",
+        "/usr/local/sbin",
+    }
+)
+"""Where a container's PATH leads to when nothing else is said (the default of containerd and
+CRI-O): a program there is the one that its plain name means."""
+
 
 class ProxyTarget(NamedTuple):
     """Whom a proxied request is for."""
@@ -43,20 +56,6 @@ def split_target(kind: str, name: str) -> ProxyTarget:
         case [scheme, target, port] if target and scheme in {"", *_SCHEMES}:
             return ProxyTarget(target, port)
     raise InvalidObjectError(kind, "name", "must be NAME, NAME:PORT or SCHEME:NAME:PORT")
-
-
-_SYSTEM_DIRECTORIES: Final = frozenset(
-    {
-        "/bin",
-        "/sbin",
-        "/usr/bin",
-        "/usr/sbin",
-        "/usr/local/bin",
-        "/usr/local/sbin",
-    }
-)
-"""Where a container's PATH leads to when nothing else is said (the default of containerd and
-CRI-O): a program there is the one that its plain name means."""
 
 
 class _Struct(msgspec.Struct, frozen=True, rename="camel"):

@@ -55,6 +55,10 @@ _PEOPLE: Final = frozenset({"*", "users", "uids", "userextras"})
 _ACCOUNT: Final = "system:serviceaccount:"
 _ACCOUNTS: Final = "system:serviceaccounts"
 
+RBAC: Final = "rbac.authorization.k8s.io"
+
+BINDINGS: Final = frozenset({"RoleBinding", "ClusterRoleBinding"})
+
 
 class _Meta(msgspec.Struct, frozen=True):
     name: str = ""
@@ -245,11 +249,6 @@ def _federated(marks: Mapping[str, str], path: str) -> Iterator[FederatedIdentit
                 check_length(value, place, "ServiceAccount")
                 said = "" if setting == main else setting or "%00"
                 yield FederatedIdentity(place, cloud, value, said)
-
-
-RBAC: Final = "rbac.authorization.k8s.io"
-
-BINDINGS: Final = frozenset({"RoleBinding", "ClusterRoleBinding"})
 
 
 def _role(read: Role, kind: str) -> Object:
