@@ -237,7 +237,7 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
         )
     tried = _tried(pod, chosen)
     return Evidence(
-        needs=(*pod.needs, *pod.excused),
+        needs=(*pod.needs, *pod.excepted_needs),
         exceptions=tuple(dict.fromkeys(each.id for each in (*pod.exceptions, *ruled.exceptions))),
         break_glass=tuple(each.id for each in facts.break_glasses),
         subjects=pod.subjects,

@@ -25,12 +25,18 @@ from admission.guarded_objects import GuardedObjects
 from admission.model.candidates import candidates, find_privileges
 from admission.model.facts import Facts, PodFacts
 from admission.model.judged_object import LeftAlone, Reading
-from admission.objects.connect_requests import EntryReader, place_in_pod
+from admission.model.messages import denial_finding
+from admission.objects.connect_requests import ConnectRequestReader, place_in_pod
 from admission.objects.evaluation import PartJudge, PolicyContexts, evaluate
 from admission.objects.namespace_labels import add_namespace_facts
 from admission.objects.rbac_changes import RightsReader
-from admission.objects.reader import JUDGED_KINDS, WRITES, ObjectReader, changes_rights, is_entry
-from admission.profiles.access_reviews import ProfileRights, ask_usable, denial_finding
+from admission.objects.reader import (
+    JUDGED_KINDS,
+    ObjectReader,
+    changes_rights,
+    is_connect_or_credential,
+)
+from admission.profiles.access_reviews import ProfileRights, ask_usable
 from admission.requester.facts import (
     RequesterGatherer,
     keeps_profile,
@@ -45,7 +51,7 @@ from admission.weights.facts import WeightGatherer
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode, Modes, Namespace
-from core.decision.request import Request
+from core.decision.request import WRITES, Request
 from core.people.subject import Subject
 from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
 from egress.limits.settings import DEFAULT_INTENT_SETTINGS, IntentSettings
@@ -75,7 +81,7 @@ class EvaluatedObject:
 
 @dataclass(frozen=True)
 class Gatherer:
-    """Knows where facts come from: READ_STEPS and EVALUATED_STEPS say in which order."""
+    """Gathers the facts of a request, in the order of READ_STEPS and EVALUATED_STEPS."""
 
     cluster: Cluster
     engine: Engine
@@ -99,7 +105,7 @@ class Gatherer:
 
     def judges(self, request: Request) -> bool:
         """Return whether the privileges of the request's object are judged."""
-        if is_entry(request):
+        if is_connect_or_credential(request):
             return True
         read = request.operation in WRITES and self._reader.judges(request)
         return read or (request.namespace != "" and self._site_rules.judges(request))
@@ -134,7 +140,7 @@ class Gatherer:
         )
 
     async def _of_kind(self, request: Request, facts: Facts) -> Facts:
-        if is_entry(request) or changes_rights(request):
+        if is_connect_or_credential(request) or changes_rights(request):
             return await self._of_reading(request, facts, await self._read(request, facts))
         kind = request.kind.group, request.kind.kind
         if kind not in JUDGED_KINDS and self._network_policies.judges(request):
@@ -163,7 +169,7 @@ class Gatherer:
 
     @cached_property
     def pod_labels(self) -> PodLabelGatherer:
-        """Knows the labels that policies know Pods by."""
+        """The gatherer of the labels by which egress policies know Pods."""
         return PodLabelGatherer(self.cluster, self.intent_settings)
 
     @cached_property
@@ -205,8 +211,8 @@ class Gatherer:
         return RequesterGatherer(self.cluster, self.controllers)
 
     @cached_property
-    def _connections(self) -> EntryReader:
-        return EntryReader(self._reader)
+    def _connections(self) -> ConnectRequestReader:
+        return ConnectRequestReader(self._reader)
 
     @cached_property
     def _rbac_changes(self) -> RightsReader:
@@ -221,7 +227,7 @@ class Gatherer:
         return RiskGatherer(self.cluster, self.freshness, self.clock)
 
     async def _read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
-        if is_entry(request):
+        if is_connect_or_credential(request):
             return await self._connections.read(request, facts)
         if changes_rights(request):
             return await self._rbac_changes.read(request)
@@ -250,7 +256,7 @@ class Gatherer:
         if reading.entered:
             answer = place_in_pod(answer, reading.entered)
         if reading.gives:
-            answer = await self._rbac_changes.beyond(request, answer)
+            answer = await self._rbac_changes.without_own_rights(request, answer)
         parts = tuple([PartJudge(self.engine, each) for each in evaluation.parts])
         return EvaluatedObject(request, reading, facts, answer, parts, evaluation.projection, began)
 
@@ -326,7 +332,7 @@ class Gatherer:
             evaluation_seconds=ended - evaluated.began,
             access_seconds=time.perf_counter() - ended,
         )
-        origin = await self._requester.covered(request, reading, facts, privileges, tried)
+        origin = await self._requester.trace_gaps(request, reading, facts, privileges, tried)
         return msgspec.structs.replace(facts, object_uid=reading.uid, pod=pod, origin=origin)
 
     async def gather_exceptions(self, evaluated: EvaluatedObject) -> Facts:
@@ -359,7 +365,7 @@ class Gatherer:
         rights = ProfileRights(self.cluster, known.subjects, request.namespace)
         usable = await ask_usable(known.named, known.candidates, rights, mode)
         pod = msgspec.structs.replace(known, usable=usable, access=tuple(rights.heard))
-        facts = self._risk.again(request, document, msgspec.structs.replace(facts, pod=pod))
+        facts = self._risk.regather(request, document, msgspec.structs.replace(facts, pod=pod))
         facts = await self._exceptions.facts_again(request, facts, document)
         return self._sandbox.facts_again(request, facts, document)
 

@@ -30,7 +30,7 @@ from core.base.errors import InvalidObjectError
 from core.base.sallyport_objects import UntypedObject, read_object
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
-from core.decision.request import Operation, Request
+from core.decision.request import WRITES, Operation, Request
 from core.egress import allowlists
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import (
@@ -73,7 +73,7 @@ ApprovedWrite = PolicyException | BreakGlass | EgressAllowlist | EgressDestinati
 
 @dataclass(frozen=True)
 class GuardedObjects:
-    """Knows what must be recorded on exceptions and approvals, and who may write them."""
+    """Gathers what must be recorded on Sallyport's own objects, and whether they may be written."""
 
     cluster: Cluster
     terms: ApprovalTerms
@@ -87,7 +87,7 @@ class GuardedObjects:
         if request.kind.kind == stores.KIND:
             return is_store_write(request)
         widens = self.terms.profiles and request.kind.kind == approvals.PROFILE
-        written = request.operation in {Operation.CREATE, Operation.UPDATE}
+        written = request.operation in WRITES
         return written and (widens or request.kind.kind in _KINDS)
 
     async def gather(self, request: Request, facts: Facts) -> GuardFacts:

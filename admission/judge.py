@@ -81,7 +81,7 @@ def new_decision_id() -> str:
 
 
 @dataclass
-class _Place:
+class _RequestScope:
     """What is known of where a request acts, also when gathering its facts fails."""
 
     mode: Mode = Mode.ENFORCE
@@ -114,8 +114,8 @@ class Judge:
 
         What cannot be judged ends in Verdict.ERROR: refused, where the namespace enforces.
         """
-        place = _Place()
-        return await self._judged(request, self._facts(request, place), place, budget)
+        scope = _RequestScope()
+        return await self._judged(request, self._facts(request, scope), scope, budget)
 
     async def examine(self, request: Request, mode: Mode, *, budget: float) -> Decision:
         """Judge a request as where this mode holds, for a person who asks what an object needs.
@@ -127,18 +127,22 @@ class Judge:
         asked = request.asked_profile or _NO_PROFILE
         request = msgspec.structs.replace(request, asked_profile=asked)
         work = self.gatherer.gather(request, None, mode)
-        return await self._judged(request, work, _Place(mode), budget)
+        return await self._judged(request, work, _RequestScope(mode), budget)
 
     async def _judged(
-        self, request: Request, work: Coroutine[Any, Any, Facts], place: _Place, budget: float
+        self,
+        request: Request,
+        work: Coroutine[Any, Any, Facts],
+        scope: _RequestScope,
+        budget: float,
     ) -> Decision:
         try:
             facts = await with_deadline(budget, work)
             return self._decide(request, facts)
         except TimeoutError:
-            return self._error(request, place, _too_late(budget))
+            return self._error(request, scope, _too_late(budget))
         except (CannotJudgeError, InvalidObjectError) as error:
-            return self._error(request, place, error)
+            return self._error(request, scope, error)
 
     async def mutate(self, request: Request, *, budget: float) -> Decision:
         """Judge a request to note the chosen profile on it and to fill in its defaults.
@@ -152,7 +156,7 @@ class Judge:
             return decision
         return msgspec.structs.replace(decision, allowed=True, warnings=[])
 
-    async def again(
+    async def rejudge(
         self, document: DecisionDocument, subject: Subject, *, budget: float
     ) -> tuple[Request, Decision]:
         """Judge what a recorded decision says its object needs, for another requester, today.
@@ -172,14 +176,14 @@ class Judge:
             raise DeadlineError(f"the cluster did not answer within {budget:.1f} s") from error
         return request, self._decide(request, facts)
 
-    async def _facts(self, request: Request, place: _Place) -> Facts:
+    async def _facts(self, request: Request, scope: _RequestScope) -> Facts:
         namespace = await self.gatherer.namespace_of(request)
         if namespace is not None:
-            place.namespace = namespace
-            place.mode = self.modes.of(namespace)
+            scope.namespace = namespace
+            scope.mode = self.modes.of(namespace)
         elif self.gatherer.judges(request):
-            place.mode = self.modes.elsewhere
-        return await self.gatherer.gather(request, namespace, place.mode)
+            scope.mode = self.modes.elsewhere
+        return await self.gatherer.gather(request, namespace, scope.mode)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run_checks(request, facts)
@@ -220,7 +224,7 @@ class Judge:
             message=refusal_message(request.what, refusing, decision_id, facts.remarks)
             if denied
             else "\n".join(later),
-            warnings=_warnings(refusing, later, decision_id, _Place(mode, facts.namespace)),
+            warnings=_warnings(refusing, later, decision_id, _RequestScope(mode, facts.namespace)),
             findings=findings,
             profile=profile,
             mode=facts.mode.value,
@@ -244,10 +248,10 @@ class Judge:
         return facts.namespace.when_unrecorded(self.when_unrecorded)
 
     def _error(
-        self, request: Request, place: _Place, error: CannotJudgeError | InvalidObjectError
+        self, request: Request, scope: _RequestScope, error: CannotJudgeError | InvalidObjectError
     ) -> Decision:
         decision_id = self.new_id()
-        mode = place.when_unjudged(request, self.gatherer)
+        mode = scope.when_unjudged(request, self.gatherer)
         if isinstance(error, InvalidObjectError):
             kind, field, remedy = "object", error.field, "Correct the manifest."
         else:
@@ -296,16 +300,15 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
     return [*told, *catalogue_notices(rest, decision, facts.profiles.by_name[profile], catalogue)]
 
 
-def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _Place) -> list[str]:
-    """Return what its author is warned of.
-
-    A refusal that is not enforced, or privileges to come.
-    """
-    if place.mode is Mode.AUDIT:
+def _warnings(
+    refusing: list[Outcome], later: list[str], decision: str, scope: _RequestScope
+) -> list[str]:
+    """Return the warnings of a refusal that is not enforced, or of privileges to come."""
+    if scope.mode is Mode.AUDIT:
         return []
     if refusing:
-        announced = enforce_from(place.namespace) if place.namespace else ""
-        return warning_lines(refusing, decision, announced) if place.mode is Mode.WARN else []
+        announced = enforce_from(scope.namespace) if scope.namespace else ""
+        return warning_lines(refusing, decision, announced) if scope.mode is Mode.WARN else []
     return later
 
 

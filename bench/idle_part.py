@@ -79,7 +79,7 @@ WITHOUT: Final[Mapping[str, tuple[Replacement, ...]]] = {
     # Nobody is noted or traced; no exception, BreakGlass or default is looked for.
     "people": (
         Replacement(RequesterGatherer, "facts_of", _same_facts),
-        Replacement(RequesterGatherer, "covered", _no_origin),
+        Replacement(RequesterGatherer, "trace_gaps", _no_origin),
         Replacement(ExceptionGatherer, "facts_of", _same_facts),
         Replacement(BreakGlassGatherer, "facts_of", _same_facts),
         Replacement(Gatherer, "kind_of", _always(lambda: SubjectKind.HUMAN)),

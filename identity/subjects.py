@@ -193,8 +193,7 @@ def subjects_of(
 
 def pod_service_account(pod: Pod, namespace: str) -> Subject:
     """Return the service account that the Pod runs as."""
-    name = pod.spec.service_account_name or pod.spec.service_account or "default"
-    return service_account_subject(namespace, name)
+    return service_account_subject(namespace, pod.spec.account)
 
 
 def _is_workload(owner: OwnerReference) -> bool:

@@ -14,8 +14,8 @@ import msgspec
 from admission.approvals.approvals import annotations_of, ask_approved, guard_finding, writers_of
 from admission.model.facts import CheckRun, Facts, GuardFacts, PodFacts
 from admission.model.outcome import Outcome
-from admission.objects.reader import changes_rights, is_entry
-from core.approvals.break_glass import ROOT, BreakGlass, parse_break_glass
+from admission.objects.reader import changes_rights, is_connect_or_credential
+from core.approvals.break_glass import ROOT_NOTE_RULE, BreakGlass, parse_break_glass
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.sallyport_objects import parse_time
@@ -50,7 +50,7 @@ RELAXED_RULE: Final = "break-glass/relaxed"
 
 @dataclass(frozen=True)
 class BreakGlassGuard:
-    """Knows what must be recorded on a BreakGlass, and who may open it."""
+    """Gathers what must be recorded on a BreakGlass, and whether its writer may open it."""
 
     cluster: Cluster
     terms: ApprovalTerms
@@ -145,7 +145,7 @@ def _changed_at_once() -> Finding:
 
 @dataclass(frozen=True)
 class BreakGlassGatherer:
-    """Knows which BreakGlasses are in force."""
+    """Adds the BreakGlasses in force to the facts of a request that is refused without them."""
 
     cluster: Cluster
     terms: ApprovalTerms
@@ -247,11 +247,11 @@ def _relaxable(request: Request, facts: Facts) -> bool:
         return False
     if request.running or request.asked_profile is not None or changes_rights(request):
         return False
-    return request.operation is Operation.CONNECT or not is_entry(request)
+    return request.operation is Operation.CONNECT or not is_connect_or_credential(request)
 
 
 def _privileges(finding: Finding, facts: Facts) -> tuple[str, ...]:
-    if finding.rule == ROOT:
+    if finding.rule == ROOT_NOTE_RULE:
         return tuple(sorted((facts.origin and facts.origin.gaps) or ()))
     return (finding.privilege,) if finding.privilege else ()
 

@@ -12,7 +12,8 @@ import msgspec
 from admission.approvals.approvals import ask_in_force
 from admission.model.candidates import candidates, find_privileges
 from admission.model.facts import CheckRun, Facts
-from admission.profiles.access_reviews import ProfileRights, ask_usable, denial_finding
+from admission.model.messages import denial_finding
+from admission.profiles.access_reviews import ProfileRights, ask_usable
 from core.approvals.exceptions import KIND, PolicyException, WorkloadName
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
@@ -47,37 +48,37 @@ class ExceptionResult:
 
     needs: tuple[Need, ...]
     denials: tuple[Denial, ...]
-    used: tuple[PolicyException, ...] = ()
-    idle: tuple[tuple[str, str], ...] = ()
+    in_force: tuple[PolicyException, ...] = ()
+    not_in_force: tuple[tuple[str, str], ...] = ()
     """Names of those that would excuse more, and why they are not in force."""
 
 
 @dataclass(frozen=True)
 class ExceptionLookup:
-    """Knows which exceptions are in force."""
+    """Finds the exceptions of a request's namespace, and applies those in force."""
 
     cluster: Cluster
     terms: ApprovalTerms
     clock: Callable[[], float]
     run_checks: CheckRun
 
-    def standing(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
+    def relevant(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
         """Return the exceptions that may matter: none where the object is admitted as it is.
 
         Raises:
-            NotSyncedError: as `known`.
+            NotSyncedError: as `loaded`.
         """
-        found = self.known(request, facts)
+        found = self.loaded(request, facts)
         return found if found and self._refused(request, facts) else ()
 
-    def known(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
-        """Return the exceptions of the request's namespace; none where one asks about a profile.
+    def loaded(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
+        """Return the exceptions of the request's namespace; none while nobody knows them.
 
         Raises:
             NotSyncedError: the exceptions are not known, and it would be refused without them.
         """
         try:
-            return self.of_namespace(request)
+            return self.in_namespace(request)
         except NotSyncedError:
             if self._refused(request, facts):
                 raise
@@ -86,7 +87,7 @@ class ExceptionLookup:
     def _refused(self, request: Request, facts: Facts) -> bool:
         return any(outcome.denies for outcome in self.run_checks(request, facts))
 
-    def of_namespace(self, request: Request) -> tuple[PolicyException, ...]:
+    def in_namespace(self, request: Request) -> tuple[PolicyException, ...]:
         """Return the exceptions of the request's namespace; none where one asks about a profile.
 
         Raises:
@@ -96,7 +97,7 @@ class ExceptionLookup:
             return ()
         return self.cluster.exceptions.in_namespace(request.namespace)
 
-    async def excuse(
+    async def apply(
         self,
         exceptions: Iterable[PolicyException],
         needs: Sequence[Need],
@@ -113,11 +114,11 @@ class ExceptionLookup:
         idle: list[tuple[str, str]] = []
         for exception in exceptions:
             excuses = exception.spec.excuses
-            kept = [each for each in left if not any(e.excuses(each) for e in excuses)]
-            free = [d for d in denials_left if not any(e.excuses_denial(d) for e in excuses)]
+            kept = [each for each in left if not any(e.covers(each) for e in excuses)]
+            free = [d for d in denials_left if not any(e.covers_denial(d) for e in excuses)]
             if (len(kept), len(free)) == (len(left), len(denials_left)):
                 continue
-            answer = await self.standing_of(exception)
+            answer = await self.check_in_force(exception)
             if isinstance(answer, NotApproved):
                 idle.append((exception.meta.name, answer.reasons[0]))
             else:
@@ -125,13 +126,13 @@ class ExceptionLookup:
                 used.append(exception)
         return ExceptionResult(tuple(left), tuple(denials_left), tuple(used), tuple(idle))
 
-    async def standing_of(self, exception: PolicyException) -> Approved | NotApproved:
+    async def check_in_force(self, exception: PolicyException) -> Approved | NotApproved:
         """Return the approval by which an exception is in force now, or why it is not.
 
         Nobody is asked where it cannot be.
 
         Raises:
-            AccessReviewError, NotSyncedError: as `excuse`.
+            AccessReviewError, NotSyncedError: as `apply`.
         """
         now = self.clock()
         if not exception.in_time(now):
@@ -180,16 +181,19 @@ class ExceptionGatherer:
         Raises:
             CannotJudgeError: something that must be known cannot be.
         """
-        standing = self.lookup.standing(request, facts)
-        if not (standing and facts.pod):
+        relevant = self.lookup.relevant(request, facts)
+        if not (relevant and facts.pod):
             return facts
-        meant = find_naming(standing, request, facts.root)
+        meant = find_naming(relevant, request, facts.root)
         if not meant:
             return facts
-        excused = await self.lookup.excuse(meant, answer.needs, answer.denials)
+        excused = await self.lookup.apply(meant, answer.needs, answer.denials)
         denials = tuple(denial_finding(denial, facts.rules) for denial in excused.denials)
         pod = msgspec.structs.replace(facts.pod, denials=denials)
-        told = (*facts.remarks, *(not_in_force_message(name, why) for name, why in excused.idle))
+        told = (
+            *facts.remarks,
+            *(not_in_force_message(name, why) for name, why in excused.not_in_force),
+        )
         remarks = tuple(dict.fromkeys(told))
         facts = msgspec.structs.replace(facts, pod=pod, remarks=remarks)
         return await self._left(excused, facts)
@@ -202,15 +206,15 @@ class ExceptionGatherer:
         Raises:
             CannotJudgeError: something that must be known cannot be.
         """
-        standing = self.lookup.standing(request, facts) if document.exceptions else ()
-        used = [each for each in standing if each.id in document.exceptions]
+        relevant = self.lookup.relevant(request, facts) if document.exceptions else ()
+        used = [each for each in relevant if each.id in document.exceptions]
         if not (used and facts.pod):
             return facts
-        return await self._left(await self.lookup.excuse(used, facts.pod.needs, ()), facts)
+        return await self._left(await self.lookup.apply(used, facts.pod.needs, ()), facts)
 
     async def _left(self, excused: ExceptionResult, facts: Facts) -> Facts:
         pod, origin = facts.pod, facts.origin
-        if pod is None or not excused.used:
+        if pod is None or not excused.in_force:
             return facts
         privileges = find_privileges(excused.needs, facts.rules)
         tried = candidates(facts.profiles, facts.namespace, privileges)
@@ -223,8 +227,8 @@ class ExceptionGatherer:
             candidates=tried,
             usable=may_use,
             access=(*pod.access, *rights.heard),
-            exceptions=excused.used,
-            excused=tuple(need for need in pod.needs if need not in excused.needs),
+            exceptions=excused.in_force,
+            excepted_needs=tuple(need for need in pod.needs if need not in excused.needs),
         )
         if origin and origin.gaps:
             gaps = origin.gaps - (pod.privileges - left.privileges)

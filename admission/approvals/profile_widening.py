@@ -31,7 +31,7 @@ class _Object(msgspec.Struct):
 
 @dataclass(frozen=True)
 class WideningGuard:
-    """Knows which changes of a profile need approval, and whether they have it."""
+    """Finds what a change of a profile widens, and whether two others approved it."""
 
     cluster: Cluster
     terms: ApprovalTerms

@@ -40,7 +40,7 @@ def is_store_write(request: Request) -> bool:
 
 @dataclass(frozen=True)
 class NarrowingGuard:
-    """Knows which changes of a store need approval, and whether they have it."""
+    """Finds what a change of a store narrows, and whether two others approved it."""
 
     cluster: Cluster
     terms: ApprovalTerms

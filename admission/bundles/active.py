@@ -116,7 +116,7 @@ class ActiveJudge:
         """
         return self._make(engine)
 
-    def put(self, engine: RememberingEngine, judge: Judge) -> None:
+    def activate_engine(self, engine: RememberingEngine, judge: Judge) -> None:
         """Put an engine in force, with the judge that `make` gave for it.
 
         The one before is closed, in a thread, once the last review that it began is answered.
@@ -160,7 +160,7 @@ class BundleCounts:
 
 
 @dataclass
-class Bundles:
+class BundleLoader:
     """Loads bundles beside the one in force, under names, and swaps. Used in one event loop.
 
     A bundle that is refused changes nothing: what was in force stays so.
@@ -249,7 +249,7 @@ class Bundles:
         """Put a bundle in force that `load` has made ready; the next review is judged by it."""
         ready = self._ready.pop(name)
         before = self.in_force.engine.revision
-        self.in_force.put(ready.tried.engine, ready.judge)
+        self.in_force.activate_engine(ready.tried.engine, ready.judge)
         self.name = name
         self.foreign = len(ready.tried.foreign)
         self.counts.swapped += 1
@@ -258,7 +258,7 @@ class Bundles:
         revision = ready.tried.bundle.revision
         _log.info("policy bundle in force", bundle=name, revision=revision, before=before)
 
-    async def keep(self, *names: str) -> None:
+    async def drop_all_but(self, *names: str) -> None:
         """Let go of all that is ready and not named, and forget why others were refused."""
         for name in self._ready.keys() - set(names):
             await self.drop(name)
@@ -273,7 +273,7 @@ class Bundles:
 
     async def close(self) -> None:
         """Free all, also what is in force."""
-        await self.keep()
+        await self.drop_all_but()
         await self.in_force.settle()
         self.in_force.engine.close()
 

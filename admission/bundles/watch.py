@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from admission.bundles.active import Bundles
+from admission.bundles.active import BundleLoader
 from core.base.errors import BundleRefusedError, ClusterError, EngineAwayError
 from core.base.safe_text import LONGEST_PROBLEM, traceback_places
 from core.base.times import time_text
@@ -67,7 +67,7 @@ class PublishedBundles(Protocol):
 class BundleWatch:
     """Keeps in force what is to be; run `run` as a task."""
 
-    bundles: Bundles
+    bundles: BundleLoader
     base: Bundle
     """Of this process's own settings; in force when this begins."""
     file: FileSource | None = None
@@ -116,7 +116,7 @@ class BundleWatch:
         """Say that bundles are not followed now, for a person; empty while they are."""
         return [self._ended] if self._ended else []
 
-    def heed(self, published: PublishedBundles) -> None:
+    def follow_published(self, published: PublishedBundles) -> None:
         """Follow what is published too: nothing is judged until it is known what is active."""
         self.published = published
         self.bundles.in_force.waits_for = self.missing
@@ -236,7 +236,7 @@ class BundleWatch:
         if head.turn != self._turn:
             self.bundles.refused.clear()
             self._turn = head.turn
-        await self.bundles.keep(head.active, head.wanted)
+        await self.bundles.drop_all_but(head.active, head.wanted)
         if head.active != self.bundles.name and await self._load(head, head.active):
             self.bundles.activate(head.active)
         if head.active == self.bundles.name:
@@ -284,7 +284,7 @@ class BundleWatch:
             return
         self._beat += 1
         try:
-            await self.published.announce(self.name, self.standing())
+            await self.published.announce(self.name, self.announcement())
         except ClusterError as error:
             if str(error) != self._unannounced:
                 _log.warning("gate cannot say which bundles it has loaded", problem=str(error))
@@ -292,7 +292,7 @@ class BundleWatch:
         else:
             self._unannounced = ""
 
-    def standing(self) -> GateAnnouncement:
+    def announcement(self) -> GateAnnouncement:
         """Say what is in force, loaded and refused."""
         return GateAnnouncement(
             in_force=self.bundles.name,

@@ -77,7 +77,7 @@ _INSTEAD: Final = "Write an EgressAllowlist for it, and leave this rule out: pol
 
 @dataclass(frozen=True)
 class NetworkPolicyGatherer:
-    """Knows who may write which policies."""
+    """Finds what speaks against a write of a NetworkPolicy."""
 
     cluster: Cluster
     settings: IntentSettings

@@ -35,9 +35,6 @@ _BINDING: Final = ("", "Binding")
 """kube-apiserver copies its labels to the Pod, those that the Pod has not (kubernetes
 pkg/registry/core/pod/storage, copyLabelsWithoutOverwriting)."""
 
-_DEFAULT_ACCOUNT: Final = "default"
-"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
-
 _AGAIN: Final = (
     "Submit it again; if this stays, tell your cluster's operators that Sallyport's mutating "
     "webhook does not run."
@@ -50,7 +47,7 @@ _NAME: Final = 80
 
 @dataclass(frozen=True)
 class PodLabelGatherer:
-    """Knows which Pods have which labels of the gate's."""
+    """Finds the egress labels that are due on a Pod, and those that are wrong on an object."""
 
     cluster: Cluster
     settings: IntentSettings
@@ -117,7 +114,7 @@ class PodLabelGatherer:
         if request.phase is None or place is None or not self.settings.enrolment.enrols(place):
             return _wrong(_none_due(pod.metadata))
         root = facts.root
-        account = pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT
+        account = pod.spec.account
         due = egress_labels(account, (root.kind, root.name) if root else None)
         others = (_unknown(key) for key in _reserved(pod.metadata) if key not in due)
         if request.phase is Phase.MUTATING:
@@ -131,7 +128,7 @@ class PodLabelGatherer:
 def label_patches(request: Request, facts: Facts) -> list[Patch]:
     """Return what the mutating pass sets on a new Pod, over whatever its author wrote there.
 
-    So what somebody copied from a Pod that runs, or restores from a backup, gets its own.
+    Labels that somebody copied from another Pod, or restored from a backup, are replaced.
     """
     due = facts.egress.due if facts.egress else {}
     if not due or request.phase is not Phase.MUTATING:

@@ -90,11 +90,11 @@ class Candidates:
         places = chain.from_iterable(map(_places, islice(exactly, 1, None)))
         return tuple(map(self._candidate, islice(places, MOST_NEAREST)))
 
-    def having(self, privilege: str) -> list[str]:
+    def covering_names_of(self, privilege: str) -> list[str]:
         """Name those that cover one of the privileges that are needed."""
         return self._names(self._having(privilege))
 
-    def nowhere(self) -> set[str]:
+    def uncovered_privileges(self) -> set[str]:
         """Return the privileges that none of them covers."""
         return {privilege for privilege in self.lacking if not self._having(privilege)}
 

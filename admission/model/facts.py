@@ -111,7 +111,7 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The answers of access reviews, as they came."""
     exceptions: tuple[PolicyException, ...] = ()
     """What was used of what is excused."""
-    excused: tuple[Need, ...] = ()
+    excepted_needs: tuple[Need, ...] = ()
     """What it needs besides `needs`, and has by an exception."""
     sandbox: SandboxFacts | None = None
     """None where nobody may ask for a sandbox."""

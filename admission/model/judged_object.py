@@ -32,7 +32,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
             return self.template.says(path)
         return True
 
-    def placed(self, denial: Denial) -> Denial:
+    def with_object_path(self, denial: Denial) -> Denial:
         """Return what is denied of the Pod with its path from the object's root."""
         if self.template is None:
             return denial

@@ -1,7 +1,7 @@
 """Messages of decisions, for the person who is refused or warned. Pure."""
 
 import urllib.parse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
@@ -10,10 +10,12 @@ import msgspec
 
 from admission.model.outcome import Outcome
 from core.base.safe_text import printable, shorten
-from core.decision.decision import Finding
+from core.decision.decision import Action, Denial, Finding
 from core.profiles.container_profiles import Profile
+from policies.bundle.format import Rule
+from policies.engine.entry_points import MOST_OF_MESSAGE
 
-VISITOR_ADVICE: Final = (
+CONNECT_ADVICE: Final = (
     "Entering a Pod takes one profile of your own that covers the way in and the Pod."
 )
 
@@ -44,7 +46,7 @@ def path_in_pod(path: str, pod: str) -> str:
     return f"{path} of Pod {pod}"
 
 
-def remedies_for_visitor(findings: Iterable[Finding], pod: str) -> list[Finding]:
+def remedies_for_connection(findings: Iterable[Finding], pod: str) -> list[Finding]:
     """Return findings with what a visitor can do about those that are of the Pod."""
     return [
         msgspec.structs.replace(finding, remedy=_REMEDY)
@@ -187,3 +189,16 @@ def _entry(number: int, group: Sequence[Finding]) -> list[str]:
         tail += f"; privilege {printable(first.privilege, _PATH)}, covered by {covered}"
     lines.append(f"   ({tail})")
     return lines
+
+
+def denial_finding(denial: Denial, rules: Mapping[str, Rule]) -> Finding:
+    """Word what a rule denies to everyone."""
+    rule = rules.get(denial.rule)
+    if denial.message:
+        message = printable(denial.message, MOST_OF_MESSAGE)
+    else:
+        message = rule_message(rule.message, denial.value) if rule else "may never be set"
+    remedy = rule.remedy if rule else "Remove it."
+    return Finding(
+        denial.rule, Action.DENY, denial.path, message, remedy, container=denial.container
+    )

@@ -32,9 +32,6 @@ from policies.projection.model import (
     encode_context,
 )
 
-_DEFAULT_ACCOUNT: Final = "default"
-"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
-
 _MOST_SERVICES: Final = 8
 """Services that are named: one is enough to count, and thousands may select a Pod."""
 
@@ -47,7 +44,7 @@ _MOST_GROUPS: Final = 64
 _UNSEEN: Final = ("services", "service-accounts")
 
 
-class Surroundings(NamedTuple):
+class ClusterContext(NamedTuple):
     """What the cluster shows of a Pod's surroundings."""
 
     services: tuple[str, ...] = ()
@@ -58,13 +55,13 @@ class Surroundings(NamedTuple):
     """What of these is not known."""
 
 
-NO_SURROUNDINGS: Final = Surroundings()
+NO_CLUSTER_CONTEXT: Final = ClusterContext()
 """Of what is no Pod."""
 
 
 @dataclass(frozen=True)
 class PolicyContexts:
-    """Knows what policies may see of a request."""
+    """Makes the context that policies see of a request."""
 
     cluster: Cluster
     kind_of: Callable[[Subject], SubjectKind]
@@ -76,46 +73,48 @@ class PolicyContexts:
     )
     """Told by the namespace's identity too."""
 
-    def seen(self, request: Request, pod: Pod, mode: SandboxMode) -> Surroundings:
+    def read_cluster_context(self, request: Request, pod: Pod, mode: SandboxMode) -> ClusterContext:
         """Return what the cluster shows of a Pod of the request.
 
         Raises:
             NotSyncedError: it is not known, and the score decides.
         """
         if not request.namespace:
-            return NO_SURROUNDINGS
+            return NO_CLUSTER_CONTEXT
         try:
             services = self.cluster.exposing_services(request.namespace, pod.metadata.labels or {})
-            return Surroundings(services[:_MOST_SERVICES], self._is_new(request.namespace, pod))
+            return ClusterContext(services[:_MOST_SERVICES], self._is_new(request.namespace, pod))
         except NotSyncedError:
             if mode is SandboxMode.BY_RISK:
                 raise
-            return Surroundings(absent=_UNSEEN)
+            return ClusterContext(absent=_UNSEEN)
 
-    def context(self, request: Request, facts: Facts, seen: Surroundings) -> bytes:
+    def context(self, request: Request, facts: Facts, shown: ClusterContext) -> bytes:
         """Return what policies see, as JSON."""
-        return self.contexts(request, facts, seen)[0]
+        return self.contexts(request, facts, shown)[0]
 
-    def contexts(self, request: Request, facts: Facts, seen: Surroundings) -> tuple[bytes, bytes]:
+    def contexts(
+        self, request: Request, facts: Facts, shown: ClusterContext
+    ) -> tuple[bytes, bytes]:
         """Return what policies see, and what is recorded of it: without names of groups.
 
         What is asked again is made once: of one Pod, and of all that a controller makes.
         """
         subject, risk = request.subject, facts.risk
         if len(subject.groups) > _MOST_GROUPS:
-            return self._made(request, facts, seen)
+            return self._made(request, facts, shown)
         known_risk = risk and (risk.standings, risk.behaviour)
         asked = (request.operation, request.subresource, request.namespace)
-        key = (asked, subject.username, subject.label, *subject.groups, seen, known_risk)
+        key = (asked, subject.username, subject.label, *subject.groups, shown, known_risk)
         kept = self._kept.get(key)
         if kept is None or kept[0] is not facts.namespace:
-            kept = (facts.namespace, self._made(request, facts, seen))
+            kept = (facts.namespace, self._made(request, facts, shown))
             self._kept[key] = kept
             if len(self._kept) > _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
         return kept[1]
 
-    def _made(self, request: Request, facts: Facts, seen: Surroundings) -> tuple[bytes, bytes]:
+    def _made(self, request: Request, facts: Facts, shown: ClusterContext) -> tuple[bytes, bytes]:
         subject, namespace, risk = request.subject, facts.namespace, facts.risk
         groups = tuple(sorted(subject.groups))
         context = Context(
@@ -125,11 +124,11 @@ class PolicyContexts:
             requester=self.kind_of(subject).value,
             groups=groups,
             namespace_labels=namespace.labels if namespace else {},
-            new_service_account=seen.new_account,
-            services=seen.services,
+            new_service_account=shown.new_account,
+            services=shown.services,
             risk=risk.standings if risk else NO_STANDINGS,
             behaviour=risk.behaviour if risk else (),
-            absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *seen.absent),
+            absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *shown.absent),
         )
         encoded = encode_context(context)
         unnamed = tuple(map(pseudonymous_group, groups))
@@ -138,9 +137,7 @@ class PolicyContexts:
         return encoded, encode_context(msgspec.structs.replace(context, groups=unnamed))
 
     def _is_new(self, namespace: str, pod: Pod) -> bool:
-        spec = pod.spec
-        name = spec.service_account_name or spec.service_account or _DEFAULT_ACCOUNT
-        made = self.cluster.service_account_made(namespace, name)
+        made = self.cluster.service_account_made(namespace, pod.spec.account)
         return made is None or self.clock() - made < self.new_account_s
 
 
@@ -236,7 +233,7 @@ def _of_part(answer: PolicyAnswer, part: Part) -> PolicyAnswer:
             for need in answer.needs
             if part.counts(need.path)
         ),
-        tuple(map(part.placed, answer.denials)),
+        tuple(map(part.with_object_path, answer.denials)),
         _signals(answer.signals, part),
         tuple(put(feature, path=template.place(feature.path)) for feature in answer.features),
     )

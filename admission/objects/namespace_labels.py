@@ -12,7 +12,7 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
-from core.decision.namespaces import guarded_marks
+from core.decision.namespaces import guarded_settings
 from core.decision.request import Request
 from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import decode_metadata
@@ -56,8 +56,8 @@ async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) 
         InvalidObjectError: the metadata has not the shape that Kubernetes gives it.
     """
     metadata = _metadata(request.object)
-    new = _marks(metadata)
-    old = _marks(_metadata(request.old_object)) if request.old_object is not None else {}
+    new = _settings(metadata)
+    old = _settings(_metadata(request.old_object)) if request.old_object is not None else {}
     paths = sorted(new.keys() | old.keys())
     changed = tuple(path for path in paths if new.get(path) != old.get(path))
     exempt = bool(changed) and await cluster.allowed(
@@ -74,5 +74,5 @@ def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:
     return decode_metadata(raw, "Namespace")
 
 
-def _marks(metadata: ObjectMeta) -> dict[str, str]:
-    return guarded_marks(metadata.labels or {}, metadata.annotations or {})
+def _settings(metadata: ObjectMeta) -> dict[str, str]:
+    return guarded_settings(metadata.labels or {}, metadata.annotations or {})

@@ -56,7 +56,7 @@ _EVERY: Final = frozenset({"%2A", "%00"})
 
 @dataclass(frozen=True)
 class RightsReader:
-    """Knows what roles and bindings give."""
+    """Reads changes of roles and bindings, and takes away what their writer holds already."""
 
     cluster: Cluster
 
@@ -92,7 +92,7 @@ class RightsReader:
             rules = (*_EVERYTHING, *(each for each in rules or () if each not in _EVERYTHING))
         return with_role(given, rules)
 
-    async def beyond(self, request: Request, answer: PolicyAnswer) -> PolicyAnswer:
+    async def without_own_rights(self, request: Request, answer: PolicyAnswer) -> PolicyAnswer:
         """Leave out of the needs what the author may give because it has it itself.
 
         Raises:

@@ -17,7 +17,7 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
-from core.decision.request import DecodedPod, Operation, Request
+from core.decision.request import WRITES, DecodedPod, Operation, Request
 from core.decision.requester_notes import profile_annotation
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
@@ -39,7 +39,6 @@ from policies.projection.rbac import KINDS
 from policies.site.fields import NO_DECLARED_FIELDS, NO_FIELDS, POD, DeclaredFields
 
 SNAPSHOT_KIND: Final = ("snapshot.storage.k8s.io", "VolumeSnapshot")
-WRITES: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
@@ -73,7 +72,7 @@ _CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
 
 @dataclass(frozen=True)
 class ObjectReader:
-    """Knows the kinds that carry privileges."""
+    """Reads objects of kinds that carry privileges."""
 
     cluster: Cluster
     controllers: Controllers
@@ -148,10 +147,7 @@ class ObjectReader:
         return (*self.cluster.node_volumes_of(claim), *([taken] if taken else ()))
 
     def _taken(self, claim: str, names: str) -> PersistentVolume | None:
-        """Return the volume that a claim takes by naming it.
-
-        None where it is kept for the claim.
-        """
+        """Return the volume a claim takes by naming it, or None if it is kept for the claim."""
         volume = self.cluster.volume(names) if names else None
         return volume if volume and volume.claim != claim else None
 
@@ -292,7 +288,7 @@ def _pod_of(submitted: msgspec.Raw | DecodedPod | None) -> Pod:
     return pod
 
 
-def is_entry(request: Request) -> bool:
+def is_connect_or_credential(request: Request) -> bool:
     """Return whether a request enters what runs, or makes a credential."""
     if request.operation is Operation.CONNECT:
         return not request.kind.group and request.kind.kind in CONNECTION_KINDS

@@ -19,9 +19,6 @@ MOST_SHOWN: Final = 32
 
 _HIDDEN: Final = ("", "")
 
-_DEFAULT_ACCOUNT: Final = "default"
-"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
-
 _TOKEN_REQUEST: Final = "TokenRequest"  # noqa: S105  The name of a kind.
 _UNKNOWN: Final = AccountSignIn()
 
@@ -38,7 +35,7 @@ class ShownSignIn(NamedTuple):
 
 @dataclass(frozen=True)
 class SignIns:
-    """Knows whom service accounts sign in as."""
+    """Finds the applications that Pods sign in as."""
 
     cluster: Cluster
 
@@ -70,7 +67,7 @@ class SignIns:
         Raises:
             NotSyncedError: as `of`.
         """
-        account = self._account(namespace, account_of(pod))
+        account = self._account(namespace, pod.spec.account)
         return client_ids_of(pod, account.client_id, account.tenant)
 
     def _of_token(self, request: Request, reading: Reading) -> Iterable[ShownSignIn]:
@@ -89,8 +86,3 @@ class SignIns:
         if not namespace:
             return _UNKNOWN
         return self.cluster.service_account_sign_in(namespace, name) or _UNKNOWN
-
-
-def account_of(pod: Pod) -> str:
-    """Return the name of a Pod's service account."""
-    return pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT

@@ -1,7 +1,7 @@
 """Asks who may use which profiles, no more than a decision needs, and keeps the answers."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -9,17 +9,13 @@ import msgspec
 
 from admission.model.candidates import Candidate, Candidates
 from admission.model.facts import NamedProfile
-from admission.model.messages import rule_message
 from core.base import names
 from core.base.deadline import with_deadline
 from core.base.errors import AccessReviewError
-from core.base.safe_text import printable
 from core.cluster import Cluster
-from core.decision.decision import AccessReview, Action, Denial, Finding
+from core.decision.decision import AccessReview
 from core.decision.namespaces import Mode
 from core.people.subject import Subject
-from policies.bundle.format import Rule
-from policies.engine.entry_points import MOST_OF_MESSAGE
 
 _GROWTH: Final = 4
 """The first profile is asked about alone, for most subjects have it; then 4 at once, 16, 64 …"""
@@ -123,19 +119,6 @@ class ProfileRights(msgspec.Struct, frozen=True, gc=False):
             return await with_deadline(_ADVICE_SECONDS, self._ask(profiles))
         except (AccessReviewError, TimeoutError):
             return {}
-
-
-def denial_finding(denial: Denial, rules: Mapping[str, Rule]) -> Finding:
-    """Word what a rule denies to everyone."""
-    rule = rules.get(denial.rule)
-    if denial.message:
-        message = printable(denial.message, MOST_OF_MESSAGE)
-    else:
-        message = rule_message(rule.message, denial.value) if rule else "may never be set"
-    remedy = rule.remedy if rule else "Remove it."
-    return Finding(
-        denial.rule, Action.DENY, denial.path, message, remedy, container=denial.container
-    )
 
 
 async def ask_usable(

@@ -11,10 +11,10 @@ import msgspec
 from admission.model.candidates import MAX_PRIVILEGES, Candidate, is_special
 from admission.model.facts import Facts, NamedProfile, PodFacts
 from admission.model.messages import (
-    VISITOR_ADVICE,
+    CONNECT_ADVICE,
     join_words,
     privilege_message,
-    remedies_for_visitor,
+    remedies_for_connection,
 )
 from admission.model.outcome import NOTHING, Outcome
 from core.base.safe_text import printable
@@ -127,7 +127,7 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     own = next((candidate for candidate in near if pod.usable.get(candidate.name)), None)
     covers_all = pod.candidates.covering_names()
     binding = "" if pod.namespace else ": by a ClusterRoleBinding"
-    advice = [VISITOR_ADVICE] if pod.entered else []
+    advice = [CONNECT_ADVICE] if pod.entered else []
     if covers_all:
         advice.append(f"Or ask {_grant(*covers_all)}{where}{binding}.")
     elif facts.namespace and facts.namespace.ceiling is not None:
@@ -146,8 +146,8 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
             f"The closest profile, {near[0].name}, lacks {join_words(sorted(near[0].gaps), 4)}."
         )
     who = _who(pod.subjects)
-    nowhere = pod.candidates.nowhere()
-    wanted = (special if covers_all else special | nowhere) or pod.privileges
+    uncovered = pod.candidates.uncovered_privileges()
+    wanted = (special if covers_all else special | uncovered) or pod.privileges
     headline = f"It needs {_count(wanted)}; no profile that {who} may use{where} covers all."
     return Outcome(_findings(wanted, pod, facts), headline, tuple(advice))
 
@@ -169,10 +169,12 @@ def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Findi
     needs = [need for need in pod.needs if need.privilege in gaps]
     shown = needs[:MOST_FINDINGS]
     privileges = {need.privilege for need in shown}
-    covered_by = {privilege: pod.candidates.having(privilege) for privilege in privileges}
+    covered_by = {
+        privilege: pod.candidates.covering_names_of(privilege) for privilege in privileges
+    }
     findings = [_finding(need, facts, covered_by[need.privilege]) for need in shown]
     if pod.entered:
-        findings = remedies_for_visitor(findings, pod.entered)
+        findings = remedies_for_connection(findings, pod.entered)
     if len(needs) > MOST_FINDINGS:
         message = f"needs privileges at {len(needs) - MOST_FINDINGS} more places"
         findings.append(Finding(MORE_RULE, Action.DENY, "", message, "Mend those shown first."))

@@ -60,7 +60,7 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     automount_service_account_token: bool | None = None
 
     @property
-    def placed(self) -> Iterator[tuple[str, _Container]]:
+    def containers_with_paths(self) -> Iterator[tuple[str, _Container]]:
         """All containers, each with the JSON pointer (RFC 6901) to it."""
         for field, containers in (
             ("containers", self.containers),
@@ -92,7 +92,7 @@ def fill_defaults(request: Request, facts: Facts, profile: str | None) -> list[P
     defaults = facts.profiles.by_name[profile].defaults
     if defaults is None or facts.mode is not Mode.ENFORCE or request.object is None:
         return []
-    excused = frozenset(need.privilege for need in pod.excused)
+    excused = frozenset(need.privilege for need in pod.excepted_needs)
     return default_patches(request.object, defaults, excused)
 
 
@@ -145,10 +145,10 @@ def _filled(spec: _Spec, defaults: Defaults) -> Iterator[Patch]:
     if spec.os is None or spec.os.name != "windows":  # There kube-apiserver refuses these fields.
         if defaults.seccomp_profile is not None:
             yield from _seccomp(spec, defaults.seccomp_profile.type)
-        for path, container in spec.placed:
+        for path, container in spec.containers_with_paths:
             yield from _security_context(path, container.security_context, defaults)
     if defaults.env:
-        for path, container in spec.placed:
+        for path, container in spec.containers_with_paths:
             yield from _env(path, container, defaults.env)
     if defaults.automount_service_account_token is not None:
         yield from _token(spec)
@@ -159,7 +159,7 @@ def _seccomp(spec: _Spec, name: str) -> Iterator[Patch]:
     context = spec.security_context
     if context is not None and context.seccomp_profile is not None:
         return
-    contexts = (container.security_context for _, container in spec.placed)
+    contexts = (container.security_context for _, container in spec.containers_with_paths)
     if any(each is None or each.seccomp_profile is None for each in contexts):
         yield _add_within("/spec", "securityContext", context, {"seccompProfile": {"type": name}})
 
@@ -196,10 +196,7 @@ def _added(capabilities: k8s.Capabilities | None) -> frozenset[str]:
 def _dropped(
     capabilities: k8s.Capabilities | None, added: frozenset[str], defaults: Defaults
 ) -> list[str]:
-    """Return what to drop where nothing is.
-
-    Never what the container adds, since a drop beats it.
-    """
+    """Return the capabilities to drop if none are, never one that is added: a drop beats it."""
     if defaults.capabilities is None or "ALL" in added:
         return []
     if capabilities is not None and capabilities.drop:
@@ -255,7 +252,7 @@ def _token(spec: _Spec) -> Iterator[Patch]:
     }
     mounts = [
         (f"{path}/volumeMounts/{index}", mount)
-        for path, container in spec.placed
+        for path, container in spec.containers_with_paths
         for index, mount in enumerate(container.volume_mounts or ())
         if mount.name in volumes
     ]

@@ -60,9 +60,9 @@ class RecordedInputs(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.contexts) - (self.own is not None)
 
     def unread(self, rules: Iterable[Rule]) -> frozenset[str]:
-        """Name the rules that read of it what was not recorded: nobody knows what they would say.
+        """Return the rules that read what was not recorded: nobody knows what they would say.
 
-        Without a context, all that are asked about it.
+        Without a recorded context these are all rules that are asked about the object.
         """
         if not self.asked:
             return frozenset()

@@ -6,6 +6,7 @@ from admission.model.outcome import NOTHING, Outcome
 from admission.profiles.check import check_profiles
 from admission.risk.check import check_risk
 from admission.weights.check import check_weights
+from core.approvals.break_glass import ROOT_NOTE_RULE
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Namespace, WhenUnnoted
@@ -15,7 +16,6 @@ from identity.requester_note_rules import required_notes, wrong_notes
 
 OWNER_GONE_RULE = "notes/owner-gone"
 UNNOTED_RULE = "notes/unnoted"
-ROOT_RULE = "notes/root"
 
 _SHOWN = 4
 
@@ -107,7 +107,7 @@ def _of_profile(root: RootWorkload, origin: OriginFacts) -> tuple[Finding, ...]:
         lacking = join_words(sorted(origin.gaps), _SHOWN)
         message = f"needs more than the profile {name} noted on {_name(root)} covers: {lacking}"
     remedy = f"Submit {_name(root)} again with a change of its template: it is judged anew then."
-    return (Finding(ROOT_RULE, Action.DENY, "metadata.ownerReferences", message, remedy),)
+    return (Finding(ROOT_NOTE_RULE, Action.DENY, "metadata.ownerReferences", message, remedy),)
 
 
 def _name(root: RootWorkload) -> str:

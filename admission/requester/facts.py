@@ -127,7 +127,7 @@ def trusts(owner: OwnerObject) -> bool:
 
 @dataclass(frozen=True)
 class NotedProfiles:
-    """Knows where Pods come from."""
+    """Finds the profile noted on a Pod that runs or is entered, or on its owner."""
 
     cluster: Cluster
     controllers: Controllers
@@ -196,7 +196,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class RequesterGatherer:
-    """Knows which objects carry notes, and who makes objects for others."""
+    """Gathers what a request does to notes, and the root that the object is traced to."""
 
     cluster: Cluster
     controllers: Controllers
@@ -234,7 +234,7 @@ class RequesterGatherer:
                 change = msgspec.structs.replace(change, root=origin.notes)
         return _with(facts, notes=change, origin=OriginFacts(origin.root))
 
-    async def covered(
+    async def trace_gaps(
         self,
         request: Request,
         reading: Reading,
@@ -401,10 +401,7 @@ def _rolled_back(change: NoteChange) -> bool:
 def _gaps(
     profile: str, facts: Facts, privileges: Mapping[str, int], tried: Candidates
 ) -> frozenset[str] | None:
-    """Return what a profile lacks, whatever the ceiling says.
-
-    None where there is no such profile.
-    """
+    """Return what a profile lacks, whatever the ceiling says; None if there is no such profile."""
     if profile not in facts.profiles.by_name:
         return None
     bit = facts.profiles.bit(profile)

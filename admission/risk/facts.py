@@ -6,55 +6,33 @@ is worked out once a second. The class of an operation counts what a request add
 judged, nor an update that leaves unchanged what was judged for somebody before.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import structlog
 
 from admission.model.facts import Facts, RiskFacts
 from admission.model.judged_object import Reading
-from admission.objects.reader import changes_rights, is_debug, is_entry
+from admission.model.second_cache import CacheKey, SecondCache
 from admission.objects.sign_ins import ShownSignIn, SignIns
-from core.approvals import approvals, break_glass, exceptions
-from core.base import names
+from admission.risk.operations import operation_of_object, operation_of_own_kind
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import DECODE_ERRORS
 from core.cluster import Cluster
 from core.decision.decision import record_risk
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Namespace
-from core.decision.request import Operation, Request
-from core.egress import allowlists
+from core.decision.request import Request
 from core.people.subject import Subject
 from core.risk.model import AssessedIdentity, Behaviour, Effect, OperationClass, Role
 from core.risk.snapshot import RiskSnapshot
-from core.weights import access_grants, stores
 from identity.risk.decision import NO_NAMESPACE_RISK, NamespaceRisk, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
 from identity.risk.standings import Freshness
 from identity.risk.table import SHIPPED, RiskTable, parse_table
 from policies.projection.model import Standings
-
-_OF_KINDS: Final[Mapping[str, OperationClass]] = {
-    exceptions.KIND: OperationClass.ASK,
-    allowlists.KIND: OperationClass.ASK,
-    allowlists.SET_KIND: OperationClass.ASK,
-    **dict.fromkeys(approvals.APPROVES, OperationClass.APPROVE),
-    break_glass.KIND: OperationClass.BREAK_GLASS,
-    approvals.PROFILE: OperationClass.CHANGE_RIGHTS,
-    access_grants.KIND: OperationClass.ASK,
-    stores.KIND: OperationClass.CHANGE_RIGHTS,
-}
-"""Sallyport's own kinds."""
-
-KEPT_S: Final = 1.0
-"""Seconds for which what Pods share is remembered: much less than any age that counts."""
-
-_MOST_KEPT: Final = 512
-"""Gangs that are created at a time."""
 
 _TABLE: Final = "the risk table of the snapshot"
 _CLIENT: Final = "client:"
@@ -66,82 +44,34 @@ _MEANWHILE: Final = tuple(
 _log = structlog.get_logger(__name__)
 _with = msgspec.structs.replace
 
-_Key = tuple[object, ...]
-
-
-class _Specified(msgspec.Struct):
-    spec: Any = None
-
-
-def operation_of_object(request: Request) -> OperationClass:
-    """Return the class of a request whose object carries privileges, or that enters what runs."""
-    created = request.operation is Operation.CREATE and not request.subresource
-    if created and request.kind.kind == "Pod" and not request.kind.group:
-        return OperationClass.CREATE_WORKLOAD  # Nearly every request.
-    if request.operation is Operation.CONNECT or is_debug(request):
-        return OperationClass.EXEC
-    if changes_rights(request):
-        return OperationClass.CHANGE_RIGHTS
-    if is_entry(request):
-        return OperationClass.MAKE_CREDENTIALS
-    return OperationClass.CREATE_WORKLOAD
-
-
-def operation_of_own_kind(request: Request) -> OperationClass | None:
-    """Return the class of a request for one of Sallyport's objects.
-
-    None where it changes nothing.
-    """
-    found = _OF_KINDS.get(request.kind.kind) if request.kind.group == names.GROUP else None
-    return found if found is not None and _changes(request) else None
-
-
-def _changes(request: Request) -> bool:
-    """Return whether a request changes what an object says; what cannot be read might."""
-    if request.operation is not Operation.UPDATE or request.old_object is None:
-        return True
-    try:
-        old, new = (
-            msgspec.json.decode(raw or b"", type=_Specified).spec
-            for raw in (request.old_object, request.object)
-        )
-    except DECODE_ERRORS:
-        return True
-    return bool(old != new)
-
 
 @dataclass
-class _Lately:
-    """One snapshot, its table, and what was worked out of both in the last second."""
+class _SnapshotCache(SecondCache[tuple[RiskFacts, Namespace | None]]):
+    """One snapshot, its table, and what was worked out of both in the last second.
+
+    Facts are kept with the namespace, which keys tell by its identity, so that nothing else gets
+    that.
+    """
 
     snapshot: RiskSnapshot | None = None
     table: RiskTable = SHIPPED
-    until: float = 0.0
-    found: dict[_Key, tuple[RiskFacts, Namespace | None]] = field(default_factory=dict)
-    """With the namespace, which keys tell by its identity: kept, so that nothing else gets that."""
 
-    def turn_to(self, snapshot: RiskSnapshot, now: float) -> None:
-        """Forget what is of another snapshot, or too old; a clock that was set back forgets too."""
+    def turn_to_snapshot(self, snapshot: RiskSnapshot, now: float) -> None:
+        """Forget what is of another snapshot, or too old."""
         if snapshot is not self.snapshot:
             self.table = _table_of(snapshot, self.table)
             self.snapshot, self.until = snapshot, 0.0
-        if not self.until - KEPT_S <= now < self.until:
-            self.until, self.found = now + KEPT_S, {}
-
-    def keep(self, key: _Key, facts: RiskFacts, namespace: Namespace | None) -> None:
-        """Keep facts, unless there are too many."""
-        if len(self.found) < _MOST_KEPT:
-            self.found[key] = facts, namespace
+        self.turn_to(now)
 
 
 @dataclass(frozen=True)
 class RiskGatherer:
-    """Knows the risk of identities."""
+    """Gathers the risk of the identities of a request."""
 
     cluster: Cluster
     freshness: Freshness
     clock: Callable[[], float]
-    _lately: _Lately = field(default_factory=_Lately)
+    _lately: _SnapshotCache = field(default_factory=_SnapshotCache)
 
     def of_reading(self, request: Request, reading: Reading, facts: Facts) -> Facts:
         """Add the risk of who asks, who asked first, and of what the Pods can sign in as.
@@ -153,7 +83,7 @@ class RiskGatherer:
         if snapshot is None or request.asked_profile is not None:
             return facts
         lately, now = self._lately, self.clock()
-        lately.turn_to(snapshot, now)
+        lately.turn_to_snapshot(snapshot, now)
         operation = operation_of_object(request)
         reads = facts.weights is not None and bool(facts.weights.stores)
         shown = self._signing_in.of(request, reading)
@@ -169,7 +99,7 @@ class RiskGatherer:
             reading_them = OperationClass.READ_WEIGHTS
             other = self._assess(snapshot, people, shown, reading_them, risk_place(namespace))
             found = max(found, other, key=lambda each: each.effect.severity)
-        lately.keep(key, found, namespace)
+        lately.keep(key, (found, namespace))
         return _with(facts, risk=found)
 
     async def of_guarded(self, request: Request, facts: Facts) -> Facts:
@@ -179,10 +109,10 @@ class RiskGatherer:
             NotSyncedError: its namespace is not known.
         """
         snapshot = self.cluster.risk()
-        operation = _of_marks(facts) or operation_of_own_kind(request)
+        operation = _of_namespace_labels(facts) or operation_of_own_kind(request)
         if snapshot is None or operation is None:
             return facts
-        self._lately.turn_to(snapshot, self.clock())
+        self._lately.turn_to_snapshot(snapshot, self.clock())
         # Of a namespace that is being made, or that is itself changed: as it was.
         name = request.name if facts.namespace_labels else request.namespace
         known = bool(name) and not (facts.namespace_labels and request.old_object is None)
@@ -191,12 +121,12 @@ class RiskGatherer:
         risk = self._assess(snapshot, people, (), operation, place)
         return _with(facts, risk=risk, left_alone="" if risk.has_findings else facts.left_alone)
 
-    def again(self, request: Request, document: DecisionDocument, facts: Facts) -> Facts:
+    def regather(self, request: Request, document: DecisionDocument, facts: Facts) -> Facts:
         """Add the risk of now of who asks; of the others that counted when it was decided."""
         snapshot = self.cluster.risk()
         if snapshot is None:
             return facts
-        self._lately.turn_to(snapshot, self.clock())
+        self._lately.turn_to_snapshot(snapshot, self.clock())
         clients = dict.fromkeys(
             each.who.removeprefix(_CLIENT)
             for each in document.risk
@@ -272,12 +202,12 @@ def _table_of(snapshot: RiskSnapshot, before: RiskTable) -> RiskTable:
         return before
 
 
-def _of_marks(facts: Facts) -> OperationClass | None:
+def _of_namespace_labels(facts: Facts) -> OperationClass | None:
     marked = facts.namespace_labels is not None and facts.namespace_labels.changed
     return OperationClass.CHANGE_RIGHTS if marked else None
 
 
-def _asker(request: Request) -> _Key | None:
+def _asker(request: Request) -> CacheKey | None:
     """Tell who asks from all others; None for who has no risk."""
     subject = request.subject
     if subject.is_system or _unsaid(request):

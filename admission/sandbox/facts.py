@@ -17,7 +17,8 @@ from admission.evidence import weight_from_record
 from admission.model.facts import Facts, SandboxFacts, SandboxOutcome, SandboxPart, asks_for_sandbox
 from admission.model.judged_object import Reading
 from admission.model.messages import path_in_pod
-from admission.objects.evaluation import PartJudge, PolicyContexts, Surroundings
+from admission.model.second_cache import MOST_KEPT
+from admission.objects.evaluation import ClusterContext, PartJudge, PolicyContexts
 from admission.profiles.check import check_profiles
 from admission.sandbox.capacity import may_lack_room
 from admission.sandbox.decision import decide_sandbox, mode_of, needs_sandbox, weigh_part
@@ -33,9 +34,6 @@ from core.sandbox.decision import REQUIRED, EffectiveMode, RuntimeClass
 from policies.engine.interface import PolicyAnswer
 from sandbox.risk_score import RiskScore
 from sandbox.runtime_choice import SandboxSettings
-
-MOST_KEPT: Final = 512
-"""Gangs that are created at a time."""
 
 MOST_BYTES: Final = 8 * 1024
 """Of a projection whose answer is kept, which takes some twenty times that: of hostile ones,
@@ -78,7 +76,7 @@ class GangCache:
 
 @dataclass(frozen=True)
 class SandboxGatherer:
-    """Knows the sandboxes of the cluster, and what is excused from them."""
+    """Weighs Pods, and gathers what decides whether they run in a sandbox, and in which."""
 
     exceptions: ExceptionLookup
     contexts: PolicyContexts
@@ -178,9 +176,11 @@ class SandboxGatherer:
         is told by its identity, since an engine that remembers gives the same value again.
         """
         subject, namespace, part = request.subject, facts.namespace, judging.of
-        seen = self.contexts.seen(request, pod, mode.mode)
+        seen = self.contexts.read_cluster_context(request, pod, mode.mode)
         large = len(part.projection) + len(part.part.fields) > MOST_BYTES
-        alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
+        alone = (
+            facts.pod is None or facts.pod.excepted_needs or facts.pod.entered or part.part.template
+        )
         if alone or large or not subject.is_system:
             anew = await self._weigh_anew(request, facts, judging, pod, seen)
             return WeighedPod(part.answer, namespace, *anew)
@@ -206,7 +206,7 @@ class SandboxGatherer:
         return known
 
     async def _weigh_anew(
-        self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, seen: Surroundings
+        self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, seen: ClusterContext
     ) -> tuple[SandboxPart, RiskScore]:
         part = judging.of
         context = self.contexts.context(request, facts, seen)
@@ -222,7 +222,7 @@ class SandboxGatherer:
             signals=signals,
             features=part.answer.features,
         )
-        excused = facts.pod.excused if facts.pod else ()
+        excused = facts.pod.excepted_needs if facts.pod else ()
         return made, weigh_part(made, excused, facts.rules, self.settings)
 
     def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, NodePool]:
@@ -237,7 +237,7 @@ class SandboxGatherer:
         """Return the exception that takes the demand away; of those that would, why they do not."""
         remarks = []
         for exception in self._naming(request, facts):
-            answer = await self.exceptions.standing_of(exception)
+            answer = await self.exceptions.check_in_force(exception)
             if not isinstance(answer, NotApproved):
                 return exception, []
             remarks.append(not_in_force_message(exception.meta.name, answer.reasons[0]))
@@ -249,6 +249,6 @@ class SandboxGatherer:
         Raises:
             NotSyncedError: they are not known, and it would be refused without them.
         """
-        found = self.exceptions.known(request, facts)
-        meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
+        found = self.exceptions.loaded(request, facts)
+        meant = [e for e in found if any(one.covers_denial(_DEMAND) for one in e.spec.excuses)]
         return find_naming(meant, request, facts.root)

@@ -19,24 +19,28 @@ from admission.approvals.exceptions import (
 from admission.evidence import add_object_inputs, add_pod_inputs
 from admission.model.facts import Facts, SiteRuleFacts
 from admission.model.judged_object import Reading
-from admission.objects.evaluation import NO_SURROUNDINGS, PartJudge, PolicyContexts, Surroundings
-from admission.profiles.access_reviews import denial_finding
+from admission.model.messages import denial_finding
+from admission.objects.evaluation import (
+    NO_CLUSTER_CONTEXT,
+    ClusterContext,
+    PartJudge,
+    PolicyContexts,
+)
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Action, Denial, Finding
-from core.decision.request import Operation, Phase, Request
+from core.decision.request import WRITES, Phase, Request
 from core.kubernetes.pod import Pod
 from core.sandbox.decision import SandboxMode
 from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.model import NO_POD
 from policies.site.fields import POD, kind_name
 
-_JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 _NO_NEEDS: Final = PolicyAnswer(())
 
 
 @dataclass(frozen=True)
 class SiteRuleGatherer:
-    """Knows what a site's rules say."""
+    """Asks a site's rules about a request, and applies exceptions to what they deny."""
 
     engine: Engine
     contexts: PolicyContexts
@@ -44,7 +48,7 @@ class SiteRuleGatherer:
 
     def judges(self, request: Request) -> bool:
         """Return whether some rule is asked about the request's own object, which is no Pod."""
-        asked = request.operation in _JUDGED and not request.subresource
+        asked = request.operation in WRITES and not request.subresource
         kind = _kind_of(request)
         return asked and kind != POD and kind in self.engine.reads.kinds
 
@@ -59,7 +63,8 @@ class SiteRuleGatherer:
         if not reading.pods:
             return facts
         contexts = [
-            self.contexts.contexts(request, facts, self._seen(request, pod)) for pod in reading.pods
+            self.contexts.contexts(request, facts, self._cluster_context(request, pod))
+            for pod in reading.pods
         ]
         reads = self.engine.reads
         projections = tuple([each.of.projection for each in parts])
@@ -73,8 +78,8 @@ class SiteRuleGatherer:
         warnings: list[Denial] = []
         for each, (context, _) in zip(parts, contexts, strict=True):
             said = await each.judge(context)
-            denials += map(each.of.part.placed, said.denials)
-            warnings += map(each.of.part.placed, said.warnings)
+            denials += map(each.of.part.with_object_path, said.denials)
+            warnings += map(each.of.part.with_object_path, said.warnings)
         return await self._ruled(request, facts, Judgement((), tuple(denials), tuple(warnings)))
 
     async def of_object(self, request: Request, facts: Facts) -> Facts:
@@ -90,7 +95,7 @@ class SiteRuleGatherer:
         fields = self._fields(kind, request.object)
         if request.old_object is not None and fields == self._fields(kind, request.old_object):
             return add_object_inputs(facts, self.engine.reads, kind, b"", b"")
-        context, recorded = self.contexts.contexts(request, facts, NO_SURROUNDINGS)
+        context, recorded = self.contexts.contexts(request, facts, NO_CLUSTER_CONTEXT)
         facts = add_object_inputs(facts, self.engine.reads, kind, recorded, fields)
         said = await self.engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
         return await self._ruled(request, facts, said)
@@ -101,8 +106,8 @@ class SiteRuleGatherer:
         except DECODE_ERRORS as error:
             raise decode_error(kind, error) from error
 
-    def _seen(self, request: Request, pod: Pod) -> Surroundings:
-        return self.contexts.seen(request, pod, SandboxMode.NEVER)
+    def _cluster_context(self, request: Request, pod: Pod) -> ClusterContext:
+        return self.contexts.read_cluster_context(request, pod, SandboxMode.NEVER)
 
     @cached_property
     def _rules(self) -> frozenset[str]:
@@ -125,16 +130,16 @@ class SiteRuleGatherer:
                 *before.warned,
                 *(_warned(denial_finding(one, facts.rules)) for one in (*softer, *said.warnings)),
             ),
-            exceptions=(*before.exceptions, *excused.used),
+            exceptions=(*before.exceptions, *excused.in_force),
         )
-        remarks = tuple(not_in_force_message(name, why) for name, why in excused.idle)
+        remarks = tuple(not_in_force_message(name, why) for name, why in excused.not_in_force)
         return msgspec.structs.replace(facts, site_rules=ruled, remarks=(*facts.remarks, *remarks))
 
     async def _excused(
         self, request: Request, facts: Facts, denials: list[Denial]
     ) -> ExceptionResult:
-        known = self.exceptions.of_namespace(request) if denials else ()
-        return await self.exceptions.excuse(find_naming(known, request, facts.root), (), denials)
+        known = self.exceptions.in_namespace(request) if denials else ()
+        return await self.exceptions.apply(find_naming(known, request, facts.root), (), denials)
 
 
 def _kind_of(request: Request) -> str:
@@ -143,7 +148,7 @@ def _kind_of(request: Request) -> str:
 
 def _asked(request: Request) -> bool:
     """Return whether it is the final state of an object, which alone counts."""
-    return request.operation in _JUDGED and request.phase is not Phase.MUTATING
+    return request.operation in WRITES and request.phase is not Phase.MUTATING
 
 
 def _warned(finding: Finding) -> Finding:

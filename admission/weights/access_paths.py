@@ -13,7 +13,7 @@ import msgspec
 
 from admission.model.judged_object import Part, Reading
 from admission.model.messages import path_in_pod
-from admission.objects.sign_ins import SignIns, account_of
+from admission.objects.sign_ins import SignIns
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.request import Request
@@ -42,7 +42,7 @@ class AccountPath:
 
 @dataclass(frozen=True)
 class AccessPaths:
-    """Knows the ways to weights."""
+    """Finds the paths by which an object's Pods reach model weights."""
 
     cluster: Cluster
 
@@ -84,7 +84,7 @@ class AccessPaths:
                     yield AccountPath(way, request.name)
             return
         for part, pod in zip(reading.parts, reading.pods, strict=True):
-            account = account_of(pod)
+            account = pod.spec.account
             ways = (
                 *self._volumes(request, pod, stores),
                 *self._signs_in(request, pod, stores),
@@ -118,7 +118,7 @@ class AccessPaths:
             for way in stores.signing_in(each.client_id, each.path):
                 seen.add(way.store.name)
                 yield way
-        account = account_of(pod)
+        account = pod.spec.account
         for grant in self.cluster.weights.grants(request.namespace) if request.namespace else ():
             if grant.spec.store not in seen and account in (grant.spec.service_accounts or ()):
                 seen.add(grant.spec.store)

@@ -8,13 +8,13 @@ namespaces a review looks at those of one. What the Pods of a gang share is work
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 
 import msgspec
 
 from admission.approvals.approvals import ask_in_force
 from admission.model.facts import Facts, WeightFacts
 from admission.model.judged_object import LeftAlone, Reading
+from admission.model.second_cache import MOST_KEPT, CacheKey, SecondCache
 from admission.weights.access_paths import AccessPaths, AccountPath
 from admission.weights.volumes import copy_findings, is_copy, is_volume, volume_findings
 from core.cluster import Cluster
@@ -34,16 +34,8 @@ from core.weights.grant_coverage import (
     why_not_covered,
 )
 
-KEPT_S: Final = 1.0
-"""Seconds for which it is remembered that grants cover what a gang's Pods share."""
-
-_MOST_KEPT: Final = 512
-"""Gangs that are created at a time."""
-
 _Answers = dict[str, str]
 """By a grant's UID: why it is not approved; empty if it is."""
-
-_Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -57,27 +49,15 @@ class _Covered:
     """By UID of the grants that cover it."""
 
 
-@dataclass
-class _Lately:
-    """What was covered in the last second; what was not is worked out each time."""
-
-    until: float = 0.0
-    found: dict[_Key, _Covered] = field(default_factory=dict)
-
-    def turn_to(self, now: float) -> None:
-        """Forget what is too old; a clock that was set back forgets too."""
-        if not self.until - KEPT_S <= now < self.until:
-            self.until, self.found = now + KEPT_S, {}
-
-
 @dataclass(frozen=True)
 class WeightGatherer:
-    """Knows who was given weights."""
+    """Finds the grants that cover a request's paths to weights."""
 
     cluster: Cluster
     terms: ApprovalTerms
     clock: Callable[[], float]
-    _lately: _Lately = field(default_factory=_Lately)
+    _lately: SecondCache[_Covered] = field(default_factory=SecondCache)
+    """Only what grants cover; what they do not is worked out each time."""
 
     async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
         """Add what is known of the weights that a request reaches.
@@ -116,7 +96,7 @@ class WeightGatherer:
         return copy_findings(request, self.cluster.volumes_of_namespace, stores)
 
     def _known(
-        self, key: _Key, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str
+        self, key: CacheKey, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str
     ) -> WeightFacts | None:
         """Return what was worked out a moment ago, if nothing that it rests on has changed."""
         self._lately.turn_to(self.clock())
@@ -128,9 +108,13 @@ class WeightGatherer:
         return known.facts if same else None
 
     def _keep(
-        self, key: _Key, found: WeightFacts, stores: WeightStoreSet, grants: Sequence[AccessGrant]
+        self,
+        key: CacheKey,
+        found: WeightFacts,
+        stores: WeightStoreSet,
+        grants: Sequence[AccessGrant],
     ) -> None:
-        if found.ungranted or len(self._lately.found) >= _MOST_KEPT:
+        if found.ungranted or len(self._lately.found) >= MOST_KEPT:
             return
         used = [each for each in grants if each.id in found.grants]
         consents = {
@@ -201,13 +185,13 @@ class WeightGatherer:
         return why if answer.suspended else f"not approved: {why}"
 
 
-def _way_key(one: AccountPath) -> _Key:
+def _way_key(one: AccountPath) -> CacheKey:
     way = one.way
     where = (way.store.name, way.by, way.shown, way.container, way.rights, way.public)
     return (*where, way.path, one.account)
 
 
-def _behind(request: Request, facts: Facts) -> _Key:
+def _behind(request: Request, facts: Facts) -> CacheKey:
     """Tell the human behind a request from all others."""
     if request.running or request.by_accounts:
         return ("anybody",)
@@ -219,10 +203,7 @@ def _behind(request: Request, facts: Facts) -> _Key:
 
 
 def _asker(request: Request, facts: Facts) -> GrantAsker:
-    """Return the human behind a request.
-
-    Who asks, or who asked for what a controller made it for.
-    """
+    """Return the human behind a request: the requester, or the author of the workload."""
     if request.running or request.by_accounts:
         return ANYBODY
     if facts.origin is None:

@@ -14,7 +14,7 @@ from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.json_errors import decode_json_as
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
-from core.decision.request import Operation, Request
+from core.decision.request import WRITES, Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.weights.access_paths import WeightStoreSet
 
@@ -142,7 +142,7 @@ def _stores_of_volumes(volumes: Iterable[PersistentVolume], stores: WeightStoreS
 def is_volume(request: Request) -> bool:
     """Return whether a request makes or changes a PersistentVolume."""
     kind = (request.kind.group, request.kind.kind) == ("", "PersistentVolume")
-    return kind and request.operation in {Operation.CREATE, Operation.UPDATE}
+    return kind and request.operation in WRITES
 
 
 def volume_findings(request: Request, stores: WeightStoreSet) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from admission.bundles.active import ActiveJudge, Bundles, MakeJudge
+from admission.bundles.active import ActiveJudge, BundleLoader, MakeJudge
 from admission.bundles.watch import BundleWatch
 from app.settings.root import Settings
 from app.wiring import limits_of, load_engine
@@ -73,7 +73,7 @@ class InitialBundle:
         settings = self._settings
         in_force = ActiveJudge(self.engine, make_judge)
         trial = ProcessTrial(limits_of(settings.evaluation)) if self._embedded else LocalTrial()
-        bundles = Bundles(in_force, self._make, read_bundle(BUILT_IN_BUNDLE), trial)
+        bundles = BundleLoader(in_force, self._make, read_bundle(BUILT_IN_BUNDLE), trial)
         bundles.foreign = len(find_foreign(self._bundle, bundles.built_in))
         following = BundleWatch(
             bundles,
@@ -88,7 +88,7 @@ class InitialBundle:
             connection = Connection(settings.kubeconfig)
             await connection.open()
             live = LiveSettings(namespace=settings.namespace)
-            following.heed(PublishedBundles(connection, live, following.wake))
+            following.follow_published(PublishedBundles(connection, live, following.wake))
         task = asyncio.create_task(following.run())
         try:
             yield following

@@ -127,7 +127,7 @@ async def _again(
     if terms.subject is None:
         return documents
     async with open_judge(settings) as judge:
-        answers = [await judge.again(each, terms.subject, budget=BUDGET) for each in documents]
+        answers = [await judge.rejudge(each, terms.subject, budget=BUDGET) for each in documents]
     return [
         _document(*answer, cluster=recorded.cluster)
         for recorded, answer in zip(documents, answers, strict=True)

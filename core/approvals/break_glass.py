@@ -33,7 +33,7 @@ _ALL: Final = (*_NAMED, "profiles/", "weights/")
 _OF_ROOTS: Final = frozenset({"notes/root", "notes/unnoted"})
 """What is said of the workload that a Pod comes from; other notes are the gate's own record."""
 
-ROOT: Final = "notes/root"
+ROOT_NOTE_RULE: Final = "notes/root"
 
 _BESIDES: Final = _OF_ROOTS | {ENTERED}
 """Entering ends with the connection; what runs without its sandbox would stay."""
@@ -105,7 +105,7 @@ class BreakGlass(msgspec.Struct, frozen=True):
             return rule.startswith(_ALL) or rule in _BESIDES
         if rule.startswith(_NAMED) and rule in (self.spec.rules or ()):
             return True
-        if not privileges or not (rule.startswith("privileges/") or rule == ROOT):
+        if not privileges or not (rule.startswith("privileges/") or rule == ROOT_NOTE_RULE):
             return False
         patterns = self.spec.privileges or ()
         return all(any(covers(each, one) for each in patterns) for one in privileges)

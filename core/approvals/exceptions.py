@@ -51,12 +51,12 @@ class ExceptionItem(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     value: Annotated[str, msgspec.Meta(max_length=1024)] | None = None
     """What the rule's message names, such as an annotation."""
 
-    def excuses(self, need: Need) -> bool:
-        """Return whether it excuses this very need."""
+    def covers(self, need: Need) -> bool:
+        """Return whether it covers this very need."""
         return self.privilege == need.privilege and self.container == need.container
 
-    def excuses_denial(self, denial: Denial) -> bool:
-        """Return whether it excuses this very denial."""
+    def covers_denial(self, denial: Denial) -> bool:
+        """Return whether it covers this very denial."""
         return self.rule == denial.rule and (self.value or "") == denial.value
 
 

@@ -125,7 +125,7 @@ class Namespace(msgspec.Struct, frozen=True):
         return self.annotations.get(names.PROFILE_ANNOTATION)
 
 
-def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> dict[str, str]:
+def guarded_settings(labels: Mapping[str, str], annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the marks on a Namespace that only holders of the verb `exempt` may change.
 
     Keys are field paths (`metadata.labels[sallyport.dev/mode]`). The manifest of the

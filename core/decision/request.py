@@ -19,6 +19,10 @@ class Operation(enum.Enum):
     CONNECT = "CONNECT"
 
 
+WRITES: Final = frozenset({Operation.CREATE, Operation.UPDATE})
+"""Operations that give an object that is to be stored."""
+
+
 class Phase(enum.Enum):
     """Which of kube-apiserver's two passes a review is of."""
 

@@ -260,6 +260,14 @@ class PodSpec(_Struct, frozen=True):
     service_account_name: str | None = None
     service_account: str | None = None
 
+    @property
+    def account(self) -> str:
+        """The service account that the Pod runs as.
+
+        One that names none runs as `default` (kubernetes/plugin/pkg/admission/serviceaccount).
+        """
+        return self.service_account_name or self.service_account or "default"
+
 
 class Pod(_Struct, frozen=True):
     """A Pod, as far as it is read."""

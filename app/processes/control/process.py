@@ -193,7 +193,7 @@ class _Control:
         ).loop
 
     def _bundles(self) -> Loop:
-        standing = announce_with_source(self.following.standing, self.taking)
+        standing = announce_with_source(self.following.announcement, self.taking)
         registry = self.metrics.registry
         return BundleActivation(self.objects, self.settings.namespace, standing, registry).loop
 
@@ -261,7 +261,7 @@ async def _serve(settings: Settings) -> int:
             )
             in_force = following.bundles.in_force
             metrics.registry.register(
-                BundleCollector(following.standing, lambda: following.bundles.counts)
+                BundleCollector(following.announcement, lambda: following.bundles.counts)
             )
             connection = Connection(settings.kubeconfig)
             await connection.open()

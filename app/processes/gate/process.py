@@ -201,7 +201,9 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
         )
     )
     metrics.registry.register(RiskCollector(cluster.risk))
-    metrics.registry.register(BundleCollector(following.standing, lambda: following.bundles.counts))
+    metrics.registry.register(
+        BundleCollector(following.announcement, lambda: following.bundles.counts)
+    )
     if recording is not None:
         recording.show(metrics.registry)
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from admission.bundles.active import ActiveJudge, Bundles
+from admission.bundles.active import ActiveJudge, BundleLoader
 from admission.bundles.watch import BundleWatch
 from core.base.errors import ClusterError
 from core.cluster import Cluster
@@ -87,11 +87,11 @@ async def follow(
     """Follow until the end, from the built-in bundle, or a file's."""
     source = FileSource(file) if file else None
     base = source.read() if source else read_bundle(BUILT_IN_BUNDLE)
-    bundles = Bundles(first_of(cluster, base), _make, read_bundle(BUILT_IN_BUNDLE))
+    bundles = BundleLoader(first_of(cluster, base), _make, read_bundle(BUILT_IN_BUNDLE))
     found = BundleWatch(bundles, base, source, name="gate-0", poll_s=0.02)
     if place is not None:
         place.wake = found.wake
-        found.heed(place)
+        found.follow_published(place)
     task = asyncio.create_task(found.run())
     try:
         yield found

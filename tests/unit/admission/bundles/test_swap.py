@@ -50,7 +50,7 @@ async def test_no_decision_mixes_two_revisions(cluster: Cluster) -> None:
                 return
             engine = answering(str(number))
             engines.append(engine)
-            judging.put(engine, judging.make(engine))
+            judging.activate_engine(engine, judging.make(engine))
             await asyncio.sleep(0)
 
     async def review() -> Decision:
@@ -84,7 +84,7 @@ async def test_an_engine_is_closed_once_its_last_review_is_answered(cluster: Clu
     reviewing = asyncio.create_task(judging.validate(request(pod()), budget=60))
     await asyncio.sleep(0)
     second = answering("second")
-    judging.put(second, judging.make(second))
+    judging.activate_engine(second, judging.make(second))
     await asyncio.sleep(0)
     assert not _is_closed(first)
     assert (await reviewing).policy_revision == "first"
@@ -100,7 +100,7 @@ async def test_a_review_that_is_given_up_lets_go_of_its_engine(cluster: Cluster)
     reviewing = asyncio.create_task(judging.mutate(request(pod()), budget=60))
     await asyncio.sleep(0)
     second = answering("second")
-    judging.put(second, judging.make(second))
+    judging.activate_engine(second, judging.make(second))
     reviewing.cancel()
     await asyncio.gather(reviewing, return_exceptions=True)
     await judging.settle()
@@ -117,7 +117,7 @@ async def test_closing_does_not_stop_the_loop(cluster: Cluster) -> None:
 
     judging = in_force(cluster, RememberingEngine(Slow("first")))
     second = answering("second")
-    judging.put(second, judging.make(second))
+    judging.activate_engine(second, judging.make(second))
     await judging.settle()
     assert closed_in
     assert threading.get_ident() not in closed_in
@@ -130,7 +130,7 @@ async def test_evaluations_are_counted_over_all_engines(cluster: Cluster) -> Non
         await judging.validate(request(pod()), budget=60)
     second = RememberingEngine(Answering("second"))
     await second.ask(b"{}")
-    judging.put(second, judging.make(second))
+    judging.activate_engine(second, judging.make(second))
     assert dict(judging.evaluations()) == {"remembered": 2, "evaluated": 1}
     await judging.validate(request(pod()), budget=60)
     assert dict(judging.evaluations()) == {"remembered": 2, "evaluated": 2}

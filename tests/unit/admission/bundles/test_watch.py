@@ -67,7 +67,7 @@ async def test_a_broken_file_leaves_what_is_in_force(
         await until(lambda: BASE in found.bundles.refused)
         assert await in_force(found) == revision_of(FIRST)
         assert found.missing() == []
-        assert found.standing().refused[BASE].startswith(f"{file}: ")
+        assert found.announcement().refused[BASE].startswith(f"{file}: ")
         replace(file, FIRST)
         await until(lambda: not found.bundles.refused)
         replace(file, THIRD)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from admission.bundles import watch
-from admission.bundles.active import Bundles, ReadBundle
+from admission.bundles.active import BundleLoader, ReadBundle
 from admission.bundles.watch import BundleWatch
 from core.base.errors import EngineAwayError
 from core.base.safe_text import LONGEST_PROBLEM
@@ -165,14 +165,14 @@ async def test_a_file_is_followed_again_after_a_defect(
     monkeypatch.setattr(watch, "PAUSE_S", 0.02)
     file = tmp_path / "b.tar.gz"
     file.write_bytes(FIRST)
-    load, failing = Bundles.load, [True]
+    load, failing = BundleLoader.load, [True]
 
-    async def broken(bundles: Bundles, name: str, read: ReadBundle) -> bool:
+    async def broken(bundles: BundleLoader, name: str, read: ReadBundle) -> bool:
         if failing:
             raise LookupError("a defect")
         return await load(bundles, name, read)
 
-    monkeypatch.setattr(Bundles, "load", broken)
+    monkeypatch.setattr(BundleLoader, "load", broken)
     async with follow(cluster, file=file) as found:
         replace(file, SECOND)
         await until(lambda: found.bundles.counts.restarts >= 2)
@@ -198,9 +198,9 @@ async def test_a_defect_that_comes_again_is_tried_more_and_more_seldom(
 
     built_in = read_bundle(BUILT_IN_BUNDLE)
     found = BundleWatch(
-        Bundles(first_of(cluster, built_in), published_bundles.make, built_in), built_in
+        BundleLoader(first_of(cluster, built_in), published_bundles.make, built_in), built_in
     )
-    found.heed(Place(None))
+    found.follow_published(Place(None))
 
     async def broken() -> None:
         raise LookupError("a defect")

@@ -32,7 +32,7 @@ async def test_a_recorded_decision_is_judged_again_for_another(
     document = await document_of(cluster, engine, request(pod(hostNetwork=True)))
     judge = judge_of(cluster, engine)
     for subject, verdict in ((ALICE, Verdict.DENY), (BOB, Verdict.ALLOW)):
-        _, decision = await judge.again(document, subject, budget=5.0)
+        _, decision = await judge.rejudge(document, subject, budget=5.0)
         assert decision.verdict is verdict
 
 
@@ -45,7 +45,7 @@ async def test_service_accounts_still_count_when_judged_again(
     cluster = folder.cluster()
     made = pod(hostNetwork=True, owner=("batch/v1", "Job"))
     document = await document_of(cluster, engine, request(made, Subject("operator")))
-    _, decision = await judge_of(cluster, engine).again(document, BOB, budget=5.0)
+    _, decision = await judge_of(cluster, engine).rejudge(document, BOB, budget=5.0)
     assert decision.verdict is Verdict.DENY
     assert decision.evidence.subjects == (BOB, service_account_subject("train", "default"))
 
@@ -60,7 +60,7 @@ async def test_a_mark_of_a_namespace_is_not_judged_again(
     document = await document_of(cluster, engine, asked)
     assert document.verdict is Verdict.DENY
     with pytest.raises(LedgerError, match=r"is about a Namespace; .*: give the manifest instead$"):
-        await judge_of(cluster, engine).again(document, BOB, budget=5.0)
+        await judge_of(cluster, engine).rejudge(document, BOB, budget=5.0)
 
 
 @pytest.mark.parametrize("group", ["apps", "core.example"])
@@ -73,7 +73,7 @@ async def test_only_pods_of_the_core_are_judged_again(
     asked = msgspec.structs.replace(document.request, group=group)
     document = msgspec.structs.replace(document, request=asked)
     with pytest.raises(LedgerError, match="give the manifest instead"):
-        await judge_of(cluster, engine).again(document, BOB, budget=5.0)
+        await judge_of(cluster, engine).rejudge(document, BOB, budget=5.0)
 
 
 async def test_what_is_not_all_on_record_is_not_judged_again(
@@ -92,7 +92,7 @@ async def test_what_is_not_all_on_record_is_not_judged_again(
     ]
     for document in documents:
         with pytest.raises(LedgerError, match="does not record all that its object needs"):
-            await judge_of(cluster, engine).again(document, BOB, budget=5.0)
+            await judge_of(cluster, engine).rejudge(document, BOB, budget=5.0)
 
 
 async def test_a_cluster_that_is_too_slow_is_a_deadline_error(
@@ -103,4 +103,4 @@ async def test_a_cluster_that_is_too_slow_is_a_deadline_error(
     document = await document_of(cluster, engine, request(pod()))
     judge = judge_of(Watched(cluster, delay=60), engine)
     with pytest.raises(DeadlineError, match=r"did not answer within 0\.1 s"):
-        await judge.again(document, BOB, budget=0.1)
+        await judge.rejudge(document, BOB, budget=0.1)

@@ -70,8 +70,8 @@ def test_all_at_once_agrees_with_one_by_one(
     assert list(found.nearest) == lacking[:MOST_NEAREST]
     for privilege in privileges:
         has = [each.name for each in expected if privilege not in each.gaps | each.later]
-        assert found.having(privilege) == has
-        assert (privilege in found.nowhere()) == (not has)
+        assert found.covering_names_of(privilege) == has
+        assert (privilege in found.uncovered_privileges()) == (not has)
     for profile in profiles.ordered:
         one = next((each for each in expected if each.name == profile.name), None)
         assert found.only(profile.name).first() == one

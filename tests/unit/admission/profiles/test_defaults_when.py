@@ -117,7 +117,7 @@ async def test_what_an_exception_excuses_is_not_filled_in(
     facts = await gatherer.gather(asked, None, Mode.ENFORCE)
     assert facts.pod is not None
     need = next(each for each in facts.pod.needs if each.privilege == privilege)
-    pod_facts = msgspec.structs.replace(facts.pod, excused=(need,))
+    pod_facts = msgspec.structs.replace(facts.pod, excepted_needs=(need,))
     excused = msgspec.structs.replace(facts, pod=pod_facts)
     before, after = (str(fill_defaults(asked, each, "lax")) for each in (facts, excused))
     assert (kept in before, kept in after) == (True, False)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission.risk.facts import operation_of_object, operation_of_own_kind
+from admission.risk.operations import operation_of_object, operation_of_own_kind
 from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation, Request

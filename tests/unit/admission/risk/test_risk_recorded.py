@@ -178,7 +178,7 @@ async def test_it_is_judged_again_by_the_risk_of_now(
         (None, CAROL, Verdict.ALLOW),
     ):
         again = judge(Watched(folder.cluster(), snapshot=known), engine)
-        _, decision = await again.again(kept, who, budget=5.0)
+        _, decision = await again.rejudge(kept, who, budget=5.0)
         assert decision.verdict is verdict, (known, who)
 
 
@@ -187,7 +187,7 @@ async def test_the_author_of_then_is_judged_again(engine: EmbeddedEngine, folder
     asks = made_for(everyone(folder), CAROL)
     kept = document(asks, await decide(folder, engine, snapshot(), asks))
     cluster = Watched(folder.cluster(), snapshot=HIGH)
-    _, decision = await judge(cluster, engine).again(kept, DAVE, budget=5.0)
+    _, decision = await judge(cluster, engine).rejudge(kept, DAVE, budget=5.0)
     assert [each.who for each in decision.evidence.risk] == [CAROL.label, DAVE.label]
 
 

@@ -41,7 +41,7 @@ async def test_the_risk_counts_as_it_did(engine: EmbeddedEngine, folder: Folder)
     """Somebody else's decision has the same isolation, with the same signals."""
     runtime_class(profiled(namespace(folder, "by-risk"), "wide", None))
     document = await _recorded(folder, engine)
-    _, decision = await judge(folder.cluster(), engine).again(document, BOB, budget=5.0)
+    _, decision = await judge(folder.cluster(), engine).rejudge(document, BOB, budget=5.0)
     assert decision.verdict is Verdict.ALLOW
     assert decision.sandbox is not None
     assert (decision.sandbox.score, decision.sandbox.runtime) == (POINTS, "gvisor")
@@ -56,7 +56,7 @@ async def test_the_mode_is_that_of_now(engine: EmbeddedEngine, folder: Folder) -
     for each in folder.documents:
         if each["kind"] == "Namespace":
             each["metadata"]["labels"]["sallyport.dev/sandbox"] = "required"
-    _, decision = await judge(folder.cluster(), engine).again(document, BOB, budget=5.0)
+    _, decision = await judge(folder.cluster(), engine).rejudge(document, BOB, budget=5.0)
     assert decision.sandbox is not None
     assert decision.sandbox.mode is SandboxMode.REQUIRED
 
@@ -70,4 +70,4 @@ async def test_what_was_never_weighed_is_not_judged_by_its_risk(
     assert document.isolation is None
     runtime_class(profiled(folder, "wider", "by-risk", rank=0))
     with pytest.raises(LedgerError, match=r"how risky its object is, .*: give the manifest"):
-        await judge(folder.cluster(), engine).again(document, BOB, budget=5.0)
+        await judge(folder.cluster(), engine).rejudge(document, BOB, budget=5.0)

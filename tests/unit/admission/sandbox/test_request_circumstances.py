@@ -135,7 +135,7 @@ def _situation(
     contexts = PolicyContexts(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
     asked = msgspec.structs.replace(request(pod()), subject=subject)
     facts = Facts(ProfileSet("r", ()), "", {}, namespace=Namespace("train", labels), risk=risk)
-    context = contexts.context(asked, facts, contexts.seen(asked, Pod(), mode))
+    context = contexts.context(asked, facts, contexts.read_cluster_context(asked, Pod(), mode))
     return msgspec.json.decode(context)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base import names
-from core.decision.namespaces import Mode, Namespace, guarded_marks
+from core.decision.namespaces import Mode, Namespace, guarded_settings
 from core.risk.model import Effect
 
 
@@ -115,11 +115,11 @@ def test_profile_is_the_annotations(annotations: dict[str, str], expected: str |
         ({"sallyport.dev/ceiling": "a"}, {"sallyport.dev/mode": "audit"}, {}),
     ],
 )
-def test_guarded_marks_are_those_that_decide_how_a_namespace_is_judged(
+def test_guarded_settings_are_those_that_decide_how_a_namespace_is_judged(
     labels: dict[str, str], annotations: dict[str, str], expected: dict[str, str]
 ) -> None:
     """Mode, ceiling, risk, and the labels by which AKS leaves namespaces out; by field path."""
-    assert guarded_marks(labels, annotations) == expected
+    assert guarded_settings(labels, annotations) == expected
 
 
 @given(
@@ -130,4 +130,4 @@ def test_marks_of_others_are_free(labels: dict[str, str], annotations: dict[str,
     """What is not of Sallyport or AKS is nobody's business here."""
     free = {key: v for key, v in labels.items() if "/" not in key and key != "control-plane"}
     other = {key: v for key, v in annotations.items() if key != names.CEILING_ANNOTATION}
-    assert guarded_marks(free, other) == {}
+    assert guarded_settings(free, other) == {}

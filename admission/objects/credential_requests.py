@@ -1,0 +1,89 @@
+"""Reads requests that make credentials: tokens, certificates, bindings of Pods to nodes."""
+
+from typing import Final
+
+import msgspec
+
+from admission.model.judged_object import LeftAlone, Part, Reading
+from admission.objects.reader import credential_of
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.decision.request import Request
+from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
+from core.people.subject import Subject
+from identity.subjects import SubjectKind, kind_of
+from policies.projection.credentials import project_credential
+
+_BOOTSTRAPPERS: Final = "system:bootstrappers"
+
+_SCHEDULER: Final = "system:kube-scheduler"
+
+_APPROVERS: Final = frozenset({service_account_user("certificate-controller"), CONTROLLER_MANAGER})
+
+_OF_KUBELETS: Final = frozenset(
+    {"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"}
+)
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: list[_Condition] | None = None
+
+
+class _Request(msgspec.Struct, frozen=True):
+    status: _Status = _Status()
+
+
+def read_credential_request(request: Request, raw: msgspec.Raw) -> Reading | LeftAlone:
+    """Return what is judged of a request for a credential; or say why it is left alone.
+
+    Raises:
+        InvalidObjectError: the object does not have its kind's shape.
+    """
+    kind = credential_of(request) or ""
+    read = project_credential(kind, request.name, raw)
+    signer = read.object.signer if read.object else ""
+    if why := _left_alone(kind, request.subject, signer):
+        return LeftAlone(why)
+    if kind == "CertificateApproval" and not _approves(request):
+        return LeftAlone("it approves nothing that was not approved before")
+    return Reading((Part(read),), (request.subject,), request.namespace)
+
+
+def _left_alone(kind: str, subject: Subject, signer: str) -> str:
+    """Say why Kubernetes' own components are left alone; empty for everyone else.
+
+    What they may do is held by kube-apiserver itself: the Node authorizer lets a kubelet ask for
+    tokens of its own Pods alone (kubernetes/plugin/pkg/admission/noderestriction).
+    """
+    is_node = kind_of(subject) is SubjectKind.NODE
+    joins = is_node or _BOOTSTRAPPERS in subject.groups
+    if kind == "TokenRequest" and is_node:
+        return "a kubelet asks for a token of its Pod"
+    if kind == "Binding" and subject.username == _SCHEDULER:
+        return "the cluster's scheduler binds Pods"
+    if kind == "CertificateSigningRequest" and joins and signer in _OF_KUBELETS:
+        return "a node asks for its own certificate"
+    if kind == "CertificateApproval" and subject.username in _APPROVERS:
+        return "Kubernetes approves what nodes ask for themselves"
+    return ""
+
+
+def _approves(request: Request) -> bool:
+    """Return whether the update approves what was not approved.
+
+    Raises:
+        InvalidObjectError: the request's status does not have its kind's shape.
+    """
+    try:
+        was, now = map(_is_approved, (request.old_object, request.object))
+    except DECODE_ERRORS as error:
+        raise decode_error(request.kind.kind, error) from error
+    return now and not was
+
+
+def _is_approved(raw: msgspec.Raw | None) -> bool:
+    conditions = msgspec.json.decode(raw, type=_Request).status.conditions if raw else None
+    return any(each.type == "Approved" for each in conditions or ())
