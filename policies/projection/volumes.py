@@ -118,13 +118,13 @@ def project_volumes(of: k8s.Pod, claimed: ClaimLookup) -> Iterator[Volume]:
     """
     pod = _Surroundings(of)
     for index, volume in enumerate(of.spec.volumes or ()):
-        bound(len(volume), f"spec.volumes[{index}]")
+        place = f"spec.volumes[{index}]"
+        bound(len(volume), place)
         types = [key for key, value in volume.items() if key != "name" and bytes(value) != _NULL]
         if _SILENT.issuperset(types):
             continue
         if types == ["projected"] and is_ordinary(volume["projected"], no_token=pod.no_token):
             continue
-        place = f"spec.volumes[{index}]"
         name = decode_json_as(str, volume.get("name", b'""'), "Pod", f"{place}.name")
         if len(types) == 1 and types[0] in _CLAIMS:
             yield from _bound(volume[types[0]], types[0], place, name, pod, claimed)
