@@ -37,6 +37,11 @@ from policies.engine.interface import Engine
 from policies.engine.opa_endpoint import OpaServer
 from sandbox.runtime_choice import SandboxSettings
 
+ONLY_EMBEDDED: Final = (
+    "replay and shadow evaluate in the embedded engine alone, so a bundle of 'policy build "
+    "--engine opa' may call what there is not here"
+)
+
 
 def make_engine(
     bundle: Path | None,
@@ -70,6 +75,22 @@ def load_engine(
         else:
             engine = EmbeddedEngine(bundle, limits, observe)
     return RememberingEngine(engine, evaluation.remembered)
+
+
+def load_embedded(
+    bundle: Bundle, evaluation: EvaluationSection, observe: Callable[[float], None] = lambda _: None
+) -> RememberingEngine:
+    """Load a bundle to be compared; `observe` gets the seconds of each evaluation.
+
+    An OPA server is not asked: those that gates use would have to hold candidates too.
+
+    Raises:
+        BundleRefusedError: it cannot be loaded, or calls what only an OPA server has.
+    """
+    try:
+        return load_engine(bundle, evaluation.model_copy(update={"engine": "embedded"}), observe)
+    except BundleRefusedError as error:
+        raise BundleRefusedError(f"{error}. Note: {ONLY_EMBEDDED}") from error
 
 
 def limits_of(evaluation: EvaluationSection) -> EvaluationLimits:
@@ -192,25 +213,3 @@ async def open_cluster(
         if wait_s is not None:
             await cluster.wait(wait_s)
         yield cluster
-
-
-ONLY_EMBEDDED: Final = (
-    "replay and shadow evaluate in the embedded engine alone, so a bundle of 'policy build "
-    "--engine opa' may call what there is not here"
-)
-
-
-def load_embedded(
-    bundle: Bundle, evaluation: EvaluationSection, observe: Callable[[float], None] = lambda _: None
-) -> RememberingEngine:
-    """Load a bundle to be compared; `observe` gets the seconds of each evaluation.
-
-    An OPA server is not asked: those that gates use would have to hold candidates too.
-
-    Raises:
-        BundleRefusedError: it cannot be loaded, or calls what only an OPA server has.
-    """
-    try:
-        return load_engine(bundle, evaluation.model_copy(update={"engine": "embedded"}), observe)
-    except BundleRefusedError as error:
-        raise BundleRefusedError(f"{error}. Note: {ONLY_EMBEDDED}") from error

@@ -20,6 +20,14 @@ from cli.shared.results import Result, Reviewed, Unjudged, describe_fill, name_r
 from core.base.safe_text import safe_line, safe_text
 from core.decision.decision import Finding, Verdict
 
+FORMAT: Final = 1
+"""Version of `sallyport review --diff -o json`."""
+
+_MOST: Final = 20
+"""Findings shown of one object; JSON has them all."""
+
+_NOT_KNOWN: Final = frozenset(Unjudged) - {Unjudged.KIND, Unjudged.MARKS}
+
 
 def print_reviewed(results: Sequence[Result], console: Console) -> None:
     """Print a table of verdicts, what was skipped, then what the gate says of each object."""
@@ -104,13 +112,6 @@ def _skipped_line(why: Unjudged, kinds: Sequence[str]) -> str:
     if why is Unjudged.MARKS:
         return f"{count} Namespace{'' if one else 's'} not judged: {why}."
     return f"{count} object{'' if one else 's'} left alone ({named}): {why}."
-
-
-FORMAT: Final = 1
-"""Version of `sallyport review --diff -o json`."""
-
-_MOST: Final = 20
-"""Findings shown of one object; JSON has them all."""
 
 
 class Compared(Reviewed, rename="camel", frozen=True, kw_only=True):
@@ -208,9 +209,6 @@ def _print_finding(finding: Finding, console: Console) -> None:
 
 def _line(word: Text, text: str) -> Text:
     return Text.assemble(word, "  ", safe_line(text))
-
-
-_NOT_KNOWN: Final = frozenset(Unjudged) - {Unjudged.KIND, Unjudged.MARKS}
 
 
 def show(report: Report, form: ReviewFormat, console: Console) -> None:

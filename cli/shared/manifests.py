@@ -28,6 +28,38 @@ from policies.projection.rbac import BINDINGS, RBAC
 from policies.site.fields import kind_name
 from policies.site.kubernetes_kinds import cluster_scoped
 
+_UNKNOWN_ROLE: Final = "rights/unknown-role"
+
+KUBERNETES_OWN: Final = frozenset(
+    {
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+"""API groups that kube-apiserver itself serves (k8s.io/api; k8s.io/kubernetes
+pkg/controlplane/instance.go): what of them carries Pods is in the table of kinds."""
+
+_POD = ("", "Pod")
+
+_NAMESPACE = ("", "Namespace")
+
 
 @dataclass(frozen=True)
 class ReviewTerms:
@@ -89,35 +121,6 @@ def account_of_pod(pod: Mapping[str, Any], namespace: str) -> Subject:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
-
-
-_UNKNOWN_ROLE: Final = "rights/unknown-role"
-
-KUBERNETES_OWN: Final = frozenset(
-    {
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
-        "internal.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
-        "storagemigration.k8s.io",
-    }
-)
-"""API groups that kube-apiserver itself serves (k8s.io/api; k8s.io/kubernetes
-pkg/controlplane/instance.go): what of them carries Pods is in the table of kinds."""
 
 
 @dataclass(frozen=True)
@@ -220,11 +223,6 @@ def _role_of(manifest: Manifest) -> tuple[str, str]:
     reference = manifest.value.get("roleRef")
     reference = reference if isinstance(reference, dict) else {}
     return str(reference.get("kind") or ""), str(reference.get("name") or "")
-
-
-_POD = ("", "Pod")
-
-_NAMESPACE = ("", "Namespace")
 
 
 def prepare(

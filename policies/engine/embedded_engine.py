@@ -33,6 +33,11 @@ from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownField
 from policies.engine.wasm import Code, Instance
 from policies.site.fields import DeclaredFields
 
+_INLINE_BYTES: Final = 32 * 1024
+_INLINE_SECONDS: Final = 0.05
+"""Inputs up to this size are evaluated in the event loop, for at most this long: a hop to a
+thread costs more than the evaluation (docs/adr/0005-evaluate-inline.md). A Pod's is 2 to 5 KB."""
+
 
 class Instances:
     """A fixed number of instances; one that failed is replaced by a new one."""
@@ -82,12 +87,6 @@ class Instances:
                 return
             if instance is not None:
                 instance.close()
-
-
-_INLINE_BYTES: Final = 32 * 1024
-_INLINE_SECONDS: Final = 0.05
-"""Inputs up to this size are evaluated in the event loop, for at most this long: a hop to a
-thread costs more than the evaluation (docs/adr/0005-evaluate-inline.md). A Pod's is 2 to 5 KB."""
 
 
 @dataclass(frozen=True)

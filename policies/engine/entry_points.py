@@ -26,6 +26,25 @@ MOST_OF_MESSAGE: Final = 500
 
 _ENTERING: Final = "sandbox/actor/entered"
 
+_T = TypeVar("_T")
+
+CANARY: Final = encode(
+    Projection(
+        containers=[
+            Container(
+                "spec.containers[0]",
+                "canary",
+                "container",
+                security_context=SecurityContext(privileged=True),
+            )
+        ]
+    )
+)
+"""The projection of a Pod that every bundle must find something in."""
+
+CANARY_CONTEXT: Final = encode_context(Context("CONNECT", "exec"))
+"""The context of a request that every bundle must find something in."""
+
 
 def judge_input(
     projection: bytes,
@@ -48,9 +67,6 @@ def judge_input(
         _ENCODER.encode(answer.needs),
         projection,
     )
-
-
-_T = TypeVar("_T")
 
 
 class _Entry(msgspec.Struct):
@@ -172,24 +188,6 @@ def _signals(found: dict[str, list[_SignalHit]]) -> tuple[Signal, ...]:
     ]
     signals.sort(key=lambda it: (it.path, it.rule, it.value, it.container or ""))
     return tuple(signals)
-
-
-CANARY: Final = encode(
-    Projection(
-        containers=[
-            Container(
-                "spec.containers[0]",
-                "canary",
-                "container",
-                security_context=SecurityContext(privileged=True),
-            )
-        ]
-    )
-)
-"""The projection of a Pod that every bundle must find something in."""
-
-CANARY_CONTEXT: Final = encode_context(Context("CONNECT", "exec"))
-"""The context of a request that every bundle must find something in."""
 
 
 def find_problem(answer: PolicyAnswer, judged: Judgement | None = None) -> str:

@@ -7,17 +7,6 @@ from core.base.errors import BundleRefusedError, PolicyError
 from policies.bundle.format import Bundle
 from policies.engine.wasm import Code, Instance
 
-
-def place_of(bundle: Bundle, builtin: str) -> str:
-    """Return file and line of the first call, or say that they are not known."""
-    call = re.compile(rf"(?<![\w.]){re.escape(builtin)}\(")
-    for path, text in sorted(bundle.sources.items()):
-        for number, line in enumerate(text.splitlines(), 1):
-            if call.search(line.split("#")[0]):
-                return f"{path}:{number}"
-    return "place unknown: the bundle holds no source"
-
-
 NEVER: Final = frozenset(
     {
         # They ask others, or follow references in a schema to others.
@@ -44,6 +33,16 @@ NEVER: Final = frozenset(
 `nondeterministic` in `opa capabilities`, and those that read a clock without being marked."""
 
 _MEMORY_BYTES: Final = 64 * 1024 * 1024
+
+
+def place_of(bundle: Bundle, builtin: str) -> str:
+    """Return file and line of the first call, or say that they are not known."""
+    call = re.compile(rf"(?<![\w.]){re.escape(builtin)}\(")
+    for path, text in sorted(bundle.sources.items()):
+        for number, line in enumerate(text.splitlines(), 1):
+            if call.search(line.split("#")[0]):
+                return f"{path}:{number}"
+    return "place unknown: the bundle holds no source"
 
 
 def refuse_outside(bundle: Bundle) -> None:

@@ -36,6 +36,24 @@ _TOKEN: Final = re.compile(
 OPENING: Final = frozenset("([{")
 CLOSING: Final = frozenset(")]}")
 
+ASKED: Final = {NEEDS: "asked_needs", JUDGE: "asked_judge"}
+"""The rules of the merged module that answer, by entry point."""
+
+PUSHED_AT: Final = "pushed_at"
+"""The rule that says when the module was put there, in seconds since 1970."""
+
+ROOT_PREFIX: Final = "sallyport_"
+"""With which the package of every merged module begins."""
+
+_Path = tuple[str, ...]
+_KEYWORDS: Final = frozenset(
+    {"as", "contains", "data", "default", "else", "every", "false", "if", "import", "in", "input"}
+    | {"not", "null", "package", "some", "true", "with"}
+)
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_PACKAGES: Final = (("rego",), ("future",))
+"""What an import of them says is so in every bundle."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -54,25 +72,6 @@ def tokens(text: str) -> Iterator[Token]:
         sort: Sort = found.lastgroup  # type: ignore[assignment]  # The groups are the sorts.
         yield Token(sort, found[0], line)
         line += found[0].count("\n")
-
-
-ASKED: Final = {NEEDS: "asked_needs", JUDGE: "asked_judge"}
-"""The rules of the merged module that answer, by entry point."""
-
-PUSHED_AT: Final = "pushed_at"
-"""The rule that says when the module was put there, in seconds since 1970."""
-
-ROOT_PREFIX: Final = "sallyport_"
-"""With which the package of every merged module begins."""
-
-_Path = tuple[str, ...]
-_KEYWORDS: Final = frozenset(
-    {"as", "contains", "data", "default", "else", "every", "false", "if", "import", "in", "input"}
-    | {"not", "null", "package", "some", "true", "with"}
-)
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NO_PACKAGES: Final = (("rego",), ("future",))
-"""What an import of them says is so in every bundle."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,37 @@ _NOTHING_TO_FREE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)()
 
 _EMPTY_MODULE: Final = b"\0asm\1\0\0\0"
 
+PAGE: Final = 64 * 1024
+_FIRST_PAGES: Final = 64
+"""4 MiB to begin with: what a policy's constants take; untouched pages take none."""
+
+_TICK_S: Final = 0.01
+"""Deadlines are kept this precisely."""
+
+_LONGEST_TICKS: Final = round(60 / _TICK_S)
+"""More than any evaluation may take."""
+
+_FIRST_READ: Final = 4096
+"""Bytes looked at first for the end of an answer: most are shorter."""
+
+_NO_MEMORY: Final = ("opa_malloc: failed", "failed to grow memory")
+"""What OPA's runtime and wasmtime say where there is no more."""
+
+_LONGEST_SAID: Final = 1000
+"""Characters of why an evaluation failed, which a module may say itself."""
+
+_OUTSIDE: Final = "it answered with an address outside its memory"
+
+_MOST_ELEMENTS: Final = 64 * 1024
+"""Of its one table, which holds the functions that OPA's compiler calls indirectly."""
+
+_BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
+
+_RULE: Final = re.compile(r"!g\d+\.data\.([\w.]+)")
+"""The innermost rule among the functions that a failure names; OPA's compiler calls them so."""
+
+Builtins = Mapping[str, Callable[..., Any]]
+
 
 def start_compiler() -> None:
     """Start wasmtime's threads that compile, which a process has from its first module on.
@@ -127,38 +158,6 @@ class HostFunction:
             trap = wasmtime.Trap("the host failed")._consume()  # noqa: SLF001
             return ctypes.cast(trap, ctypes.c_void_p).value or 0
         return 0
-
-
-PAGE: Final = 64 * 1024
-_FIRST_PAGES: Final = 64
-"""4 MiB to begin with: what a policy's constants take; untouched pages take none."""
-
-_TICK_S: Final = 0.01
-"""Deadlines are kept this precisely."""
-
-_LONGEST_TICKS: Final = round(60 / _TICK_S)
-"""More than any evaluation may take."""
-
-_FIRST_READ: Final = 4096
-"""Bytes looked at first for the end of an answer: most are shorter."""
-
-_NO_MEMORY: Final = ("opa_malloc: failed", "failed to grow memory")
-"""What OPA's runtime and wasmtime say where there is no more."""
-
-_LONGEST_SAID: Final = 1000
-"""Characters of why an evaluation failed, which a module may say itself."""
-
-_OUTSIDE: Final = "it answered with an address outside its memory"
-
-_MOST_ELEMENTS: Final = 64 * 1024
-"""Of its one table, which holds the functions that OPA's compiler calls indirectly."""
-
-_BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
-
-_RULE: Final = re.compile(r"!g\d+\.data\.([\w.]+)")
-"""The innermost rule among the functions that a failure names; OPA's compiler calls them so."""
-
-Builtins = Mapping[str, Callable[..., Any]]
 
 
 class Code:

@@ -39,6 +39,8 @@ from webhooks.risk_metrics import RiskCollector
 from webhooks.server import Addresses, ServedApp, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
+OpenDestination = Callable[[Settings], AbstractAsyncContextManager[Destination | None]]
+
 
 @contextmanager
 def open_shadow(
@@ -68,9 +70,6 @@ def open_shadow(
         yield shadow
     finally:
         shadow.stop()
-
-
-OpenDestination = Callable[[Settings], AbstractAsyncContextManager[Destination | None]]
 
 
 @dataclass(frozen=True)
