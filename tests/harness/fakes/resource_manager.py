@@ -4,10 +4,8 @@ It keeps the protocol: api-versions, pages with next links, 429 with Retry-After
 shape, inherited role assignments, and what PUT and DELETE of role assignments answer.
 """
 
-import asyncio
 import re
 import ssl
-import threading
 import time
 import uuid
 from collections import Counter
@@ -17,6 +15,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from tests.harness.fakes.entra.entra import FakeEntra
+from tests.harness.fakes.loop_thread import LoopThread
 from tests.harness.programs.pki import Authority
 
 AUTHORIZATION: Final = "/providers/microsoft.authorization/"
@@ -49,23 +48,20 @@ class FakeResourceManager:
         self.asked: list[tuple[float, str, str]] = []
         """Time, method, path in lower case."""
         self._port = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._loop = LoopThread()
         self._runner: web.AppRunner | None = None
 
     def start(self) -> "FakeResourceManager":
         """Serve."""
-        self._thread.start()
-        self._wait(self._serve())
+        self._loop.start()
+        self._loop.run(self._serve())
         return self
 
     def stop(self) -> None:
         """Stop for good."""
         if self._runner is not None:
-            self._wait(self._runner.cleanup())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+            self._loop.run(self._runner.cleanup())
+        self._loop.stop()
 
     @property
     def site(self) -> str:
@@ -206,9 +202,6 @@ class FakeResourceManager:
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context).start()
         self._port = self._runner.addresses[0][1]
-
-    def _wait(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
 
 
 def _key(properties: Json, scope: str) -> tuple[str, str, str]:

@@ -6,15 +6,15 @@ open stays with its gate. It runs in a thread of its own, whatever the test's lo
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
+from tests.harness.fakes.loop_thread import LoopThread
+
 _CHUNK: Final = 65536
 _BACKLOG: Final = 1024
-_STOP_S: Final = 10.0
 
 
 @dataclass(eq=False)
@@ -40,14 +40,13 @@ class Switchboard:
     """Listens on ports of loopback, and forwards each connection over the link that is chosen."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._loop = LoopThread()
         self._tasks: set[asyncio.Task[None]] = set()
         self._servers: list[asyncio.Server] = []
 
     def __enter__(self) -> Self:
         """Begin."""
-        self._thread.start()
+        self._loop.start()
         return self
 
     def __exit__(
@@ -57,17 +56,15 @@ class Switchboard:
         at: TracebackType | None,
     ) -> None:
         """Close everything."""
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(_STOP_S)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_STOP_S)
-        self._loop.close()
+        self._loop.run(self._stop())
+        self._loop.stop()
 
     def listen(self, choose: Callable[[], Link | None]) -> int:
         """Take connections on a free port, which is given back.
 
         `choose` is asked for each: where it gives none, the connection is refused.
         """
-        return asyncio.run_coroutine_threadsafe(self._listen(choose), self._loop).result(_STOP_S)
+        return self._loop.run(self._listen(choose))
 
     def lead(self, link: Link) -> int:
         """Take connections on a free port, which is given back, all of them for one link."""
@@ -75,11 +72,11 @@ class Switchboard:
 
     def cut(self, link: Link) -> None:
         """Let nothing more through, either way: no error, no end, as if packets vanished."""
-        self._loop.call_soon_threadsafe(link._open.clear)  # noqa: SLF001 -- its own loop's
+        self._loop.call(link._open.clear)  # noqa: SLF001 -- its own loop's
 
     def mend(self, link: Link) -> None:
         """Let all through again, also what has waited."""
-        self._loop.call_soon_threadsafe(link._open.set)  # noqa: SLF001 -- its own loop's
+        self._loop.call(link._open.set)  # noqa: SLF001 -- its own loop's
 
     async def _listen(self, choose: Callable[[], Link | None]) -> int:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from core.base.whole_files import write_whole
 from tests.harness.programs.availability import require
 from tests.harness.programs.pki import Authority, new_key, write_key
 from tests.harness.programs.ports import free_ports
@@ -114,8 +115,7 @@ class ApiServer:
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
             "current-context": "test",
         }
-        path.touch(mode=0o600)
-        path.write_text(json.dumps(content))  # JSON is YAML
+        write_whole(path, json.dumps(content).encode(), mode=0o600)  # JSON is YAML
         return path
 
     def version(self) -> str:

@@ -13,9 +13,7 @@ It runs in a thread of its own, so that neither a test nor a process that it sta
     entra.stop()
 """
 
-import asyncio
 import ssl
-import threading
 import time
 import uuid
 from collections import Counter
@@ -34,6 +32,7 @@ from identity.entra.graph_requests import PollIntervals, Resource
 from tests.harness.fakes.entra.directory import Directory, Record, canaries_of, written
 from tests.harness.fakes.entra.servers import Asked, Fault, GraphServer, TokenServer
 from tests.harness.fakes.entra.sign_in import SignInDesk
+from tests.harness.fakes.loop_thread import LoopThread
 from tests.harness.programs.pki import Authority
 
 _KINDS: Final = {
@@ -192,8 +191,7 @@ class FakeEntra(FakeTenant):
         self.desk = SignInDesk(self.tenant, self.client_id, folder)
         self._graph = GraphServer(self)
         self._tokens = TokenServer(self)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._loop = LoopThread()
         self._runners: list[web.AppRunner] = []
         self._ports = [0, 0]
 
@@ -202,24 +200,22 @@ class FakeEntra(FakeTenant):
     def start(self) -> "FakeEntra":
         """Start both servers."""
         self.desk.prepare(self.now())
-        self._thread.start()
-        self._wait(self._serve())
+        self._loop.start()
+        self._loop.run(self._serve())
         return self
 
     def stop(self) -> None:
         """Stop for good."""
-        self._wait(self._cease())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._loop.run(self._cease())
+        self._loop.stop()
 
     def down(self) -> None:
         """Refuse connections until `up`."""
-        self._wait(self._cease())
+        self._loop.run(self._cease())
 
     def up(self) -> None:
         """Serve again, on the same ports."""
-        self._wait(self._serve())
+        self._loop.run(self._serve())
 
     @property
     def authority(self) -> str:
@@ -327,6 +323,3 @@ class FakeEntra(FakeTenant):
         for runner in self._runners:
             await runner.cleanup()
         self._runners.clear()
-
-    def _wait(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)

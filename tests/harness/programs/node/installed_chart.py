@@ -21,7 +21,7 @@ LEDGER: Final = "sallyport-test-ledger"
 """The volume for the ledger, which a provisioner would make."""
 REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 TIMEOUT_S: Final = 60.0
-WAIT: Final = ("--wait", "--timeout", "180s")
+WAIT: Final = ("--wait", "--timeout", "600s")
 
 
 def provide_image(folder: Path) -> tuple[Path, Written]:

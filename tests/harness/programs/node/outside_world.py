@@ -57,6 +57,8 @@ echo 0 > /proc/sys/net/ipv6/conf/veth0/accept_dad
 "$BUSYBOX" ip addr add $OUTSIDE6/126 dev veth0
 for address in $ADDRESSES; do "$BUSYBOX" ip addr add $address dev lo; done
 "$BUSYBOX" ip link set veth0 up
+# Nobody can listen on an address of IPv6 before the kernel has settled it, even on loopback.
+while "$BUSYBOX" ip addr | "$BUSYBOX" grep -q tentative; do sleep 0.02; done
 "$BUSYBOX" ip route add default via $NODE4
 "$BUSYBOX" ip -6 route add default via $NODE6
 exec $SERVERS
