@@ -17,7 +17,7 @@ import msgspec
 from audit.access.model.findings import LONGEST_TITLE, size_text
 from core.base.ids import stable_id
 from core.base.safe_text import shorten
-from core.base.times import seconds_of
+from core.base.times import DAY_S, seconds_of
 from core.weights.documents.events import Finding, Severity
 
 MOST_SHARED: Final = 5
@@ -58,7 +58,7 @@ PHASE_OF: Final = {
     "create-read-delete": "destruction",
 }
 
-WITHIN_S: Final = 3 * 86_400.0
+WITHIN_S: Final = 3.0 * DAY_S
 """Findings further apart are another story, unless others lie between: a weekend is bridged."""
 
 MOST_FINDINGS: Final = 100_000

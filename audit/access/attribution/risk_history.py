@@ -9,8 +9,9 @@ import msgspec
 from audit.access.attribution.lives import unix_seconds
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import uuid7_unix_ms
+from core.base.times import DAY_S
 
-LASTS_S: Final = 30 * 86_400.0
+LASTS_S: Final = 30.0 * DAY_S
 """So long a risk counts after it was last told of: Entra ID keeps who is at risk so until somebody
 dismisses or remediates it, and its detections themselves for 30 to 90 days (Microsoft Learn, "How
 long does Microsoft Entra ID store reporting data?")."""

@@ -180,7 +180,7 @@ def decode_activity(content: bytes) -> Activity:
     Raises:
         ValueError: it is none; the message names the field.
     """
-    return _demanding(_ACTIVITY.decode(content))
+    return _readable(_ACTIVITY.decode(content))
 
 
 def decode_gap(content: bytes) -> LogGap:
@@ -189,7 +189,7 @@ def decode_gap(content: bytes) -> LogGap:
     Raises:
         ValueError: as `decode_activity`.
     """
-    return _demanding(_GAP.decode(content))
+    return _readable(_GAP.decode(content))
 
 
 def decode_finding(content: bytes) -> Finding:
@@ -198,9 +198,9 @@ def decode_finding(content: bytes) -> Finding:
     Raises:
         ValueError: as `decode_activity`.
     """
-    return _demanding(_FINDING.decode(content))
+    return _readable(_FINDING.decode(content))
 
 
-def _demanding(document: T) -> T:
+def _readable(document: T) -> T:
     require_format(document.format, FORMAT)
     return document
