@@ -38,7 +38,10 @@ ROOM_BYTES: Final = 192 * 1024 * 1024
 _MODULE: Final = "policies.trial.child"
 _LONGEST_SAID: Final = 300
 _NOT_WANTED: Final = "nobody waits for it any more"
-_NO_MEMORY: Final = re.compile(r"MemoryError|memory allocation of \d+ bytes failed")
+_NO_MEMORY: Final = re.compile(
+    r"MemoryError|memory allocation of \d+ bytes failed|Cannot allocate memory \(os error 12\)"
+)
+"""In Python's, Rust's and wasmtime's words."""
 
 
 @dataclass
@@ -67,7 +70,8 @@ class ProcessTrial:
         self._stopped = False
         outcome = self._asked(self._task(bundle, samples, built_in))
         if outcome.refused:
-            raise BundleRefusedError(outcome.refused)
+            lacks = _NO_MEMORY.search(outcome.refused)
+            raise BundleRefusedError(self._out_of_memory if lacks else outcome.refused)
         engine = make(replace(bundle, machine=outcome.machine))
         engine.recall([each.sample() for each in outcome.seen])
         return TrialResult(
@@ -103,6 +107,14 @@ class ProcessTrial:
     @property
     def _memory_bytes(self) -> int:
         return self.room_bytes + self.limits.memory_bytes
+
+    @property
+    def _memory(self) -> str:
+        return f"{self._memory_bytes >> 20} MiB of memory"
+
+    @property
+    def _out_of_memory(self) -> str:
+        return f"trying it out took more than {self._memory}"
 
     def _asked(self, task: bytes) -> TrialOutcome:
         try:
@@ -146,14 +158,13 @@ class ProcessTrial:
     def _failure(self, code: int, said: bytes) -> BundleRefusedError | EngineAwayError:
         if self._stopped:
             return EngineAwayError(_NOT_WANTED)
-        memory = f"{self._memory_bytes >> 20} MiB of memory"
         if code == -signal.SIGXCPU:
             return BundleRefusedError(f"trying it out took more than {self.cpu_s} s of CPU time")
         text = said.decode(errors="replace").strip()
         if _NO_MEMORY.search(text):
-            return BundleRefusedError(f"trying it out took more than {memory}")
+            return BundleRefusedError(self._out_of_memory)
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with {code}"
         return BundleRefusedError(
-            f"trying it out, with {self.cpu_s} s of CPU time and {memory}, ended {how}: "
+            f"trying it out, with {self.cpu_s} s of CPU time and {self._memory}, ended {how}: "
             f"{text.rpartition(chr(10))[2][:_LONGEST_SAID]}"
         )

@@ -22,6 +22,7 @@ from policies.trial import child as trying
 from policies.trial.child import NICE
 from policies.trial.evaluation import TrialResult, try_out
 from policies.trial.process import ProcessTrial
+from policies.trial.wire import TrialOutcome
 from tests.unit.policies.bundles import make_bundle, make_site_bundle, rule, signal
 from tests.unit.policies.trial.test_trial import (
     CREATE,
@@ -129,6 +130,17 @@ def test_what_takes_too_much_memory_in_all_is_refused(built_in: Bundle) -> None:
     """Also outside an evaluation: where it is read, or compiled."""
     with pytest.raises(BundleRefusedError, match="24 MiB of memory"):
         ProcessTrial(LIMITS, room_bytes=8 << 20).try_out(built_in, make, [], built_in)
+
+
+def test_wasmtime_without_memory_is_not_taken_for_a_fault_of_the_bundle(
+    built_in: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its error comes back as a refusal, in the words of mmap."""
+    refused = "its module cannot be used: mmap failed to reserve 0x10000 bytes"
+    outcome = TrialOutcome(refused=f"{refused}: Cannot allocate memory (os error 12)")
+    monkeypatch.setattr(ProcessTrial, "_asked", lambda _trial, _task: outcome)
+    with pytest.raises(BundleRefusedError, match=r"^trying it out took more than \d+ MiB"):
+        ProcessTrial(LIMITS).try_out(built_in, make, [], built_in)
 
 
 def test_a_machine_that_is_too_busy_says_nothing_of_the_bundle(built_in: Bundle) -> None:
