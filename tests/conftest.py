@@ -157,8 +157,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Have two workers a processor, and one beside: tests mostly wait for programs and clocks."""
-    return 2 * len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 3
+    """Have a worker more than processors: half of the time of the others is waiting.
+
+    With more of them the processors have nothing left, and what waits for a clock comes too late.
+    """
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FolderScheduling:

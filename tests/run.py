@@ -26,7 +26,7 @@ RESULTS: Final = "build/tests.xml"
 CHECKS: Final = (sys.executable, "tests/check.py")
 _BESIDE: Final = (
     "--numprocesses=auto",
-    "--maxprocesses=5",
+    "--maxprocesses=4",
     "--dist=loadscope",
     "--no-loadscope-reorder",
 )
