@@ -107,6 +107,16 @@ class Field:
         _, found = await self.client.request("GET", f"/api/v1/namespaces/{self.name}/events")
         return [each for each in found["items"] if each["reason"] == reason]
 
+    async def settle_event(self, reason: str) -> Json:
+        """Wait until there is an Event of a reason, and give the only one."""
+
+        async def is_told() -> bool:
+            return bool(await self.events(reason))
+
+        await wait_for(is_told, PATIENCE_S)
+        (event,) = await self.events(reason)
+        return event
+
     def policy(self, name: str) -> Json:
         """Name a NetworkPolicy, for the client."""
         return {

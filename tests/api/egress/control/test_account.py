@@ -47,7 +47,7 @@ async def test_it_has_the_rights_it_needs(
                 "policy.networking.k8s.io/v1alpha2", "ClusterNetworkPolicy", "sallyport-floor"
             )
             assert floor["spec"]["tier"] == "Baseline"
-            assert len(await field.events("Evicted")) == 1
+            await field.settle_event("Evicted")
             await client.delete(made)
             await field.settle(lambda found: found.keys() == FLOOR)
             assert controlled.egress.queue.failing == 0

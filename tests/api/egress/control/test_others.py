@@ -28,7 +28,7 @@ async def test_a_policy_of_others_is_left_alone(field: Field, client: Client) ->
     assert ONE in ready["message"]
     found = (await field.policies())[ONE]
     assert (found["metadata"], found["spec"]) == (stored["metadata"], stored["spec"])
-    assert len(await field.events("NameTaken")) == 1
+    await field.settle_event("NameTaken")
     await client.delete(theirs)
     found = await field.settle(lambda now: cidrs(now.get(ONE, theirs)) == ["192.0.2.0/24"])
     assert found.keys() == FLOOR | {ONE}
@@ -68,11 +68,7 @@ async def test_what_others_open_is_told_and_left(client: Client, controlled: Con
     theirs = await client.create({**field.policy("theirs"), "spec": spec})
     await field.prepare("deny")
 
-    async def is_told() -> bool:
-        return len(await field.events("OpensMore")) == 1
-
-    await wait_for(is_told, PATIENCE_S)
-    event = (await field.events("OpensMore"))[0]
+    event = await field.settle_event("OpensMore")
     assert "192.0.2.0/24" in event["message"]
     assert event["involvedObject"]["name"] == "theirs"
     found = (await field.policies())["theirs"]
@@ -99,11 +95,7 @@ async def test_a_name_that_others_took_leaves_the_namespace_open_and_is_told(
     await client.create(theirs)
     await field.prepare("deny")
 
-    async def is_told() -> bool:
-        return bool(await field.events("OpensMore"))
-
-    await wait_for(is_told, PATIENCE_S)
-    assert "stays open" in (await field.events("OpensMore"))[0]["message"]
+    assert "stays open" in (await field.settle_event("OpensMore"))["message"]
     await client.delete(theirs)
     await field.settle_names()
 
