@@ -14,7 +14,7 @@ from app.settings.policies import MIB, EvaluationSection, OpaSection
 from app.settings.rollout import RolloutSection
 from app.settings.root import Settings
 from app.settings.sandbox import SandboxSection
-from core.base.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError, NotSyncedError, SettingsError
 from core.cluster import Cluster
 from core.decision.namespaces import Mode, Modes, parse_moment
 from core.people.two_person import (
@@ -119,12 +119,18 @@ def terms_of(settings: Settings, cluster: Cluster) -> ApprovalTerms:
 
 
 def make_approve(settings: Settings, cluster: Cluster) -> Approve:
-    """Return what says whether an object of a kind is approved, as the gate would say it."""
+    """Return what says whether an object of a kind is approved, as the gate would say it.
+
+    It raises NotSyncedError where a gate would not be ready: before risk is read nobody seems to be
+    at risk, and what is suspended would count.
+    """
     terms = terms_of(settings, cluster)
 
     async def approve(
         what: Approvable, consents: Sequence[Consent], kind: str, now: float
     ) -> Approved | NotApproved:
+        if missing := cluster.missing():
+            raise NotSyncedError("; ".join(missing))
         return await ask_in_force(cluster, what, consents, kind, now, terms)
 
     return approve

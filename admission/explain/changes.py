@@ -14,7 +14,7 @@ from admission.profiles import check
 from admission.profiles.check import is_denial
 from admission.risk.check import is_of_identity
 from core.base import names
-from core.decision.decision import Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import DecisionDocument, TriedProfile
 from core.decision.namespaces import Mode
 from core.people.subject import SERVICE_ACCOUNT_PREFIX
@@ -150,6 +150,7 @@ def _take_away(document: DecisionDocument) -> list[Change]:
         ("end the risk, or act as another identity:", is_of_identity),
         ("put right what holds egress:", is_of_egress),
         ("take away what nobody may have:", is_denial),
+        ("put right what no profile covers:", _is_of_no_kind_above),
     ):
         fields = [FieldChange(f.path, f.remedy) for f in document.findings if counts(f)]
         found += [_by_author(document, what, len(fields), None, fields)] if fields else []
@@ -167,7 +168,16 @@ def _be_covered(document: DecisionDocument) -> list[Change]:
 
 def _is_nobodys(finding: Finding) -> bool:
     """Return whether no profile makes a finding good."""
-    return is_denial(finding) or is_of_egress(finding) or is_of_identity(finding)
+    return finding.privilege is None and not finding.rule.startswith("profiles/")
+
+
+def _is_of_no_kind_above(finding: Finding) -> bool:
+    """Return whether no profile makes a finding good that is of the sandbox, of weights, of notes.
+
+    What only warns of egress is left out: it is no reason for a refusal.
+    """
+    named = is_denial(finding) or is_of_egress(finding) or is_of_identity(finding)
+    return _is_nobodys(finding) and not named and finding.action is Action.DENY
 
 
 def is_advisory(document: DecisionDocument) -> bool:

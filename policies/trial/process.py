@@ -71,7 +71,8 @@ class ProcessTrial:
         outcome = self._asked(self._task(bundle, samples, built_in))
         if outcome.refused:
             lacks = _NO_MEMORY.search(outcome.refused)
-            raise BundleRefusedError(self._out_of_memory if lacks else outcome.refused)
+            why = f"{self._out_of_memory}: {outcome.refused}" if lacks else outcome.refused
+            raise BundleRefusedError(why)
         engine = make(replace(bundle, machine=outcome.machine))
         engine.recall([each.sample() for each in outcome.seen])
         return TrialResult(

@@ -128,8 +128,9 @@ class Changes:
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
-            NotSyncedError: a kind has not been loaded. The others were looked at, but not which of
-                them count: an approval that is not seen is none that ended.
+            NotSyncedError: a kind, or what an approval depends on, has not been loaded. The others
+                were looked at, but not which of them count: an approval that is not seen is none
+                that ended.
             NotRecordedError: the spool takes nothing: it is noticed again.
             NotLeaderError: the term is over.
         """
@@ -138,7 +139,7 @@ class Changes:
             term = self._term = _Term(leadership, await self._away())
         missing = await self._look_at_all(term)
         if missing is None:
-            await self._stand(term)
+            missing = await self._stand(term)
         await self._save(term)
         if missing is None:
             term.since = ""
@@ -192,8 +193,18 @@ class Changes:
         why = "nobody recorded changes before"
         self._parts.records.record_gap(build_gap(self._parts.cluster, log, kind, EVER, now, why))
 
-    async def _stand(self, term: _Term) -> None:
-        """Record of all that need approval which count now, and which no longer do."""
+    async def _stand(self, term: _Term) -> NotSyncedError | None:
+        """Record of all that need approval which count now, and which no longer do.
+
+        Give what keeps it from being known, if anything does.
+        """
+        try:
+            await self._record_approvals(term)
+        except NotSyncedError as error:
+            return error
+        return None
+
+    async def _record_approvals(self, term: _Term) -> None:
         consents = self._consents()
         for kind in TIERS:
             live = self._live(kind)

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.explain.changes import Change
+from admission.explain.changes import Change, changes_of
 from admission.explain.explanation import Explanation, explain
-from core.decision.document import DecisionSource
+from core.decision.decision import Action, Finding, Verdict
+from core.decision.document import FORMAT, Asked, DecisionDocument, DecisionSource
 from core.decision.request import Request
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.explain.test_explanations import document_of
@@ -20,6 +21,22 @@ PATH = "metadata.annotations[sallyport.dev/profile]"
 def naming(name: str, **more: Any) -> dict[str, Any]:
     """Return a Pod that names a profile."""
     return pod(annotations={"sallyport.dev/profile": name}, **more)
+
+
+def refusal(*findings: Finding) -> DecisionDocument:
+    """Return the record of a refused Pod for which no profile was tried."""
+    return DecisionDocument(
+        format=FORMAT,
+        id="1",
+        time="2026-11-26T00:00:00.000Z",
+        cluster="c",
+        source="validate",
+        request=Asked("", "CREATE", "Pod", "v1", name="llama-0", namespace="train"),
+        requester="somebody",
+        verdict=Verdict.DENY,
+        allowed=False,
+        findings=list(findings),
+    )
 
 
 async def explained(
@@ -249,3 +266,35 @@ async def test_subjects_that_were_not_asked_are_named(
     explanation = await explained(folder, engine, request(made))
     grant = next(change for change in explanation.changes if change.commands)
     assert grant.what.endswith("; service account train:default may lack it too.")
+
+
+async def test_refusal_that_no_profile_mends_asks_for_no_profile(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """A required sandbox that the cluster does not have is put right as its own remedy says."""
+    folder.grant(f"User:{ALICE.username}", "pss-restricted")
+    folder.documents.append(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "train", "labels": {"sallyport.dev/sandbox": "required"}},
+        }
+    )
+    explanation = await explained(folder, engine, request(pod()))
+    (change,) = explanation.changes
+    assert (change.what, change.who) == ("put right what no profile covers:", "author")
+    assert change.profile is None
+    assert [each.path for each in change.fields] == ["spec.runtimeClassName"]
+
+
+@pytest.mark.parametrize("rule", ["weights/grant", "guards/expiry", "notes/owner-gone"])
+def test_no_rule_without_a_privilege_is_mended_by_a_profile(rule: str) -> None:
+    """Alone it proposes none; beside a privilege it is named before any."""
+    finding = Finding(rule, Action.DENY, "spec.volumes[0]", "is wrong", "Ask for it.")
+    (alone,) = changes_of(refusal(finding))
+    assert (alone.profile, alone.fields[0].remedy) == (None, "Ask for it.")
+    needed = Finding(
+        "privileges/host/network", Action.DENY, "spec.hostNetwork", "on", "Off.", "host/network"
+    )
+    first, *_ = changes_of(refusal(needed, finding))
+    assert (first.profile, [each.path for each in first.fields]) == (None, ["spec.volumes[0]"])

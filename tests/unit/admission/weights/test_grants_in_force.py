@@ -1,7 +1,7 @@
 """Gate, control, the record of changes and the auditor agree on which AccessGrants are in force."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import msgspec
@@ -174,6 +174,18 @@ async def test_the_record_ends_what_is_in_force_no_more(folder: Folder, name: st
     await kept.look(later, later.cluster(folder))
     assert kept.changes[-1].event == "ended"
     assert not _grants(kept.changes)
+
+
+async def test_nothing_is_approved_before_risk_is_read(folder: Folder) -> None:
+    """A control that starts knows of nobody at risk: it gives no role, and records no approval."""
+    case = Case(in_force=True, suspends=True)
+    starting = replace(case.cluster(folder), lost="risk snapshot")
+    with pytest.raises(NotSyncedError, match="risk snapshot"):
+        await _lives(case, starting)
+    kept = _Record(case)
+    with pytest.raises(NotSyncedError, match="risk snapshot"):
+        await kept.look(case, starting)
+    assert [each.event for each in kept.changes if each.kind == KIND] == ["there"]
 
 
 async def test_what_is_changed_and_approved_between_two_looks_is_approved(folder: Folder) -> None:
