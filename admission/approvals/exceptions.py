@@ -72,7 +72,7 @@ class ExceptionLookup:
         return found if found and self._refused(request, facts) else ()
 
     def loaded(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
-        """Return the exceptions of the request's namespace; none while nobody knows them.
+        """Return the exceptions of the request's namespace; none where it does not need them.
 
         Raises:
             NotSyncedError: the exceptions are not known, and it would be refused without them.

@@ -87,7 +87,7 @@ class ApprovalTerms:
     at_risk: RiskOf = nobody_at_risk
     """Who is at risk, asked each time: what is decided by it ends when the risk does."""
     suspends: bool = False
-    """Whether exceptions excuse nothing while somebody who wrote them is at risk."""
+    """Whether exceptions and grants count for nothing while somebody who wrote them is at risk."""
 
 
 ORDINARY_TERMS: Final = ApprovalTerms()

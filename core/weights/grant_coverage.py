@@ -1,7 +1,7 @@
 """Which AccessGrants cover an access path to model weights, and why the others do not. Pure.
 
-Whether two people have approved one is asked in `admission.weights`. Four places ask whether a
-grant counts, each with what it knows: docs/develop.md, "A new field of one of our kinds".
+Whether one is in force is said by `core.weights.grants_in_force`, and whether two people have
+approved it is asked in `admission.weights`.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Whether an AccessGrant is in force at a time. Pure; all who ask, ask `find_lapse`.
+"""Whether an AccessGrant is in force at a time. Pure: `find_lapse` says it to four who ask.
 
 - The gate, of what covers a Pod now (`core.weights.grant_coverage`, `admission.weights.facts`).
   It asks besides whether the grant names the way, the account and the human.
@@ -8,6 +8,9 @@
   begins and ends. A grant whose time has not come is recorded as approved all the same.
 - The auditor, of the time of an access (`audit.access.attribution.grants`). It was not there: what
   two people had approved then, and what was being deleted, it has from that record.
+
+`control.weights.access.grant_expiry` alone, who tells owners of an end and evicts what outlives it,
+counts approvals by their digest and asks nobody.
 
 Whether two people have approved a grant is asked by `admission.approvals.approvals.ask_in_force`.
 How far ahead it may end is looked at when it is written, and not again.

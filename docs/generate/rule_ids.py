@@ -13,8 +13,8 @@ _ROOMS: Final = ("admission", "core", "identity")
 """Rooms whose checks write rule ids."""
 
 _RULE_ID: Final = re.compile(
-    r"(?:approvals|break-glass|egress|exceptions|guards|identity|namespaces|notes|profiles|sandbox"
-    r"|weights)/[a-z][a-z-]*"
+    r"(?:approvals|break-glass|egress|exceptions|grants|guards|identity|namespaces|notes|profiles"
+    r"|sandbox|weights)/[a-z][a-z-]*"
 )
 
 

@@ -19,7 +19,7 @@ RULES = sorted(
 )
 EXAMPLES = [f"{rule}/{example}.yaml" for rule in RULES for example in ("refused", "admitted")]
 RISKS = {"risk", "risks"}
-"""What test_risks.py asks of the rules of privileges."""
+"""What test_rego_signals.py asks of the rules of privileges."""
 SEVERITIES = {"low", "medium", "high", "critical"}
 POD_SECURITY = "https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/"
 OF_EVERY_IMAGE = {"privileges/image/registry"}
@@ -124,6 +124,7 @@ def test_metadata_says_what_people_must_know(
     assert annotations["title"]
     assert annotations["description"].endswith(".")
     refs = [resource["ref"] for resource in annotations["related_resources"]]
+    assert len(refs) >= 2, "METADATA names Kubernetes' documentation first, then a second source"
     assert refs[0].startswith("https://kubernetes.io/docs/")
     assert all(ref.startswith("https://") for ref in refs)
     assert all(resource["description"] for resource in annotations["related_resources"])
