@@ -52,7 +52,7 @@ class LiveGrants:
                 continue  # Nobody is asked where it is not its time.
             consents = self.facts.consents(grant.meta.namespace, grant.meta.uid)
             answer = await self.approve(grant.approvable, consents, KIND, now)
-            if find_lapse(grant, now, approved=isinstance(answer, Approved)) is None:
+            if isinstance(answer, Approved):
                 found.append(grant)
         return found
 
