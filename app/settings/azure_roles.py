@@ -4,23 +4,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.settings.identity import IdentitySection
 from app.settings.messages import name_setting
+from app.settings.section import Section
 from core.base.errors import SettingsError
 from identity.entra.endpoints import AUTHORITY, RESOURCE_MANAGER
-
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 
 _GUID: Final = r"^([0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?$"
 _SITE: Final = r"^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?$"
 
 
-class AzureRoles(BaseModel):
+class AzureRoles(Section):
     """Who can open each WeightStore by Azure's role assignments. Without it nobody looks."""
 
-    model_config = _STRICT
     enabled: bool = Field(
         default=False, description="Whether role assignments of WeightStores are read."
     )

@@ -3,17 +3,17 @@
 import datetime as dt
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from app.settings.section import Section
 from certs.lifetimes import RotationSettings
 
 _DEFAULT = RotationSettings()
 
 
-class CertificatesSection(BaseModel):
+class CertificatesSection(Section):
     """The CA, the certificates of gate, control and auditor, and their rotation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     source: Literal["sallyport", "cert-manager"] = Field(
         "sallyport",
         description="Who makes certificates: control, or cert-manager (the chart makes its "

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from app.settings.section import Section
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, collapse, parse_network
 from core.base.process_names import CONTROL
@@ -20,8 +21,6 @@ from egress.model.facts import NO_TAGS, CompilerFacts, TagSource
 from egress.model.openings import Pods
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from egress.service_tags import parse_service_tags
-
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 
 _LIMITS: Final = Limits()
 _NAMES: Final = NamesSettings()
@@ -40,10 +39,9 @@ _WITHOUT_NAMES: Final = "networkpolicy"
 _log = structlog.get_logger(__name__)
 
 
-class EgressRanges(BaseModel):
+class EgressRanges(Section):
     """The cluster's own addresses: closed unless an allowlist names them."""
 
-    model_config = _STRICT
     pods: _Networks = Field(default_factory=list, description="Networks of Pods.")
     services: _Networks = Field(default_factory=list, description="Networks of Services.")
     nodes: _Networks = Field(
@@ -51,10 +49,9 @@ class EgressRanges(BaseModel):
     )
 
 
-class EgressDns(BaseModel):
+class EgressDns(Section):
     """The cluster's DNS: what every Pod of an enrolled namespace may ask."""
 
-    model_config = _STRICT
     namespace: _Label = Field(_DNS.pods[0].namespace, description="Where its Pods are.")
     labels: dict[str, str] = Field(
         {each.key: each.values[0] for each in _DNS.pods[0].requirements},
@@ -72,10 +69,9 @@ class EgressDns(BaseModel):
     )
 
 
-class EgressResolver(BaseModel):
+class EgressResolver(Section):
     """Who is asked what DNS names resolve to: the servers that Pods ask, or those behind them."""
 
-    model_config = _STRICT
     servers: list[str] = Field(
         default_factory=list,
         description="Addresses, each asked for every name; without any, those of the Pod itself "
@@ -90,10 +86,9 @@ class EgressResolver(BaseModel):
     )
 
 
-class EgressNames(BaseModel):
+class EgressNames(Section):
     """How long addresses of names are kept, and how often names are asked for."""
 
-    model_config = _STRICT
     window: float = Field(
         _NAMES.window_s,
         ge=60,
@@ -111,10 +106,9 @@ class EgressNames(BaseModel):
     )
 
 
-class EgressLimits(BaseModel):
+class EgressLimits(Section):
     """How broad destinations may be without the approval of two people."""
 
-    model_config = _STRICT
     ipv4_prefix: int = Field(
         _LIMITS.ipv4_prefix,
         ge=0,
@@ -133,10 +127,9 @@ class EgressLimits(BaseModel):
     )
 
 
-class EgressSection(BaseModel):
+class EgressSection(Section):
     """Where Pods may connect."""
 
-    model_config = _STRICT
     default: Literal["open", "deny"] = Field(
         "open", description="For namespaces without the label `sallyport.dev/egress`."
     )

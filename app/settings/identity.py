@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.settings.messages import name_setting
+from app.settings.section import Section
 from core.base.errors import SettingsError
 from identity.entra.endpoints import AUTHORITY, GRAPH, GRAPH_RATE_S
 from identity.entra.graph_requests import PollIntervals
 from identity.risk.standings import DEFAULT_FRESHNESS
-
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 
 _POLLS: Final = PollIntervals()
 
@@ -22,10 +21,9 @@ _TOPIC: Final = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
 _SERVER: Final = r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"
 
 
-class EventHub(BaseModel):
+class EventHub(Section):
     """Azure Event Hubs, to which Entra's diagnostic settings send what changed."""
 
-    model_config = _STRICT
     servers: list[Annotated[str, Field(pattern=_SERVER, max_length=300)]] = Field(
         default_factory=list,
         description="`NAMESPACE.servicebus.windows.net:9093`; without any, nothing is read there.",
@@ -52,10 +50,9 @@ class EventHub(BaseModel):
     )
 
 
-class SecurityEvents(BaseModel):
+class SecurityEvents(Section):
     """Where a transmitter of OpenID CAEP events pushes them (RFC 8935), over TLS."""
 
-    model_config = _STRICT
     host: str = Field("127.0.0.1", description="Address; 0.0.0.0 in a Pod.")
     port: int = Field(9445, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
@@ -80,30 +77,27 @@ class SecurityEvents(BaseModel):
     )
 
 
-class BehaviourSection(BaseModel):
+class BehaviourSection(Section):
     """What identities do that they did not do before, as the auditor learns it."""
 
-    model_config = _STRICT
     enabled: bool = Field(
         default=True, description="Ask the auditor for it; nothing is asked without an auditor."
     )
     every: float = Field(10.0, ge=5, le=600, description="Seconds between questions.")
 
 
-class LookBack(BaseModel):
+class LookBack(Section):
     """What is looked for when an identity turns out to be at risk."""
 
-    model_config = _STRICT
     enabled: bool = Field(
         default=True, description="Report what it started, changed or entered and is still there."
     )
     days: int = Field(14, ge=3, le=90, description="The longest time that is looked back on.")
 
 
-class IdentitySection(BaseModel):
+class IdentitySection(Section):
     """Who is at risk, as Entra ID knows it. Without it no request depends on risk."""
 
-    model_config = _STRICT
     enabled: bool = Field(default=False, description="Whether risk decides at all.")
     tenant: str = Field("", pattern=_GUID, description="The tenant's id.")
     client_id: str = Field(

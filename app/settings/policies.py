@@ -3,22 +3,20 @@
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from app.settings.section import Section
 from policies.engine.cache import MOST_ENTRIES
 from policies.engine.embedded_engine import EvaluationLimits
-
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
 _LIMITS: Final = EvaluationLimits()
 MIB: Final = 1024 * 1024
 _KeyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,63}$")]
 
 
-class OpaSection(BaseModel):
+class OpaSection(Section):
     """The OPA server that evaluates the policies, where one does."""
 
-    model_config = _STRICT
     url: str = Field(
         "",
         description="`http://HOST:PORT`, `https://HOST:PORT`, or `unix:///PATH/OF/SOCKET`. "
@@ -36,10 +34,9 @@ class OpaSection(BaseModel):
     )
 
 
-class EvaluationSection(BaseModel):
+class EvaluationSection(Section):
     """What evaluates the policies, and what one evaluation may take."""
 
-    model_config = _STRICT
     engine: Literal["embedded", "opa"] = Field(
         "embedded", description="`embedded` in this process, or `opa`: an OPA server."
     )
@@ -59,10 +56,9 @@ class EvaluationSection(BaseModel):
     )
 
 
-class BundleSourceSection(BaseModel):
+class BundleSourceSection(Section):
     """The OCI registry from which `control` takes bundles, and has them activated."""
 
-    model_config = _STRICT
     oci: str = Field(
         "",
         description="An image in a registry, `registry.example/policies/site:stable` or "
@@ -84,10 +80,9 @@ class BundleSourceSection(BaseModel):
     password_file: Path | None = Field(None, description="Holds the password, or a token.")
 
 
-class BundlesSection(BaseModel):
+class BundlesSection(Section):
     """Which policy bundles are taken, and how they are followed."""
 
-    model_config = _STRICT
     keys: dict[_KeyId, Path] = Field(
         default_factory=dict,
         description="Public keys (PEM) by their ids: with any, a bundle that none of them has "
@@ -99,10 +94,9 @@ class BundlesSection(BaseModel):
     source: BundleSourceSection = BundleSourceSection()
 
 
-class ShadowSection(BaseModel):
+class ShadowSection(Section):
     """A candidate bundle that judges live reviews too: what it would change is counted only."""
 
-    model_config = _STRICT
     bundle: Path | None = Field(None, description="The candidate; without it none rides along.")
     budget: float = Field(
         0.05, gt=0, le=1, description="Share of a core that it may take; beyond it, it samples."

@@ -3,21 +3,19 @@
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 
+from app.settings.section import Section
 from core.decision.decision import WhenUnrecorded
 from webhooks.limits import ServerSettings
-
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
 _SERVER: Final = ServerSettings()
 _MIB: Final = 1024 * 1024
 
 
-class RecordSection(BaseModel):
+class RecordSection(Section):
     """How decisions are recorded."""
 
-    model_config = _STRICT
     when_full: WhenUnrecorded = Field(
         WhenUnrecorded.REFUSE,
         description="When decisions cannot be recorded: `refuse`, or `admit` and count. For "
@@ -32,30 +30,27 @@ class RecordSection(BaseModel):
     )
 
 
-class SpoolSection(BaseModel):
+class SpoolSection(Section):
     """Where decisions wait on this machine until the auditor has them."""
 
-    model_config = _STRICT
     folder: Path | None = Field(None, description="Without it decisions are logged only.")
     max_bytes: int = Field(
         1024 * _MIB, ge=64 * _MIB, description="The most that waits; beyond it `record.when_full`."
     )
 
 
-class ShippingSection(BaseModel):
+class ShippingSection(Section):
     """How decisions reach the auditor, over mutual TLS."""
 
-    model_config = _STRICT
     url: str | None = Field(None, description="The auditor: `https://host:port`.")
     ca: Path | None = Field(None, description="CA (PEM) of the auditor's certificate.")
     cert: Path | None = Field(None, description="Client certificate (PEM).")
     key: Path | None = Field(None, description="Its private key (PEM).")
 
 
-class ReceiveSection(BaseModel):
+class ReceiveSection(Section):
     """Where the auditor takes decisions, over mutual TLS."""
 
-    model_config = _STRICT
     host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
     port: int = Field(9444, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
@@ -63,10 +58,9 @@ class ReceiveSection(BaseModel):
     client_ca: Path | None = Field(None, description="CA (PEM) of the clients' certificates.")
 
 
-class AnchorPlace(BaseModel):
+class AnchorPlace(Section):
     """One place. Whoever can write the ledger must not be able to change what is in it."""
 
-    model_config = _STRICT
     file: Path | None = Field(
         None, description="A file on another host's mount that can only be appended to."
     )
@@ -94,10 +88,9 @@ class AnchorPlace(BaseModel):
         return self
 
 
-class LedgerSection(BaseModel):
+class LedgerSection(Section):
     """The database of decisions."""
 
-    model_config = _STRICT
     url: SecretStr | None = Field(
         None,
         description="`sqlite:///PATH` or `postgresql+psycopg://…`; without it the ledger of "

@@ -2,20 +2,18 @@
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from app.settings.section import Section
 from kube.client.settings import LiveSettings
-
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
 LIVE: Final = LiveSettings()
 _CRD_NAME = Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]
 
 
-class AccessSection(BaseModel):
+class AccessSection(Section):
     """How answers of access reviews are remembered."""
 
-    model_config = _STRICT
     allow_age: float = Field(
         LIVE.allow_age_s,
         ge=0,
@@ -33,10 +31,9 @@ class AccessSection(BaseModel):
     )
 
 
-class ApprovalsSection(BaseModel):
+class ApprovalsSection(Section):
     """What two people must approve beside exceptions and BreakGlasses."""
 
-    model_config = _STRICT
     profiles: bool = Field(
         default=False,
         description="Creating or widening a ContainerProfile. The webhook `profiles.sallyport.dev` "
@@ -44,10 +41,9 @@ class ApprovalsSection(BaseModel):
     )
 
 
-class DiscoverySection(BaseModel):
+class DiscoverySection(Section):
     """Kinds that nobody listed, by the names of their CustomResourceDefinitions."""
 
-    model_config = _STRICT
     search: list[_CRD_NAME] = Field(
         default_factory=list,
         description="CustomResourceDefinitions (`widgets.example.com`) whose schema hides Pod "
@@ -60,10 +56,9 @@ class DiscoverySection(BaseModel):
     )
 
 
-class SweepSection(BaseModel):
+class SweepSection(Section):
     """How often, and how fast, what runs is judged again."""
 
-    model_config = _STRICT
     interval: float = Field(
         3600,
         ge=60,

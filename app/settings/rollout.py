@@ -2,15 +2,15 @@
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from app.settings.section import Section
 from core.decision.namespaces import Mode, parse_moment
 
 
-class RolloutSection(BaseModel):
+class RolloutSection(Section):
     """What beside their labels decides in which mode namespaces are."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     least: Mode = Field(
         Mode.AUDIT, description="The mildest mode of any namespace, whatever its label says."
     )

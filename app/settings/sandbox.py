@@ -1,19 +1,17 @@
 """The sections `sandbox` and `capacity` of the settings: which sandboxes there are, and where."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from app.settings.section import Section
 from sandbox.compatibility import Kind
 from sandbox.runtime_choice import HANDLERS, NEW_ACCOUNT_HOURS, THRESHOLD
 
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
-
-class SandboxSection(BaseModel):
+class SandboxSection(Section):
     """Which sandboxes there are. Profiles, namespaces and authors say when one is used."""
 
-    model_config = _STRICT
     runtime: str = Field(
         "gvisor",
         pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
@@ -52,10 +50,9 @@ class SandboxSection(BaseModel):
     )
 
 
-class CapacitySection(BaseModel):
+class CapacitySection(Section):
     """How often, and how fast, the nodes of the sandbox are looked at."""
 
-    model_config = _STRICT
     interval: float = Field(
         30,
         ge=5,

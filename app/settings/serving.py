@@ -3,20 +3,18 @@
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from app.settings.section import Section
 from webhooks.limits import AppSettings, ServerSettings
-
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
 _SERVER: Final = ServerSettings()
 _APP: Final = AppSettings()
 
 
-class ListenSection(BaseModel):
+class ListenSection(Section):
     """Where kube-apiserver reaches the webhooks, over TLS."""
 
-    model_config = _STRICT
     host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
     port: int = Field(_SERVER.port, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
@@ -47,10 +45,9 @@ class ListenSection(BaseModel):
     )
 
 
-class StatusSection(BaseModel):
+class StatusSection(Section):
     """Where `/livez`, `/readyz` and `/metrics` are served, in the clear."""
 
-    model_config = _STRICT
     host: str = Field(_SERVER.status_host, description="Address; 0.0.0.0 in a Pod.")
     port: int = Field(
         _SERVER.status_port, ge=0, le=65535, description="Port; 0 takes any that is free."

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.settings.azure_roles import AzureRoles
 from app.settings.messages import name_setting
+from app.settings.section import Section
 from audit.access.model.defaults import DELAY_S, MOST_PODS, PATIENCE_S, POLL_S, TOKEN_LIFETIME_S
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, parse_network
-
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 
 _GUID: Final = r"^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$"
 _SITE: Final = r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?)?$"
@@ -22,10 +21,9 @@ _TOPIC: Final = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
 _Id = Annotated[str, Field(pattern=_GUID)]
 
 
-class WeightsContainer(BaseModel):
+class WeightsContainer(Section):
     """Containers of a storage account to which diagnostic settings export logs."""
 
-    model_config = _STRICT
     site: str = Field(
         "",
         pattern=_SITE,
@@ -42,10 +40,9 @@ class WeightsContainer(BaseModel):
     trust: Path | None = Field(None, description="CA (PEM) of it; without it the public ones.")
 
 
-class WeightsEventHub(BaseModel):
+class WeightsEventHub(Section):
     """Event hubs to which diagnostic settings send logs."""
 
-    model_config = _STRICT
     servers: list[Annotated[str, Field(pattern=_SERVER, max_length=300)]] = Field(
         default_factory=list,
         description="`NAMESPACE.servicebus.windows.net:9093`; without any, nothing is read there.",
@@ -62,10 +59,9 @@ class WeightsEventHub(BaseModel):
     trust: Path | None = Field(None, description="CA (PEM) of it; without it the public ones.")
 
 
-class WeightsNetworks(BaseModel):
+class WeightsNetworks(Section):
     """Where addresses lie that call storage; networks in CIDR notation."""
 
-    model_config = _STRICT
     pods: list[str] = Field(
         default_factory=list, description="Of Pods; with CNI Overlay none: they call as nodes."
     )
@@ -82,19 +78,17 @@ class WeightsNetworks(BaseModel):
     )
 
 
-class GrantsSection(BaseModel):
+class GrantsSection(Section):
     """What becomes of AccessGrants that end."""
 
-    model_config = _STRICT
     when_ended: Literal["report", "evict"] = Field(
         "report", description="What is done with Pods that still run under one that has ended."
     )
 
 
-class WeightsSection(BaseModel):
+class WeightsSection(Section):
     """Who accessed the model weights: logs of storage, and what they are attributed by."""
 
-    model_config = _STRICT
     folder: Path | None = Field(
         None, description="A folder, or a mounted container, of exported logs that still grow."
     )
