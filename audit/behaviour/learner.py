@@ -172,7 +172,13 @@ class BehaviourLearner:
         if self._path is None or learnt == self._saved:
             return
         stored = await self._collect()
-        if await asyncio.to_thread(self._write, stored):
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, stored))
+        try:
+            written = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing  # Its thread goes on, and would write the same file as the next save.
+            raise
+        if written:
             self._saved = learnt
 
     def _take(self, act: Act) -> None:

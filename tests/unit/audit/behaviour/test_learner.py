@@ -1,11 +1,14 @@
 """The auditor learns from what the ledger keeps: each thing once, and over restarts."""
 
 import asyncio
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from audit.behaviour.learner import BehaviourLearner
+from audit.behaviour.state_file import write_state
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, identity_key
@@ -131,6 +134,32 @@ async def test_a_restart_goes_on_where_it_was_saved(tmp_path: Path) -> None:
         assert learning.clusters["prod-1"].acting.of(identity_key(WHO)).keys() == {
             Behaviour.NEW_NAMESPACE
         }
+
+
+async def test_a_stop_in_the_middle_of_a_save_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is saved last is not written into a file that another thread still writes."""
+    ledger, path = Ledger(Memory()), tmp_path / "ledger.db.behaviour"
+    begun, writes = threading.Event(), []
+
+    def write_slowly(path: Path, content: bytes) -> None:
+        writes.append("begun")
+        begun.set()
+        time.sleep(0.1)
+        write_state(path, content)
+        writes.append("ended")
+
+    monkeypatch.setattr("audit.behaviour.learner.write_state", write_slowly)
+    await ledger.deliver("prod-1", ordinary())
+    async with learning_from(ledger, Clock(), path) as learning:
+        await asyncio.to_thread(begun.wait, 20)
+        await learning.deliver("prod-1", [elsewhere(MORNING)])
+        before = await ask(learning)
+    assert writes == ["begun", "ended"] * 2
+    ledger.memory.kept.clear()
+    async with learning_from(ledger, Clock(), path) as learning:
+        assert words(await ask(learning)) == words(before) != {}
 
 
 async def test_a_damaged_file_ends_in_learning_anew(tmp_path: Path) -> None:
