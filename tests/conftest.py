@@ -1,6 +1,7 @@
 """Fixtures for tests against a real kube-apiserver, and what holds for every test."""
 
 import gc
+import hashlib
 import os
 import signal
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -8,11 +9,13 @@ from typing import Final
 
 import pytest
 import structlog
+import wasmtime
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
+from policies.engine.wasm import compile_module
 from tests.harness.programs.apiserver import ApiServer, own_apiserver
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, connect
@@ -72,6 +75,28 @@ def _own_garbage(_frozen: None) -> Iterator[None]:
     """
     yield
     gc.collect()
+    gc.freeze()  # The next one looks at what its own test made.
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """Compile each WebAssembly once a worker; whoever loads the same again gets that machine code.
+
+    Most tests load one and the same bundle, and compiling is most of what they would do.
+    """
+    compiled: dict[bytes, bytes] = {}
+
+    def compile_once(engine: wasmtime.Engine, wasm: bytes) -> wasmtime.Module:
+        digest = hashlib.sha256(wasm).digest()
+        if digest in compiled:
+            return wasmtime.Module.deserialize(engine, compiled[digest])
+        module = compile_module(engine, wasm)
+        compiled[digest] = bytes(module.serialize())
+        return module
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("policies.engine.wasm.compile_module", compile_once)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -157,11 +182,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Have a worker more than processors: half of the time of the others is waiting.
+    """Have two workers more than processors: half of the time of the others is waiting.
 
     With more of them the processors have nothing left, and what waits for a clock comes too late.
     """
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else 2
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FolderScheduling:

@@ -67,6 +67,15 @@ def start_compiler() -> None:
     wasmtime.Module(wasmtime.Engine(), _EMPTY_MODULE)
 
 
+def compile_module(engine: wasmtime.Engine, wasm: bytes) -> wasmtime.Module:
+    """Compile OPA's module, with the built-ins that it brings made strict.
+
+    Raises:
+        wasmtime.WasmtimeError: it is no WebAssembly.
+    """
+    return wasmtime.Module(engine, make_strict(wasm))
+
+
 class Function:
     """A function of 32-bit integers, called with arrays that are made once.
 
@@ -181,7 +190,7 @@ class Code:
             if machine:
                 self.module = wasmtime.Module.deserialize(self.engine, machine)
             else:
-                self.module = wasmtime.Module(self.engine, make_strict(wasm))
+                self.module = compile_module(self.engine, wasm)
         except wasmtime.WasmtimeError as error:
             raise PolicyError(str(error)) from error
         self._clock = clock
