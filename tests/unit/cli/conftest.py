@@ -5,12 +5,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 import structlog
-import wasmtime
 
 from cli.main import main
 from tests.tools.provide import provide
@@ -28,23 +26,6 @@ class Done:
 
 
 Run = Callable[..., Done]
-
-
-@pytest.fixture(scope="package", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    """Compile the same policies once for all commands of a run: each would take half a second."""
-    compiled: dict[bytes, bytearray] = {}
-    module = wasmtime.Module
-
-    def take(engine: wasmtime.Engine, wasm: bytes) -> wasmtime.Module:
-        key = sha256(wasm).digest()
-        if key not in compiled:
-            compiled[key] = module(engine, wasm).serialize()
-        return module.deserialize(engine, compiled[key])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wasmtime, "Module", take)
-        yield
 
 
 @pytest.fixture
