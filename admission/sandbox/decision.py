@@ -67,7 +67,7 @@ def mode_of(facts: Facts, chosen: str | None) -> EffectiveMode:
             (NOTED_PROFILE, root.profile if root else facts.noted_profile),
         ):
             known = facts.profiles.by_name.get(name) if name else None
-            if known is None or known.sandbox is mode:
+            if known is None or known.sandbox is mode:  # Mostly; quicker than two strictnesses.
                 continue
             if known.sandbox.strictness > mode.strictness:
                 mode, kind, setter = known.sandbox, of, known.name

@@ -123,7 +123,7 @@ class WeightGatherer:
         }
         # To the second: a grant that ends before is not believed longer.
         self._lately.until = min([self._lately.until, *(each.expires for each in used)])
-        self._lately.found[key] = _Covered(found, stores, grants, consents)
+        self._lately.keep(key, _Covered(found, stores, grants, consents))
 
     @cached_property
     def _reaching(self) -> AccessPaths:

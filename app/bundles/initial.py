@@ -1,6 +1,5 @@
 """The bundle in force in a process, and what it follows: a file, or ConfigMaps."""
 
-import asyncio
 import os
 import platform
 from collections.abc import AsyncIterator, Callable
@@ -11,6 +10,7 @@ from admission.bundles.active import ActiveJudge, BundleLoader, MakeJudge
 from admission.bundles.watch import BundleWatch
 from app.settings.root import Settings
 from app.wiring import limits_of, load_engine
+from core.base.background import in_background
 from kube.bundles.watch import PublishedBundles
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
@@ -89,12 +89,10 @@ class InitialBundle:
             await connection.open()
             live = LiveSettings(namespace=settings.namespace)
             following.follow_published(PublishedBundles(connection, live, following.wake))
-        task = asyncio.create_task(following.run())
         try:
-            yield following
+            async with in_background(following.run()):
+                yield following
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             if connection is not None:
                 await connection.close()
             await bundles.close()

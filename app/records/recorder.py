@@ -19,6 +19,7 @@ from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.metrics import SpoolCollector
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from audit.ledger.spool.shipper import Shipper, ShipperStatus
+from core.base.background import in_background
 from core.base.errors import NotSyncedError, SettingsError
 from core.cluster import Cluster
 from core.people.subject import Subject
@@ -116,12 +117,10 @@ async def open_recording(
     spool = Spool(folder, limits, _tell(logger), lambda what: logger.error("spool", damage=what))
     recording = Recording(LedgerRecorder(spool, named, _naming(settings), write_line), spool)
     spool.open()
-    task = asyncio.create_task(_ship(recording, spool, destination, named, logger))
     try:
-        yield recording
+        async with in_background(_ship(recording, spool, destination, named, logger)):
+            yield recording
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await _close(spool, recording.shipper, logger)
 
 

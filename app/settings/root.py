@@ -22,6 +22,7 @@ from pydantic_settings import (
 from app.settings.certificates import CertificatesSection
 from app.settings.egress import EgressSection
 from app.settings.identity import IdentitySection
+from app.settings.listeners import ListenSection, StatusSection
 from app.settings.messages import PREFIX, explain_problem, name_setting, unreadable_variable
 from app.settings.policies import BundlesSection, EvaluationSection, ShadowSection
 from app.settings.records import (
@@ -40,7 +41,6 @@ from app.settings.reviews import (
 )
 from app.settings.rollout import RolloutSection
 from app.settings.sandbox import CapacitySection, SandboxSection
-from app.settings.serving import ListenSection, StatusSection
 from app.settings.weights import WeightsSection
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode

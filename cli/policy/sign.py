@@ -8,7 +8,7 @@ import typer
 from cli.flags import OutputFlag
 from cli.output import Format, print_json
 from cli.policy.shared.flags import tell
-from cli.policy.shared.signing import SigningKeyIdFlag, sign_file
+from cli.policy.shared.signatures import SigningKeyIdFlag, sign_file
 from core.base.errors import SettingsError
 
 SIGN = """**Examples**

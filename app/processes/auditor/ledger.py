@@ -23,6 +23,7 @@ from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
+from core.base.background import in_background
 from core.base.errors import LedgerError
 
 _SIGNING_IN: Final = "signing in for an anchor"
@@ -233,12 +234,10 @@ async def open_kept_ledger(
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
         ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)
-        task = asyncio.create_task(ledger.look_after())
         try:
-            yield ledger
+            async with in_background(ledger.look_after()):
+                yield ledger
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             await ledger.close()
 
 

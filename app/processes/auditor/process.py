@@ -1,6 +1,5 @@
 """The process `sallyport auditor`: keeps what the gates of a cluster record."""
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -28,6 +27,7 @@ from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
 from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.server.receiver import Receiver
 from audit.ledger.server.service import AuditorService
+from core.base.background import in_background
 from core.base.errors import SettingsError
 from webhooks.health import build_status_app
 from webhooks.limits import ServerSettings
@@ -95,12 +95,8 @@ async def open_learning(
     """Yield what learns from a ledger; what it learnt is saved beside it, where it is a file."""
     path = ledger.path and ledger.path.with_name(f"{ledger.path.name}.behaviour")
     learning = BehaviourLearner(ledger, ledger.find, logger, path)
-    task = asyncio.create_task(learning.keep_learnt())
-    try:
+    async with in_background(learning.keep_learnt()):
         yield learning
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def _registry(

@@ -29,6 +29,7 @@ from audit.access.sources.merger import SourceMerger
 from audit.clients.log_hub import LogHub, LogHubSettings
 from audit.clients.storage_blobs import Containers, ContainerSettings
 from audit.ledger.store.store import Store
+from core.base.background import in_background
 from core.base.errors import LedgerError, SettingsError, SourceError
 
 _log = structlog.get_logger(__name__)
@@ -180,12 +181,10 @@ async def open_weights(
     async with AsyncExitStack() as stack:
         ingest = ingest_of(settings, store)
         merging = SourceMerger(followed_sources(settings, stack), ingest.places)
-        task = asyncio.create_task(_follow(ingest, merging, logger))
         try:
-            yield ingest
+            async with in_background(_follow(ingest, merging, logger)):
+                yield ingest
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             try:
                 await ingest.save()
             except LedgerError as error:

@@ -51,6 +51,7 @@ from control.sweep.loop import Sweep, SweepParts
 from control.sweep.metrics import SweepMetrics
 from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
+from core.base.background import in_background
 from core.base.errors import SettingsError
 from core.base.process_names import CONTROL
 from identity.subjects import parse_controllers
@@ -239,12 +240,8 @@ class _Control:
 async def _following(connection: Connection) -> AsyncIterator[EgressWatch]:
     """Yield what egress follows of the cluster, by replicas that do not lead too."""
     world = EgressWatch(connection, LiveSettings())
-    task = asyncio.create_task(world.run())
-    try:
+    async with in_background(world.run()):
         yield world
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _serve(settings: Settings) -> int:

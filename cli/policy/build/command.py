@@ -15,7 +15,7 @@ from cli.policy.shared.flags import (
     require_folders,
     tell,
 )
-from cli.policy.shared.signing import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
+from cli.policy.shared.signatures import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
 from core.base.errors import BundleRefusedError, SettingsError
 from policies import BUILT_IN_BUNDLE, BUILT_IN_REGO
 
