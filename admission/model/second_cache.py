@@ -22,6 +22,11 @@ class SecondCache(Generic[_Value]):
     """Unix seconds."""
     found: dict[CacheKey, _Value] = field(default_factory=dict)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is kept in this second."""
+        return len(self.found) >= MOST_KEPT
+
     def turn_to(self, now: float) -> None:
         """Forget what is too old; a clock that was set back forgets too."""
         if not self.until - KEPT_S <= now < self.until:
@@ -29,5 +34,5 @@ class SecondCache(Generic[_Value]):
 
     def keep(self, key: CacheKey, value: _Value) -> None:
         """Keep a value, unless there are too many."""
-        if len(self.found) < MOST_KEPT:
+        if not self.is_full:
             self.found[key] = value

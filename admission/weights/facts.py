@@ -14,7 +14,7 @@ import msgspec
 from admission.approvals.approvals import ask_in_force
 from admission.model.facts import Facts, WeightFacts
 from admission.model.judged_object import LeftAlone, Reading
-from admission.model.second_cache import MOST_KEPT, CacheKey, SecondCache
+from admission.model.second_cache import CacheKey, SecondCache
 from admission.weights.access_paths import AccessPaths, AccountPath
 from admission.weights.volumes import copy_findings, is_copy, is_volume, volume_findings
 from core.cluster import Cluster
@@ -114,7 +114,7 @@ class WeightGatherer:
         stores: WeightStoreSet,
         grants: Sequence[AccessGrant],
     ) -> None:
-        if found.ungranted or len(self._lately.found) >= MOST_KEPT:
+        if found.ungranted or self._lately.is_full:
             return
         used = [each for each in grants if each.id in found.grants]
         consents = {
