@@ -88,11 +88,9 @@ def _compiled_once() -> Iterator[None]:
 
     def compile_once(engine: wasmtime.Engine, wasm: bytes) -> wasmtime.Module:
         digest = hashlib.sha256(wasm).digest()
-        if digest in compiled:
-            return wasmtime.Module.deserialize(engine, compiled[digest])
-        module = compile_module(engine, wasm)
-        compiled[digest] = bytes(module.serialize())
-        return module
+        if digest not in compiled:
+            compiled[digest] = bytes(compile_module(engine, wasm).serialize())
+        return wasmtime.Module.deserialize(engine, compiled[digest])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("policies.engine.wasm.compile_module", compile_once)

@@ -19,6 +19,7 @@ from control.discovery.workload_kinds import NAME, webhook_of
 from control.loop import LoopMetrics, Runner
 from control.required_crds import RequiredDefinitions
 from control.sweep.cursor import Cursor, CursorStore
+from core.base.background import in_background
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.election import LeaseElection
@@ -71,17 +72,13 @@ async def test_its_loops_have_the_rights_they_need(objects: Objects) -> None:
     )
     election = LeaseElection(objects, NAMESPACE, "sallyport-control", "test")
     runner = Runner(election, loops, metrics)
-    running = asyncio.create_task(runner.run())
-    try:
+    async with in_background(runner.run()):
         async with asyncio.timeout(TIMEOUT_S):
             while not all(succeeded(metrics, loop.name) for loop in loops):  # noqa: ASYNC110 (as scraped)
                 await asyncio.sleep(0.1)
         assert runner.missing() == []
         healthy = {"crd": "containerprofiles.sallyport.dev"}
         assert metrics.registry.get_sample_value("sallyport_crd_healthy", healthy) == 1
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
     for loop in ("certificates", "signing", "crds", "discovery"):
         errors = metrics.registry.get_sample_value("sallyport_loop_errors_total", {"loop": loop})
         assert errors == 0, loop

@@ -1,8 +1,8 @@
 """Lists longer than a page are read whole."""
 
-import asyncio
 from collections.abc import Mapping
 
+from core.base.background import in_background
 from core.decision.namespaces import Namespace
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
@@ -28,12 +28,8 @@ async def test_a_list_of_many_pages_is_complete(client: Client, apiserver: ApiSe
         told.append,
         LiveSettings(page_size=2),
     )
-    task = asyncio.create_task(namespaces.run())
-    try:
+    async with in_background(namespaces.run()):
         await wait_for(lambda: not namespaces.problem, 60)
         assert names | {"default"} <= namespaces.objects.keys()
         assert (namespaces.lists, len(told)) == (1, 1)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await connection.close()

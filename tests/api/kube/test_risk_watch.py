@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from core.base.background import in_background
 from core.risk.columns import SnapshotBase
 from core.risk.model import RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot
@@ -57,13 +58,9 @@ async def watching(server: ApiServer, namespace: str) -> AsyncIterator[WatchedRi
 @asynccontextmanager
 async def _watching(connection: Connection, namespace: str) -> AsyncIterator[WatchedRisk]:
     watched = WatchedRisk(connection, LiveSettings(namespace=namespace, risk=True))
-    task = asyncio.create_task(watched.run())
-    try:
+    async with in_background(watched.run()):
         await wait_for(lambda: not watched.missing, 60)
         yield watched
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def snapshot_of(watched: WatchedRisk) -> RiskSnapshot:

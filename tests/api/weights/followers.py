@@ -15,6 +15,7 @@ from audit.ledger.records.recorder import LedgerRecorder
 from control.weights.checkpoint import CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSigns
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
+from core.base.background import in_background
 from core.base.errors import NotRecordedError
 from core.weights.documents.events import LogGap, decode_gap
 from core.weights.documents.object_change import ObjectChange, decode_change
@@ -141,12 +142,8 @@ async def leading(lives: PodLives, number: int = 1) -> AsyncIterator[None]:
                 await lives.run(leadership)
             await asyncio.sleep(0.05)
 
-    task = asyncio.create_task(run())
-    try:
+    async with in_background(run()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         lives.loop.forget()
 
 

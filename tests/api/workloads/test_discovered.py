@@ -1,6 +1,5 @@
 """Kinds that nobody listed: control finds their definitions, and the gate judges their objects."""
 
-import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from control.discovery.loop import Discovery
 from control.discovery.workload_kinds import NAME, DiscoveryChoices
 from control.loop import LoopMetrics, RunningLoop
+from core.base.background import in_background
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.objects import Objects
@@ -145,12 +145,8 @@ async def running(
     """Run the loop as the leader does."""
     metrics = LoopMetrics(CollectorRegistry())
     loop = RunningLoop(Discovery(objects, metrics.registry, wanted).loop, metrics)
-    task = asyncio.create_task(loop.keep_running(LEADER))
-    try:
+    async with in_background(loop.keep_running(LEADER)):
         yield metrics
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def webhook(admin: Client, kind: str = KINDS[0]) -> Json:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base import names
+from core.base.background import in_background
 from kube.client.connection import Connection
 from tests.api.egress.control.field import FLOOR, OWN, Field, allowlist, cidrs
 from tests.api.kube.objects import new_name, wait_for
@@ -184,13 +185,9 @@ async def watching(kubeconfig: Path) -> AsyncIterator[Seen]:
                     if event["type"] in {"ADDED", "MODIFIED"}:
                         seen.versions.append((time.time(), event["object"]))
 
-    task = asyncio.create_task(watch())
-    try:
+    async with in_background(watch()):
         await begun.wait()
         yield seen
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await connection.close()
 
 

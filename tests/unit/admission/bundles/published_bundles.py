@@ -7,6 +7,7 @@ from pathlib import Path
 
 from admission.bundles.active import ActiveJudge, BundleLoader
 from admission.bundles.watch import BundleWatch
+from core.base.background import in_background
 from core.base.errors import ClusterError
 from core.cluster import Cluster
 from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle
@@ -92,12 +93,8 @@ async def follow(
     if place is not None:
         place.wake = found.wake
         found.follow_published(place)
-    task = asyncio.create_task(found.run())
-    try:
+    async with in_background(found.run()):
         yield found
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await bundles.close()
 
 

@@ -16,6 +16,7 @@ from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import Question
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
+from core.base.background import in_background
 from core.base.errors import LedgerError
 from tests.unit.audit.behaviour.acts_of_people import AFTER, DAY, HOUR, MONDAY, WHO, document
 from tests.unit.audit.loopback_auditor import Memory
@@ -82,15 +83,11 @@ async def learning_from(
 ) -> AsyncIterator[BehaviourLearner]:
     """Yield what has taken up what was there before."""
     learning = BehaviourLearner(ledger, ledger.find, get_logger(), path, clock)
-    task = asyncio.create_task(learning.keep_learnt())
-    try:
+    async with in_background(learning.keep_learnt()):
         async with asyncio.timeout(20):
             while not learning.is_ready:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         yield learning
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def ask(

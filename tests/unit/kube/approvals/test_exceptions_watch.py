@@ -1,6 +1,5 @@
 """Exceptions of a cluster: kept by namespace; none where the cluster does not know the kind."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from core.base.background import in_background
 from core.base.errors import NotSyncedError
 from kube.approvals.watch import WatchedExceptions
 from kube.client.connection import Connection
@@ -33,12 +33,8 @@ def stored(namespace: str, **spec: Any) -> dict[str, Any]:
 async def watching(connection: Connection) -> AsyncIterator[WatchedExceptions]:
     """Run both watches."""
     watched = WatchedExceptions(connection, FAST)
-    task = asyncio.create_task(watched.run())
-    try:
+    async with in_background(watched.run()):
         yield watched
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def known(watched: WatchedExceptions, namespace: str = "train") -> list[str] | None:

@@ -11,6 +11,7 @@ import pytest
 
 from app.cluster.default_deny import default_deny_of
 from app.settings.egress import EgressSection
+from core.base.background import in_background
 from core.base.errors import NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import DefaultDeny, LiveSettings
@@ -55,12 +56,8 @@ async def watching(
 ) -> AsyncIterator[WatchedDefaultDenies]:
     """Keep a watch while the context lasts."""
     watched = WatchedDefaultDenies(connection, settings)
-    task = asyncio.create_task(watched.run())
-    try:
+    async with in_background(watched.run()):
         yield watched
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_only_what_is_as_it_is_made_counts(

@@ -1,6 +1,5 @@
 """Which Services let traffic in from outside, and which Pods they select."""
 
-import asyncio
 from typing import Any
 
 import msgspec
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from core.base.background import in_background
 from core.base.errors import InvalidObjectError, NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
@@ -189,12 +189,8 @@ async def test_a_broken_one_is_left_out_loudly(
             return False
 
     with capture_logs() as logs:
-        task = asyncio.create_task(services.run())
-        try:
+        async with in_background(services.run()):
             await eventually(known)
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
     assert [log["log_level"] for log in logs] == ["error"]
     assert "spec.type" in str(logs)
     assert "s3cret" not in str(logs)

@@ -1,6 +1,5 @@
 """The summary of the sandbox's nodes in memory: believed for a while, no reason to fail."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from core.base.background import in_background
 from core.base.errors import InvalidObjectError
 from core.sandbox.capacity import Capacity, NodeShape, encode_capacity
 from kube.client.connection import Connection
@@ -36,8 +36,7 @@ async def test_one_object_is_watched(server: ScriptedServer, connection: Connect
     server.answers = [reply(listed), stream()]
     clock = [NOW]
     watched = WatchedCapacities(connection, LiveSettings(namespace="s"), lambda: clock[0])
-    task = asyncio.create_task(watched.run())
-    try:
+    async with in_background(watched.run()):
         await eventually(lambda: watched.of("gvisor") == POOL)
         assert watched.of("kata") is None
         await eventually(lambda: len(server.requests) > 1)
@@ -45,9 +44,6 @@ async def test_one_object_is_watched(server: ScriptedServer, connection: Connect
         for age, known in ((OLDEST_S, True), (OLDEST_S + 1, False), (-OLDEST_S - 1, False)):
             clock[0] = NOW + age
             assert (watched.of("gvisor") is not None) is known
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_who_does_not_know_its_namespace_asks_nobody(

@@ -1,6 +1,5 @@
 """The risk snapshot of a gate outlives kube-apiserver's absence; a folder can hold one."""
 
-import asyncio
 import base64
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from core.base.background import in_background
 from core.base.errors import InvalidObjectError
 from core.risk.model import RiskSource
 from core.risk.snapshot import RiskSnapshot
@@ -54,8 +54,7 @@ async def test_it_stays_in_use_while_kube_apiserver_is_away(
         namespace="s", risk=True, max_staleness_s=0.1, backoff_first_s=0.01, backoff_cap_s=0.02
     )
     watched = WatchedRisk(connection, settings)
-    task = asyncio.create_task(watched.run())
-    try:
+    async with in_background(watched.run()):
         await eventually(lambda: "no contact with kube-apiserver" in watched.problem)
         await eventually(lambda: (watched.current() or RiskSnapshot()).head.written > 0)
         found = watched.current()
@@ -63,9 +62,6 @@ async def test_it_stays_in_use_while_kube_apiserver_is_away(
         assert dict(found.records()) == dict(snapshot.records())
         assert watched.missing == ""
         assert server.requests[0]["fieldSelector"] == f"metadata.name={HEAD_NAME}"
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_where_risk_decides_nothing_nobody_is_asked(

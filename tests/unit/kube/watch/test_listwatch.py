@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
+from core.base.background import in_background
 from core.base.errors import NotSyncedError
 from core.decision.namespaces import Namespace
 from kube.client.connection import Connection
@@ -49,12 +50,8 @@ class Watched:
 async def watching(connection: Connection, settings: LiveSettings = FAST) -> AsyncIterator[Watched]:
     """Run a ListWatch."""
     watched = Watched(connection, settings)
-    task = asyncio.create_task(watched.watch.run())
-    try:
+    async with in_background(watched.watch.run()):
         yield watched
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_events_change_what_was_listed(
@@ -92,12 +89,8 @@ async def test_what_is_not_kept_takes_no_place(
 
     resource = Resource("Things", "/things", parse)
     watch = ListWatch(connection, resource, lambda found: told.append(set(found)), FAST)
-    task = asyncio.create_task(watch.run())
-    try:
+    async with in_background(watch.run()):
         await eventually(lambda: watch.objects.keys() == {"d"})
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
     assert told == [{"a"}, {"d"}]
 
 
