@@ -1,37 +1,41 @@
 """`/livez`, `/readyz` and `/metrics`: for kubelets, Prometheus and people, without TLS."""
 
-from fastapi import FastAPI, Response
-from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from webhooks.readiness import Readiness
 
 
-def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> FastAPI:
+def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> Starlette:
     """Return the application of the status listener."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
-    @app.get("/livez")
-    async def livez() -> Response:
+    async def livez(_: Request) -> Response:
         """Say that the event loop turns; nothing else, or a restart would be the cure for it."""
         return PlainTextResponse("ok\n")
 
-    @app.get("/readyz")
-    async def readyz(verbose: str | None = None) -> Response:
+    async def readyz(request: Request) -> Response:
         """Answer 200 where reviews can be judged, else 503 with what is missing."""
         missing = readiness.missing()
         status = 503 if missing else 200
-        if verbose is not None:
+        if "verbose" in request.query_params:
             return PlainTextResponse(_describe(readiness), status)
         text = f"not ready: {'; '.join(missing)}\n" if missing else "ok\n"
         return PlainTextResponse(text, status)
 
-    @app.get("/metrics")
-    def show_metrics() -> Response:
+    def show_metrics(_: Request) -> Response:
         """Return the metrics in Prometheus' text format; on a thread, off the reviews' loop."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-    return app
+    return Starlette(
+        routes=[
+            Route("/livez", livez),
+            Route("/readyz", readyz),
+            Route("/metrics", show_metrics),
+        ]
+    )
 
 
 def _describe(readiness: Readiness) -> str:

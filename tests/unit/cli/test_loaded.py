@@ -17,7 +17,7 @@ except SystemExit:
 sys.stderr.write(" ".join({name.partition(".")[0] for name in sys.modules}))
 """
 POD = str(ROOT / "examples" / "pods" / "first-denial.yaml")
-SERVERS = {"aiokafka", "alembic", "fastapi", "jinja2", "msal", "sqlalchemy", "uvicorn"}
+SERVERS = {"aiokafka", "alembic", "jinja2", "msal", "sqlalchemy", "starlette", "uvicorn"}
 CLUSTERS = {"aiohttp", "kubernetes", "opa_client", "requests"}
 
 
