@@ -19,8 +19,6 @@ from tests.harness.programs.process import ServerFailedError, ServerProcess
 from tests.tools.provide import provide
 
 START_TIMEOUT_S: Final = 120.0
-FEWER_COLLECTIONS: Final = {"GOGC": "400"}
-"""Collecting garbage is a quarter of the CPU time of kube-apiserver's start; this takes 100 MiB."""
 ATTEMPTS: Final = 3
 
 
@@ -72,7 +70,7 @@ class ApiServer:
         """
         self.folder = folder
         self.authority = Authority(folder)
-        self._environment = {**FEWER_COLLECTIONS, **(environment or {})}
+        self._environment = dict(environment or {})
         self._flags = tuple(flags)
         self._program = program
         self._users = {user.name: user for user in (ADMIN, *users)}
