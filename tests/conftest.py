@@ -43,8 +43,12 @@ LONGEST: Final = (
     "tests/api/people/requester_notes/",
     "tests/api/control/risk_push/",
     "tests/api/weights/",
+    "tests/unit/audit/ledger/store/",
 )
-"""Folders that take longest, which no worker should begin when the others have nothing left."""
+"""Folders that take longest, which no worker should begin when the others have nothing left.
+
+The last one waits for the disk most of its time: beside what needs a processor, not at the end.
+"""
 NICE: Final = 5
 """Of the worker beside the others: a third of their weight, where a processor is short."""
 
