@@ -26,6 +26,9 @@ OLD_NAMESPACE: Final = "noting-old"
 PEOPLE: Final = "noting-people"
 """RBAC lets them do everything but `use`: only the gate refuses."""
 
+REVISION: Final = "deployment.kubernetes.io/revision"
+"""The annotation in which the Deployment controller counts templates."""
+
 ANN_OID: Final = "11111111-2222-3333-4444-555555555555"
 BEN_OID: Final = "99999999-8888-7777-6666-555555555555"
 ANN: Final = f"oid:{ANN_OID}"
@@ -177,6 +180,16 @@ async def soon(work: Callable[[], Awaitable[Json]]) -> Json:
             if time.monotonic() > deadline:
                 raise
         await asyncio.sleep(_POLL_S)
+
+
+async def revision(client: Client, name: str, number: int) -> None:
+    """Return once the Deployment's controller has seen so many templates."""
+    for _ in range(600):
+        now = await client.get("apps/v1", "Deployment", name, NAMESPACE)
+        if now["metadata"]["annotations"].get(REVISION) == str(number):
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError(f"{name} has no revision {number}")
 
 
 def template(name: str, **spec: Any) -> Json:

@@ -1,6 +1,5 @@
 """A rollback is a change of the template: it is judged, and named, as who rolls back."""
 
-import asyncio
 from typing import Final
 
 import pytest
@@ -9,9 +8,11 @@ from tests.api.people.requester_notes.conftest import (
     ANN,
     BEN,
     NAMESPACE,
+    REVISION,
     Installation,
     human,
     of_pod,
+    revision,
     soon,
     template,
     workload,
@@ -27,7 +28,7 @@ DEE_OID: Final = "33333333-aaaa-bbbb-cccc-dddddddddddd"
 SKIPPED: Final = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
-        "deployment.kubernetes.io/revision",
+        REVISION,
         "deployment.kubernetes.io/revision-history",
         "deployment.kubernetes.io/desired-replicas",
         "deployment.kubernetes.io/max-replicas",
@@ -52,8 +53,7 @@ async def roll_back(client: Client, made: Json, revision: str = "1") -> Json:
     now = await client.get("apps/v1", "Deployment", name, NAMESPACE)
     path = f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets?labelSelector=app%3D{name}"
     _, listed = await client.request("GET", path)
-    key = "deployment.kubernetes.io/revision"
-    (old,) = [i for i in listed["items"] if i["metadata"]["annotations"][key] == revision]
+    (old,) = [i for i in listed["items"] if i["metadata"]["annotations"][REVISION] == revision]
     pods = old["spec"]["template"]
     del pods["metadata"]["labels"]["pod-template-hash"]
     kept = now["metadata"]["annotations"]
@@ -72,17 +72,6 @@ async def roll_back(client: Client, made: Json, revision: str = "1") -> Json:
     if status != 200:
         raise ApiStatusError("PATCH", name, status, str(answer["message"]))
     return answer
-
-
-async def revision(client: Client, name: str, number: int) -> None:
-    """Return once the Deployment's controller has seen so many templates."""
-    key = "deployment.kubernetes.io/revision"
-    for _ in range(600):
-        now = await client.get("apps/v1", "Deployment", name, NAMESPACE)
-        if now["metadata"]["annotations"].get(key) == str(number):
-            return
-        await asyncio.sleep(0.1)
-    raise TimeoutError(f"{name} has no revision {number}")
 
 
 @pytest.fixture

@@ -1,21 +1,19 @@
 """The Pods of each of Kubernetes' workloads name the human who asked for them."""
 
-from typing import Final
-
 import pytest
 
 from tests.api.people.requester_notes.conftest import (
     ANN,
     BEN,
     NAMESPACE,
+    REVISION,
     Installation,
     of_pod,
+    revision,
     workload,
 )
-from tests.api.people.requester_notes.test_orphans import until
 from tests.harness.programs.client import Client, Json
 
-REVISION: Final = "deployment.kubernetes.io/revision"
 NODE: Json = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "noting-1"}}
 
 
@@ -86,18 +84,10 @@ async def test_notes_roll_nothing_out(admin: Client, ann: Client) -> None:
     assert made["metadata"]["generation"] == 1
     labelled = await ann.patch(made, {"metadata": {"labels": {"team": "llm"}}})
     assert labelled["metadata"]["generation"] == 1
-    # The Deployment controller notes a revision, too: to take that away would be a new generation.
-    revision: Json = {}
-
-    async def noted() -> bool:
-        now = await admin.get("apps/v1", "Deployment", "still", NAMESPACE)
-        known = now["metadata"]["annotations"]
-        revision.update({REVISION: known[REVISION]} if REVISION in known else {})
-        return bool(revision)
-
-    await until(noted, "no revision of the Deployment")
+    await revision(admin, "still", 1)
     replaced = workload("Deployment", "still", replicas=0)
-    replaced["metadata"]["annotations"] = revision
+    # To take that annotation away would be a new generation.
+    replaced["metadata"]["annotations"] = {REVISION: "1"}
     path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/still"
     status, after = await ann.request("PUT", path, replaced)
     assert (status, after["metadata"]["generation"]) == (200, 1)
