@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from audit.ledger.records.frames import encode_frame
+from audit.ledger.records.frames import encode_frame, read_frames
 from audit.ledger.records.recorder import FrameAppender, LedgerRecorder
 from control.sweep.cursor import CursorStore
 from control.sweep.loop import Sweep, SweepParts
@@ -50,13 +50,26 @@ def lasting() -> Leadership:
 
 @dataclass(frozen=True)
 class FrameFile:
-    """Takes frames into a file, each in one write: none is lost when the process is killed."""
+    """Takes frames into a file, each in one write; a kill may leave the last one cut short."""
 
     file: int
 
     def append(self, kind: int, frame_id: bytes, payload: bytes) -> None:
         """Write a frame."""
         os.write(self.file, encode_frame(kind, frame_id, payload))
+
+
+def open_frames(path: Path) -> int:
+    """Open a file to append frames to, without what a killed process left of its last one.
+
+    SIGKILL may end a write between two pages (Linux, mm/filemap.c, generic_perform_write). The
+    next process records the same again, as a spool does.
+    """
+    content = path.read_bytes() if path.exists() else b""
+    whole = max((end for _, end in read_frames(content)), default=0)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.truncate(file, whole)
+    return file
 
 
 def label(subject: Subject) -> str:
@@ -98,7 +111,7 @@ async def open_parts(
 
 async def sweep(folder: Path, kubeconfig: Path, sweep_id: str, settings: SweepSettings) -> None:
     """Sweep once."""
-    file = os.open(folder / "frames", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    file = open_frames(folder / "frames")
     opening = open_parts(kubeconfig, FrameFile(file), settings, sweep_id)
     async with opening as (parts, registry):
         sampling = asyncio.create_task(_sample(folder / "samples", registry))
