@@ -9,7 +9,7 @@ and what is kept of PersistentVolumes (20,000: about 6 MB).
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -27,7 +27,7 @@ from admission.model.facts import Facts, PodFacts
 from admission.model.judged_object import LeftAlone, Reading
 from admission.model.messages import denial_finding
 from admission.objects.connect_requests import ConnectRequestReader, place_in_pod
-from admission.objects.evaluation import PartJudge, PolicyContexts, evaluate
+from admission.objects.evaluation import FairEngine, PartJudge, PolicyContexts, evaluate
 from admission.objects.namespace_labels import add_namespace_facts
 from admission.objects.rbac_changes import RightsReader
 from admission.objects.reader import (
@@ -36,6 +36,7 @@ from admission.objects.reader import (
     changes_rights,
     is_connect_or_credential,
 )
+from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES, check_size
 from admission.profiles.access_reviews import ProfileRights, ask_usable
 from admission.requester.facts import (
     RequesterGatherer,
@@ -48,6 +49,7 @@ from admission.risk.facts import RiskGatherer
 from admission.sandbox.facts import SandboxGatherer
 from admission.site_rules.facts import SiteRuleGatherer
 from admission.weights.facts import WeightGatherer
+from core.base.fair_queue import FairQueue, Flow
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode, Modes, Namespace
@@ -59,6 +61,12 @@ from identity.risk.standings import DEFAULT_FRESHNESS, Freshness
 from identity.subjects import Controllers, SubjectKind, kind_of
 from policies.engine.interface import Engine, PolicyAnswer
 from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS, SandboxSettings
+
+_SEATS: Final = 2
+"""As many evaluations run in threads (`EvaluationLimits.concurrent`)."""
+
+_MOST_WAITING: Final = 256
+"""Of one namespace."""
 
 
 @dataclass(slots=True)
@@ -98,6 +106,8 @@ class Gatherer:
     """How old what is known of risk may be."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
+    turns: FairQueue = field(default_factory=lambda: FairQueue(_SEATS, _MOST_WAITING))
+    """Of objects that take long to read or to evaluate: whoever submits many waits for himself."""
 
     def kind_of(self, subject: Subject) -> SubjectKind:
         """Say what sort of identity a subject is."""
@@ -132,12 +142,20 @@ class Gatherer:
         facts = Facts(
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
+        if request.values and self._must_be_read(request):
+            check_size(request)
         facts = await self._of_kind(request, facts)
         if not self._site_rules.judges(request):
             return facts
         return await self._break_glass.facts_of(
             request, await self._site_rules.of_object(request, facts)
         )
+
+    def _must_be_read(self, request: Request) -> bool:
+        """Return whether an object must be read whole; one of an unlisted kind only may be."""
+        kind = request.kind.group, request.kind.kind
+        unlisted = self._reader.judges(request) and kind not in JUDGED_KINDS
+        return request.values > MAX_HELD_VALUES or not unlisted or self._site_rules.judges(request)
 
     async def _of_kind(self, request: Request, facts: Facts) -> Facts:
         if is_connect_or_credential(request) or changes_rights(request):
@@ -227,11 +245,17 @@ class Gatherer:
         return RiskGatherer(self.cluster, self.freshness, self.clock)
 
     async def _read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
+        if request.values <= MANY_VALUES:
+            return await self._read_in_turn(request, facts)
+        async with self.turns.seat(_flow(request, facts)):
+            return await self._read_in_turn(request, facts)
+
+    async def _read_in_turn(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         if is_connect_or_credential(request):
             return await self._connections.read(request, facts)
         if changes_rights(request):
             return await self._rbac_changes.read(request)
-        return self._reader.read(request, facts)
+        return await self._reader.read(request, facts)
 
     async def _of_reading(
         self, request: Request, facts: Facts, reading: Reading | LeftAlone
@@ -251,13 +275,14 @@ class Gatherer:
 
     async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> EvaluatedObject:
         began = time.perf_counter()
-        evaluation = await evaluate(self.engine, reading)
+        engine = FairEngine(self.engine, self.turns, _flow(request, facts))
+        evaluation = await evaluate(engine, reading)
         answer = evaluation.answer
         if reading.entered:
             answer = place_in_pod(answer, reading.entered)
         if reading.gives:
             answer = await self._rbac_changes.without_own_rights(request, answer)
-        parts = tuple([PartJudge(self.engine, each) for each in evaluation.parts])
+        parts = tuple([PartJudge(engine, each) for each in evaluation.parts])
         return EvaluatedObject(request, reading, facts, answer, parts, evaluation.projection, began)
 
     async def gather_notes(
@@ -368,6 +393,12 @@ class Gatherer:
         facts = self._risk.regather(request, document, msgspec.structs.replace(facts, pod=pod))
         facts = await self._exceptions.facts_again(request, facts, document)
         return self._sandbox.facts_again(request, facts, document)
+
+
+def _flow(request: Request, facts: Facts) -> Flow:
+    """Return whose turn it is; names that nobody knows could be made up without end."""
+    known = facts.namespace is not None
+    return Flow(request.namespace if known else "", request.subject.username)
 
 
 def _sandboxed_by_risk_alone(reading: Reading, facts: Facts) -> bool:

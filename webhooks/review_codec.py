@@ -9,12 +9,14 @@ first is about the object.
 import textwrap
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import msgspec
 
+from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES
 from core.base.errors import InvalidReviewError
 from core.base.json_errors import DECODE_ERRORS
+from core.base.json_values import COUNTED_FROM, count_values
 from core.base.safe_text import replace_unprintable
 from core.decision.decision import Decision, Finding, Patch, Verdict
 from core.decision.request import DecodedPod, Kind, Operation, Phase, Request
@@ -52,6 +54,14 @@ _OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"}'
 
 _HEAD_BYTES = 512
 """It stands within these."""
+
+_OBJECT_KEYS: Final = (b',"object":{', b',"oldObject":{')
+"""Nothing else is written so: a quotation mark within a text has a backslash before it."""
+
+_NO_OBJECT: Final = b',"object":{}}}'
+
+_LONGEST_HEAD: Final = 1024 * 1024
+"""Bytes of what a review says before its objects: 1,000 groups are 1 MB."""
 
 WARNING_LENGTH = 120
 """k8s.io/api/admission/v1: warnings should not exceed 120 characters."""
@@ -131,7 +141,8 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
     """Read one request body.
 
     A `null` object is an absent one. The objects in the answer share `body`'s memory. A Pod is read
-    at once, unless it may be `patched`, which takes its JSON.
+    at once, unless it may be `patched`, which takes its JSON. The objects of a review that holds
+    more than MAX_HELD_VALUES are empty, and `values` says why.
 
     Raises:
         InvalidReviewError: the message names the field and never repeats a value from the body,
@@ -140,7 +151,11 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
     if not body:
         message = f"the body is empty; {_FIX}"
         raise InvalidReviewError(message)
-    review = (None if patched else _decode_with_pod(body)) or _decode(body)
+    values = count_values(body) if len(body) > COUNTED_FROM else 0
+    if values > MAX_HELD_VALUES:
+        body = _without_objects(body)
+    typed = not patched and values <= MANY_VALUES
+    review = (_decode_with_pod(body) if typed else None) or _decode(body)
     if review.api_version != API_VERSION:
         message = f"apiVersion: must be {API_VERSION}; set it in admissionReviewVersions"
         raise InvalidReviewError(message)
@@ -150,9 +165,22 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
     wire = review.request
     if isinstance(wire, _PodRequest) and wire.object is not None:
         wire.name = wire.name or _generated(wire.object.metadata.generate_name)
-        return _to_request(wire, DecodedPod(wire.object, partial(_object_of, body)))
+        return _to_request(wire, DecodedPod(wire.object, partial(_object_of, body)), values)
     wire.name = wire.name or _generated(_beginning_of(wire.object))
-    return _to_request(wire, _to_object(wire.object, "object"))
+    return _to_request(wire, _to_object(wire.object, "object"), values)
+
+
+def _without_objects(body: bytes) -> bytes:
+    """Return a review with an empty object in the place of both, which kube-apiserver writes last.
+
+    Raises:
+        InvalidReviewError: they do not stand where it writes them.
+    """
+    starts = [start for start in map(body.find, _OBJECT_KEYS) if 0 < start <= _LONGEST_HEAD]
+    if not starts:
+        message = f"the body holds more than {MAX_HELD_VALUES:,} values; {_FIX}"
+        raise InvalidReviewError(message)
+    return body[: min(starts)] + _NO_OBJECT
 
 
 def _generated(beginning: str | None) -> str:
@@ -218,7 +246,7 @@ def _refuse(text: str) -> NoReturn:
     raise InvalidReviewError(message) from None
 
 
-def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None) -> Request:
+def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None, values: int) -> Request:
     kind = wire.kind
     if not kind.kind or not kind.version:
         message = f"request.kind: kind and version must not be empty; {_FIX}"
@@ -236,6 +264,7 @@ def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None) -> R
         subresource=wire.sub_resource or "",
         submitted=submitted,
         old_object=_to_object(wire.old_object, "oldObject"),
+        values=values,
         dry_run=bool(wire.dry_run),
         phase=Phase.VALIDATING,
     )

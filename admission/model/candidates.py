@@ -186,8 +186,8 @@ def _candidates(
 def find_privileges(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
     """Return the different privileges, each with the catalogue in which it appeared."""
     found: dict[str, int] = {}
-    for need in needs:
-        rule = rules.get(need.rule)
+    for name, privilege in dict.fromkeys([(need.rule, need.privilege) for need in needs]):
+        rule = rules.get(name)
         version = rule.since if rule else 1
-        found[need.privilege] = min(version, found.get(need.privilege, version))
+        found[privilege] = min(version, found.get(privilege, version))
     return found

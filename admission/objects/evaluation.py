@@ -14,7 +14,9 @@ import msgspec
 
 from admission.model.facts import Facts
 from admission.model.judged_object import Part, Reading
+from admission.objects.size_limits import MANY_BYTES
 from core.base.errors import NotSyncedError
+from core.base.fair_queue import FairQueue, Flow
 from core.cluster import Cluster
 from core.decision.namespaces import Namespace
 from core.decision.request import Request
@@ -22,7 +24,7 @@ from core.kubernetes.pod import Pod
 from core.people.subject import Subject, pseudonymous_group
 from core.sandbox.decision import SandboxMode, Signal
 from identity.subjects import SubjectKind
-from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
+from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.model import (
     ABSENT,
     ABSENT_BESIDES_RISK,
@@ -163,7 +165,44 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """What was evaluated: the projection, or a JSON list of the projections of several parts."""
 
 
-async def evaluate(engine: Engine, reading: Reading) -> Evaluation:
+class FairEngine:
+    """An engine that is asked about what is large once it is the turn of whoever submits it."""
+
+    __slots__ = ("_engine", "_flow", "_turns")
+
+    def __init__(self, engine: Engine, turns: FairQueue, flow: Flow) -> None:
+        self._engine = engine
+        self._turns = turns
+        self._flow = flow
+
+    async def ask(self, projection: bytes) -> PolicyAnswer:
+        """As `Engine.ask`.
+
+        Raises:
+            EvaluationError: the policies failed.
+            OverloadError: too much waits for its turn.
+        """
+        if len(projection) <= MANY_BYTES:
+            return await self._engine.ask(projection)
+        async with self._turns.seat(self._flow):
+            return await self._engine.ask(projection)
+
+    async def judge(
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
+    ) -> Judgement:
+        """As `Engine.judge`.
+
+        Raises:
+            EvaluationError: the policies failed.
+            OverloadError: too much waits for its turn.
+        """
+        if len(projection) + len(shown.fields) <= MANY_BYTES:
+            return await self._engine.judge(projection, answer, context, shown)
+        async with self._turns.seat(self._flow):
+            return await self._engine.judge(projection, answer, context, shown)
+
+
+async def evaluate(engine: FairEngine, reading: Reading) -> Evaluation:
     """Return what all parts need, and what each does.
 
     Raises:
@@ -186,7 +225,7 @@ async def evaluate(engine: Engine, reading: Reading) -> Evaluation:
 class PartJudge:
     """Asks the engine to judge a part of an object: once of each context."""
 
-    def __init__(self, engine: Engine, part: PartEvaluation) -> None:
+    def __init__(self, engine: FairEngine, part: PartEvaluation) -> None:
         self.of = part
         self._engine = engine
         self._said: dict[bytes, Judgement] = {}
@@ -215,7 +254,7 @@ class PartJudge:
         return _signals(said.signals, self.of.part) if said.signals else ()
 
 
-async def _evaluate(engine: Engine, part: Part) -> PartEvaluation:
+async def _evaluate(engine: FairEngine, part: Part) -> PartEvaluation:
     projection = encode(part.projection)
     said = await engine.ask(projection)
     return PartEvaluation(part, projection, said, _of_part(said, part))

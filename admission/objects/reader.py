@@ -84,7 +84,7 @@ class ObjectReader:
         kind = _group_kind(request)
         return kind in JUDGED_KINDS or may_carry(*kind)
 
-    def read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
+    async def read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         """Read the object, or say why it is left alone.
 
         Raises:
@@ -98,13 +98,15 @@ class ObjectReader:
         if reader is None:
             claimed = partial(self.claimed, request.namespace)
             if kind not in WORKLOADS:
-                return read_unlisted(request, claimed, self.controllers, self.reads)
-            return read_workload(WORKLOADS[kind], request, claimed, self.controllers, self.reads)
+                return await read_unlisted(request, claimed, self.controllers, self.reads)
+            return await read_workload(
+                WORKLOADS[kind], request, claimed, self.controllers, self.reads
+            )
         reading = reader(self, request, facts)
         if isinstance(reading, LeftAlone) or not _is_update(request):
             return reading
         before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
-        old = self.read(before, facts)
+        old = await self.read(before, facts)
         same = isinstance(old, Reading) and _same(old, reading)
         return LeftAlone("the update changes nothing that is judged") if same else reading
 

@@ -4,6 +4,7 @@ It reads memory: the namespace's labels, exceptions and their approvals. Where t
 rules of a site for the kind of an object, that costs a look into an empty set.
 """
 
+import asyncio
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -35,6 +36,9 @@ from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFiel
 from policies.projection.model import NO_POD
 from policies.site.fields import POD, kind_name
 
+_ASKED_AT_ONCE: Final = 32
+"""Pods of one object; other reviews go on after them."""
+
 _NO_NEEDS: Final = PolicyAnswer(())
 
 
@@ -62,10 +66,12 @@ class SiteRuleGatherer:
         """
         if not reading.pods:
             return facts
-        contexts = [
-            self.contexts.contexts(request, facts, self._cluster_context(request, pod))
-            for pod in reading.pods
-        ]
+        contexts = []
+        for index, pod in enumerate(reading.pods, 1):
+            shown = self._cluster_context(request, pod)
+            contexts.append(self.contexts.contexts(request, facts, shown))
+            if index % _ASKED_AT_ONCE == 0:
+                await asyncio.sleep(0)
         reads = self.engine.reads
         projections = tuple([each.of.projection for each in parts])
         fields = tuple([each.of.part.fields for each in parts])

@@ -204,6 +204,12 @@ class DeadlineError(CannotJudgeError):
     kind = "deadline"
 
 
+class OverloadError(CannotJudgeError):
+    """Too much of the same namespace waits already."""
+
+    kind = "overload"
+
+
 class NotRecordedError(CannotJudgeError):
     """The decision could not be recorded: the spool is full, or its disk is."""
 

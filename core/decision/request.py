@@ -76,6 +76,8 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     subresource: str = ""
     submitted: msgspec.Raw | DecodedPod | None = None
     old_object: msgspec.Raw | None = None
+    values: int = 0
+    """About how many values both objects hold, where they are large; else 0."""
     dry_run: bool = False
     running: bool = False
     """The object runs already, and nothing says who made it (the sweep)."""

@@ -7,6 +7,7 @@ is absent. So a template found by its shape is `partial`: what *is* there counts
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from core.base.errors import InvalidObjectError
@@ -16,7 +17,7 @@ Json = Mapping[str, Any]
 
 DEEPEST: Final = 64
 
-MOST_PARTS: Final = 100_000
+MOST_PARTS: Final = 3000
 """No more parts of an object are searched; what lies beyond is judged Pod by Pod alone."""
 
 _ITEM: Final = re.compile(r"\[([0-9]+)\]")
@@ -156,30 +157,35 @@ def find_templates_by_shape(value: Json) -> list[PodTemplate]:
     A Pod spec has containers that have names, one of them an image too; a template has such a
     `spec`, without images where its field is called `…template`.
     """
-    found = []
     top = {name: below for name, below in value.items() if name not in _LEFT_OUT}
-    waiting = [(path[1:], below, 1) for path, below in _below("", top)]
-    waiting.reverse()
-    for _ in range(MOST_PARTS):
-        if not waiting:
-            break
-        path, part, depth = waiting.pop()
-        template = _shaped(path, part) if isinstance(part, Mapping) else None
-        if template is not None:
-            found.append(template)
-        elif depth < DEEPEST:
-            below = [(inner, each, depth + 1) for inner, each in _below(path, part)]
-            waiting.extend(reversed(below))
-    return found
+    searched = islice(_search(_below("", top)), MOST_PARTS)
+    return [template for template in searched if template is not None]
+
+
+def _search(parts: Iterator[tuple[str, Any]]) -> Iterator[PodTemplate | None]:
+    """Yield for each part, in its order, the template that it is; what is in that is no part."""
+    levels = [parts]
+    while levels:
+        path, part = next(levels[-1], ("", None))
+        if part is None:
+            levels.pop()
+            continue
+        template = _shaped(path, part) if isinstance(part, dict) else None
+        yield template
+        if template is None and len(levels) < DEEPEST:
+            levels.append(_below(f"{path}.", part))
 
 
 def _below(path: str, part: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what can hold something else, in its order."""
+    """Yield what can hold something else, in its order; a path of a field ends in a dot."""
     if isinstance(part, Mapping):
-        pairs = ((f"{path}.{name}", each) for name, each in part.items())
-    else:
-        pairs = ((f"{path}[{index}]", each) for index, each in enumerate(part))
-    return (pair for pair in pairs if isinstance(pair[1], Mapping | list))
+        return ((f"{path}{name}", each) for name, each in part.items() if _holds(each))
+    within = path.removesuffix(".")
+    return ((f"{within}[{index}]", each) for index, each in enumerate(part) if _holds(each))
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _shaped(path: str, part: Json) -> PodTemplate | None:

@@ -16,6 +16,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import AccessReviewError, ClusterError
+from core.base.fair_queue import FairQueue, Flow
 from core.people.subject import Subject
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
@@ -25,6 +26,10 @@ Key = tuple[bytes, str, str, str, str]
 """A digest of the subject; verb, resource, name and namespace."""
 
 PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+_MOST_WAITING: Final = 256
+"""Of one namespace."""
 
 
 def digest_of(subject: Subject) -> bytes:
@@ -159,7 +164,7 @@ class AccessReviews:
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
         self._connection = connection
         self._timeout_s = settings.review_timeout_s
-        self._turns = asyncio.Semaphore(settings.reviews_in_flight)
+        self._turns = FairQueue(settings.reviews_in_flight, _MOST_WAITING)
 
     async def ask(self, question: AccessQuestion) -> bool:
         """Put one question.
@@ -170,7 +175,8 @@ class AccessReviews:
         """
         what = f"{question.verb} {question.resource}.{names.GROUP}/{question.name}"
         try:
-            async with asyncio.timeout(self._timeout_s), self._turns:
+            flow = Flow(question.namespace, question.subject.username)
+            async with asyncio.timeout(self._timeout_s), self._turns.seat(flow):
                 body = await self._post(question)
             return _read(body, what)
         except TimeoutError as error:

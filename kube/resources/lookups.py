@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from core.base.errors import ClusterError, PodUnknownError, RoleUnknownError
+from core.base.fair_queue import FairQueue, Flow
 from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.roles import RoleRule
@@ -18,6 +19,9 @@ from kube.client.settings import LiveSettings
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
+
+_MOST_WAITING: Final = 256
+"""Of one namespace."""
 
 _NO_SEGMENT: Final = frozenset("/%?#\\ ")
 
@@ -30,16 +34,20 @@ class ObjectLookup:
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
         self._connection = connection
         self._timeout_s = settings.review_timeout_s
-        self._turns = asyncio.Semaphore(settings.reviews_in_flight)
+        self._turns = FairQueue(settings.reviews_in_flight, _MOST_WAITING)
 
-    async def get(self, path: str, *, accept: str = "application/json") -> bytes | None:
+    async def get(
+        self, path: str, namespace: str, *, accept: str = "application/json"
+    ) -> bytes | None:
         """Return what lies at a path, in the form that `accept` names; None where nothing does.
+
+        Gets for one namespace wait for each other before those for others wait for them.
 
         Raises:
             ClusterError: no answer in time, or a failure.
         """
         try:
-            async with asyncio.timeout(self._timeout_s), self._turns:
+            async with asyncio.timeout(self._timeout_s), self._turns.seat(Flow(namespace)):
                 return await self._body(path, accept)
         except TimeoutError:
             raise ClusterError(f"no answer in {self._timeout_s:g} s") from None
@@ -82,7 +90,8 @@ class PodLookup:
         if not may_exist(namespace) or not may_exist(name):
             return None
         try:
-            body = await self._gets.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
+            path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+            body = await self._gets.get(path, namespace)
         except ClusterError as error:
             raise PodUnknownError(f"the cluster did not give the Pod: {error}") from error
         return None if body is None else decode_pod(body)
@@ -111,7 +120,7 @@ class RoleLookup:
         place = f"/namespaces/{namespace}/roles" if kind == "Role" else "/clusterroles"
         what = f"the cluster did not give the {kind}"
         try:
-            body = await self._gets.get(f"{_GROUP}{place}/{name}")
+            body = await self._gets.get(f"{_GROUP}{place}/{name}", namespace)
             if body is None:
                 return None
             return tuple(msgspec.json.decode(body, type=_Role).rules or ())

@@ -81,7 +81,9 @@ class OwnerLookup:
         try:
             collection = await self._collection(namespace, reference)
             path = f"{collection}/{reference.name}"
-            body = await self._gets.get(path, accept=METADATA_ONLY) if collection else None
+            body = None
+            if collection:
+                body = await self._gets.get(path, namespace, accept=METADATA_ONLY)
             found = _PARTIAL.decode(body).metadata if body is not None else None
         except ClusterError as error:
             raise _not_said(what, str(error)) from error
@@ -107,7 +109,7 @@ class OwnerLookup:
         known = self._discovered.get((base, kind))
         if known is not None:
             return known
-        body = await self._gets.get(base)
+        body = await self._gets.get(base, "")
         listed = msgspec.json.decode(body, type=_Resources).resources if body is not None else []
         found = [each.name for each in listed if each.kind == kind and "/" not in each.name]
         if not found:

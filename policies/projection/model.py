@@ -24,9 +24,17 @@ MAX_PATH: Final = 4096
 MAX_NAME: Final = 1024
 """Characters of an image's reference, and of what is remembered by name: real ones are shorter."""
 
-MAX_CONTAINERS: Final = 1024
-"""Containers of all sorts. As many minimal ones as a body may hold are forty times that, and take a
-second to project."""
+MAX_CONTAINERS: Final = 128
+"""Containers of all sorts in a Pod: each takes up to 0.1 ms to judge. Real Pods have a few, those
+with the most sidecars about twenty."""
+
+MAX_MARKS: Final = 1000
+"""Labels, and annotations, of an object: real ones have up to fifty."""
+
+MAX_VOLUMES: Final = 1000
+
+MAX_ENV: Final = 4000
+"""Environment variables of all containers of a Pod."""
 
 ABSENT_BESIDES_RISK: Final = ("egress", "weights")
 """Facts that no release knows yet: where the Pod may connect, what it can read."""

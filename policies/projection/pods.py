@@ -15,7 +15,10 @@ from policies.projection.hints import project_hints
 from policies.projection.images import origin
 from policies.projection.model import (
     MAX_CONTAINERS,
+    MAX_ENV,
+    MAX_MARKS,
     MAX_NAME,
+    MAX_VOLUMES,
     Container,
     EnvVar,
     HandlerHost,
@@ -95,8 +98,7 @@ def project(
             real Pod has; names the field.
     """
     spec = pod.spec
-    if spec.security_context and spec.security_context.sysctls:
-        bound(len(spec.security_context.sysctls), "spec.securityContext.sysctls")
+    _bound_lists(pod)
     containers = list(project_containers(spec, weighed=weighed))
     return Projection(
         containers=containers,
@@ -127,6 +129,20 @@ def project(
     )
 
 
+def _bound_lists(pod: k8s.Pod) -> None:
+    """Raise InvalidObjectError where there is more than any real Pod has, before it is looked at.
+
+    Environment variables are counted with their containers.
+    """
+    metadata, spec = pod.metadata, pod.spec
+    if metadata.labels:
+        bound(len(metadata.labels), "metadata.labels", most=MAX_MARKS)
+    if spec.volumes:
+        bound(len(spec.volumes), "spec.volumes", most=MAX_VOLUMES)
+    if spec.security_context and spec.security_context.sysctls:
+        bound(len(spec.security_context.sysctls), "spec.securityContext.sysctls")
+
+
 def mark_added(projection: Projection, before: Pod) -> Projection:
     """Mark the ephemeral containers of a Pod that it did not have before. Pure."""
     old = {each.name for each in before.spec.ephemeral_containers or ()}
@@ -148,6 +164,7 @@ def project_annotations(annotations: dict[str, str]) -> dict[str, str]:
         InvalidObjectError: there are more than any real Pod has, or one has a longer name.
     """
     found = {}
+    bound(len(annotations), "metadata.annotations", most=MAX_MARKS)
     for key, value in annotations.items():
         check_length(key, "metadata.annotations")
         if part := _part_of(key):
@@ -187,6 +204,7 @@ def _nameservers(config: k8s.DNSConfig) -> list[str]:
 
 
 def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:
+    bound(len(aliases), "spec.hostAliases")
     bound(sum(len(alias.hostnames or ()) for alias in aliases), "spec.hostAliases")
     return [
         HostAlias(f"spec.hostAliases[{index}]", alias.hostnames or [])
@@ -201,6 +219,8 @@ def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[C
     """
     lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
     bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
+    variables = sum(len(each.env) for some in lists if some for each in some if each.env)
+    bound(variables, "spec.containers[*].env", most=MAX_ENV)
     placed = [
         (f"spec.{field}[{index}]", container, kind)
         for kind, field, containers in (

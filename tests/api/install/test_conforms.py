@@ -21,6 +21,7 @@ from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, Json, connect
 from tests.harness.programs.helm import CRDS, Helm
+from tests.harness.programs.openapi import document_urls, read_document
 from tests.harness.published import cert_manager, prometheus_operator
 from tests.harness.sizes import PROOF
 
@@ -38,26 +39,12 @@ async def write_schemas(client: Client, folder: Path) -> int:
     An object may have the fields that are named and no others, as `fieldValidation=Strict` has it.
     """
     count = 0
-    for url in (await documents(client)).values():
-        document = await _read(client, url)
+    for url in (await document_urls(client)).values():
+        document = await read_document(client, url)
         for name, schema in _kinds(document.get("components", {}).get("schemas", {})):
             (folder / name).write_text(json.dumps(schema))
             count += 1
     return count
-
-
-async def documents(client: Client) -> dict[str, str]:
-    """Return where the OpenAPI of each version of each group is, by its path."""
-    index = await _read(client, "/openapi/v3")
-    return {path: found["serverRelativeURL"] for path, found in index["paths"].items()}
-
-
-async def _read(client: Client, url: str) -> Json:
-    status, answer = await client.request("GET", url)
-    assert status == 200, answer
-    # kube-apiserver calls these documents plain text.
-    read: Json = json.loads(answer["message"]) if answer.keys() == {"message"} else answer
-    return read
 
 
 def _kinds(schemas: Json) -> Iterator[tuple[str, Json]]:
@@ -136,7 +123,7 @@ def schemas(apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> P
 async def published(client: Client, *paths: str) -> None:
     """Wait until the server's OpenAPI has these: it comes a moment after the kinds."""
     for _ in range(600):
-        if set(paths) <= (await documents(client)).keys():
+        if set(paths) <= (await document_urls(client)).keys():
             return
         await asyncio.sleep(0.1)
     pytest.fail(f"the OpenAPI has no {paths} after 60 s")

@@ -1,0 +1,186 @@
+"""No single review holds the event loop for long, whatever its object has too much of."""
+
+import asyncio
+import gc
+import json
+import random
+import statistics
+import time
+from asyncio import events
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from admission.objects.reader import JUDGED_KINDS
+from app.settings.root import Settings
+from app.wiring import make_engine, make_judge
+from core.base import names
+from kube.cluster.folder import FolderCluster, read_profiles
+from policies import SHIPPED_PROFILES
+from tests.harness.evidence import ROOT, record
+from tests.harness.load.hostile_reviews import (
+    LARGEST,
+    STORED,
+    Schemas,
+    hostile_object,
+    some_size,
+)
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.openapi import document_urls, read_document
+from tests.harness.sizes import PROOF, size
+from tests.tools.definitions import published
+from webhooks.app import AdmissionApp
+from webhooks.exchange import HttpRequest
+from webhooks.log import get_logger
+from webhooks.metrics import Metrics
+from webhooks.readiness import Readiness
+
+COUNT: Final = size(ci=400, proof=10_000)
+MOST_MS: Final = size(ci=20, proof=10)
+"""Of this thread's CPU; twice as much where the machine runs other tests."""
+
+_KINDS: Final = "x-kubernetes-group-version-kind"
+_BESIDES: Final = frozenset(
+    {
+        ("", "Namespace"),
+        ("networking.k8s.io", "NetworkPolicy"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+        ("", "ServiceAccount"),
+        ("", "Binding"),
+    }
+)
+"""Kinds that are judged for something else than what their Pods may do."""
+
+
+class Shape(NamedTuple):
+    """A kind, and how its objects may look."""
+
+    group: str
+    version: str
+    kind: str
+    schema: Json
+    schemas: Schemas
+
+
+class LongestStep(NamedTuple):
+    """The longest that the loop was held by one review."""
+
+    ms: float
+    what: str
+
+
+async def shapes_of(client: Client) -> list[Shape]:
+    """Return the kinds that are judged: the server's own, ours and operators'."""
+    found = []
+    for url in (await document_urls(client)).values():
+        document = await read_document(client, url)
+        components = document.get("components", {}).get("schemas", {})
+        for schema in components.values():
+            for of in schema.get(_KINDS, ()):
+                kind = of["group"], of["kind"]
+                if kind in JUDGED_KINDS | _BESIDES or of["group"] == names.GROUP:
+                    shape = (of["group"], of["version"], of["kind"])
+                    found.append(Shape(*shape, schema, Schemas(components)))
+    return [*found, *_of_operators()]
+
+
+def _of_operators() -> Iterator[Shape]:
+    for each in published():
+        spec = each.definition["spec"]
+        for version in spec["versions"]:
+            shape = (spec["group"], version["name"], spec["names"]["kind"])
+            yield Shape(*shape, version["schema"]["openAPIV3Schema"], Schemas({}))
+
+
+def review_of(shape: Shape, chance: random.Random) -> bytes:
+    """Return a review of a new or a changed object of a kind."""
+    most = LARGEST if chance.random() < 0.5 else STORED
+    made = hostile_object(shape.schemas, shape.schema, chance, some_size(chance, most))
+    request: Json = {
+        "uid": "705ab4f5",
+        "kind": {"group": shape.group, "version": shape.version, "kind": shape.kind},
+        "name": "x",
+        "namespace": "training",
+        "operation": "CREATE",
+        "userInfo": {"username": "mallory", "groups": ["system:authenticated"]},
+        "object": made,
+    }
+    if chance.random() < 0.3 and len(json.dumps(made)) < STORED:
+        old = hostile_object(shape.schemas, shape.schema, chance, some_size(chance, STORED))
+        request |= {"operation": "UPDATE", "oldObject": chance.choice([old, made | {"spec": {}}])}
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    return json.dumps(review, separators=(",", ":")).encode()
+
+
+@contextmanager
+def steps_timed() -> Iterator[list[float]]:
+    """Note how long each step of a loop in this thread takes: seconds of its CPU."""
+    steps: list[float] = []
+    run: Callable[[Any], None] = events.Handle._run  # noqa: SLF001  A loop has no hook for it.
+
+    def timed(handle: Any) -> None:
+        began = time.thread_time()
+        run(handle)
+        steps.append(time.thread_time() - began)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events.Handle, "_run", timed)
+        yield steps
+
+
+@pytest.fixture
+async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AdmissionApp]:
+    """A gate's answers, with the policies of this release."""
+    settings = Settings()
+    engine = make_engine(None, settings.evaluation)
+    cluster = FolderCluster(ROOT / "examples/cluster", shipped=read_profiles([SHIPPED_PROFILES]))
+    judge = make_judge(cluster, engine, settings)
+    yield AdmissionApp(judge, Readiness({}), Metrics("0"), get_logger())
+    engine.close()
+
+
+async def test_no_review_holds_the_loop_for_long(app: AdmissionApp, admin: Client) -> None:
+    """Of thousands, made of kube-apiserver's OpenAPI, in which any list or map may be too long."""
+    seed = time.time_ns() % 2**32 if PROOF else 20261127
+    chance = random.Random(seed)  # noqa: S311  No secret is made of it.
+    shapes = await shapes_of(admin)
+    assert {("", "Pod"), ("apps", "Deployment"), ("jobset.x-k8s.io", "JobSet")} <= {
+        (each.group, each.kind) for each in shapes
+    }
+    worst: list[LongestStep] = []
+    gc.collect()
+    gc.freeze()
+    with steps_timed() as steps:
+        for _ in range(COUNT):
+            shape = chance.choice(shapes)
+            body = review_of(shape, chance)
+            path = chance.choice(["/validate", "/mutate"])
+            headers = [(b"content-type", b"application/json")]
+            await asyncio.sleep(0)  # What was done up to here is none of the gate's.
+            steps.clear()
+            reply = await asyncio.create_task(
+                app.answer(HttpRequest("POST", path, b"timeout=10s", headers, body))
+            )
+            assert reply.status in {200, 400}, reply.body
+            what = f"{path} {shape.kind} of {len(body) // 1024} KiB (seed {seed})"
+            worst.append(LongestStep(max(steps) * 1000, what))
+    worst.sort(reverse=True, key=lambda step: step.ms)
+    longest = worst[0]
+    if PROOF:
+        middle = statistics.median(step.ms for step in worst)
+        record(
+            "hostile-sizes",
+            [
+                f"- {COUNT:,} reviews, made of the OpenAPI of {len(shapes)} kinds (seed {seed}), "
+                f"of 200 bytes to {LARGEST >> 20} MiB",
+                f"- The event loop was held by one of them for {longest.ms:.1f} ms at most; "
+                f"99.9 %: {worst[len(worst) // 1000].ms:.1f} ms; median {middle:.2f} ms",
+                f"- The longest: {longest.what}",
+            ],
+        )
+    assert longest.ms < MOST_MS, [f"{step.ms:.1f} ms {step.what}" for step in worst[:10]]
