@@ -54,6 +54,7 @@ from core.cluster import Cluster
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode, Modes, Namespace
 from core.decision.request import WRITES, Request
+from core.kubernetes.workload_kinds import may_carry
 from core.people.subject import Subject
 from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
 from egress.limits.settings import DEFAULT_INTENT_SETTINGS, IntentSettings
@@ -154,8 +155,15 @@ class Gatherer:
     def _must_be_read(self, request: Request) -> bool:
         """Return whether an object must be read whole; one of an unlisted kind only may be."""
         kind = request.kind.group, request.kind.kind
-        unlisted = self._reader.judges(request) and kind not in JUDGED_KINDS
-        return request.values > MAX_HELD_VALUES or not unlisted or self._site_rules.judges(request)
+        return (
+            request.values > MAX_HELD_VALUES
+            or kind in JUDGED_KINDS
+            or not may_carry(*kind)
+            or is_connect_or_credential(request)
+            or changes_rights(request)
+            or self._network_policies.judges(request)
+            or self._site_rules.judges(request)
+        )
 
     async def _of_kind(self, request: Request, facts: Facts) -> Facts:
         if is_connect_or_credential(request) or changes_rights(request):

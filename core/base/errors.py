@@ -30,6 +30,7 @@ and what to do about it. An exception that only one folder and its callers know 
         ├── RoleUnknownError       … because the cluster did not give the role that is bound
         ├── NotSyncedError         … because what a watch brings is missing or too old
         ├── DeadlineError          … because the caller's time ran out
+        ├── OverloadError          … because too much of its namespace waits already
         └── NotRecordedError       … because the decision could not be recorded
 """
 

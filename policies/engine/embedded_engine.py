@@ -7,10 +7,7 @@ deadline, and is not interrupted. Why this engine: `docs/adr/0004-embedded-engin
 """
 
 import asyncio
-import os
 import queue
-import sys
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -41,9 +38,6 @@ _INLINE_SECONDS: Final = 0.02
 """Inputs up to this size are evaluated in the event loop, for at most this long: a hop to a
 thread costs more than the evaluation (docs/adr/0005-evaluate-inline.md). A Pod's is 2 to 5 KB and
 takes 0.1 to 0.3 ms; the dearest of 8 KB, 5 ms."""
-
-_NICE: Final = 10
-"""Of the threads that evaluate what is large (setpriority(2)); the event loop has 0."""
 
 _QUICK_SECONDS: Final = 0.002
 """What an evaluation may take in a thread for others of its size to be evaluated inline again."""
@@ -135,9 +129,7 @@ class EmbeddedEngine:
         make = partial(make_instance, limits=limits)
         self._quick = Instances(self._code, make, 1)
         self._others = Instances(self._code, make, limits.concurrent)
-        self._threads = ThreadPoolExecutor(
-            limits.concurrent, thread_name_prefix="evaluate", initializer=_give_way
-        )
+        self._threads = ThreadPoolExecutor(limits.concurrent, thread_name_prefix="evaluate")
         try:
             self._prove()
         except BaseException:
@@ -228,12 +220,6 @@ class EmbeddedEngine:
             problem = find_problem(answer, read_judgement(judged))
         if problem:
             raise BundleRefusedError(problem)
-
-
-def _give_way() -> None:
-    """Have this thread run after the event loop's, where both want the same core."""
-    if sys.platform == "linux":  # Elsewhere a thread has no priority of its own.
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def _load(bundle: Bundle, limits: EvaluationLimits) -> tuple[Code, dict[str, int]]:

@@ -4,11 +4,13 @@ import copy
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from admission.objects.size_limits import MAX_HELD_VALUES
 from core.base.errors import InvalidReviewError
 from core.decision.request import Kind, Operation
 from tests.unit.webhooks.reviews import encode, review
@@ -231,3 +233,52 @@ def test_every_truncation_is_refused(length: int) -> None:
     """A body cut anywhere is no review."""
     with pytest.raises(InvalidReviewError):
         decode_review(encode(review())[:length])
+
+
+def of_values(count: int, **changes: Any) -> bytes:
+    """Return a review whose object holds about so many values, as kube-apiserver writes it."""
+    made = {"metadata": {"name": "x"}, "spec": {"containers": [{}], "extra": [{}] * (count // 2)}}
+    return json.dumps(review(object=made, **changes), separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("count", [40_000, MAX_HELD_VALUES - 1000])
+def test_the_values_of_a_large_review_are_counted(count: int) -> None:
+    """Not to the last one: the review has some besides its objects."""
+    request = decode_review(of_values(count))
+    assert count <= request.values <= count + 100
+    assert request.object is not None
+    assert len(bytes(request.object)) > count
+
+
+def test_the_values_of_a_small_review_are_not_counted() -> None:
+    """It is read before that would be done."""
+    assert decode_review(encode(review(padding=20_000))).values == 0
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
+def test_objects_of_too_many_values_are_not_even_looked_for(operation: str) -> None:
+    """All that stands before them is there, for the error that names the object."""
+    large: Any = {"spec": [{}] * MAX_HELD_VALUES}
+    old = None if operation == "CREATE" else large
+    made = None if operation == "DELETE" else {"metadata": {}}
+    request = decode_review(
+        of_values(MAX_HELD_VALUES * 2, operation=operation)
+        if operation == "CREATE"
+        else json.dumps(
+            review(object=made, oldObject=old, operation=operation), separators=(",", ":")
+        ).encode()
+    )
+    assert request.values > MAX_HELD_VALUES
+    assert (request.namespace, request.name) == ("train", "llama-0")
+    assert request.operation is Operation(operation)
+    assert request.subject.username == "canary-user@example.com"
+    assert request.object == msgspec.Raw(b"{}")
+    assert request.old_object is None
+
+
+def test_a_review_that_kube_apiserver_did_not_write_is_refused_for_its_size() -> None:
+    """Where its objects are cannot be told without reading them."""
+    document = review(object={"spec": [{}] * MAX_HELD_VALUES})
+    spaced = json.dumps(document).encode()
+    with pytest.raises(InvalidReviewError, match="the body holds more than 250,000 values"):
+        decode_review(spaced)

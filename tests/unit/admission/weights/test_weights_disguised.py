@@ -19,8 +19,10 @@ from tests.unit.admission.weights.weights_cluster import (
     world,
 )
 from tests.unit.admission.world import ALICE, Folder, pod, request
+from tests.unit.core.kubernetes.workload_samples import wrapped
 
 GRANT = {"weights/grant"}
+JOB_SET = ("jobset.x-k8s.io", "JobSet")
 PV = Kind("PersistentVolume", "v1")
 
 
@@ -81,14 +83,16 @@ async def test_a_volume_whose_options_name_weights_needs_a_grant(
     assert not rules(await decide(cluster, engine, request(mounting(containerName="scratch"))))
 
 
-async def test_a_pod_of_ten_thousand_ways_takes_grants_of_all_stores(
+async def test_a_workload_of_ten_thousand_ways_takes_grants_of_all_stores(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """It is answered at once, and not looked at for longer than a gang of honest ones."""
     secret = store("secret", "secretweights", 1)
     world(folder, secret, *approved(grant()))
-    many = [mount(f"m{each}", "llamaweights", "prod") for each in range(10_001)]
-    made = pod(serviceAccountName="trainer", volumes=many)
-    decision = await decide(folder.cluster(), engine, request(made))
+    many = [mount(f"m{each}", "llamaweights", "prod") for each in range(1000)]
+    made = wrapped(JOB_SET, {"spec": pod(serviceAccountName="trainer", volumes=many)["spec"]})
+    made["spec"]["replicatedJobs"] *= 11
+    asked = request(made, kind=Kind(JOB_SET[1], "v1alpha2", JOB_SET[0]))
+    decision = await decide(folder.cluster(), engine, asked)
     assert rules(decision) == GRANT
     assert "WeightStore secret" in decision.message

@@ -1,6 +1,7 @@
 """Only a clear answer of the cluster is an answer."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,3 +114,24 @@ async def test_only_so_many_are_in_flight(connection: Connection, server: Script
     reviews = AccessReviews(connection, LiveSettings(reviews_in_flight=4))
     assert all(await asyncio.gather(*(reviews.ask(QUESTION) for _ in range(20))))
     assert most == 4
+
+
+async def test_many_questions_of_one_namespace_do_not_hold_up_another(
+    connection: Connection, server: ScriptedServer
+) -> None:
+    """The next turn but one is the neighbour's."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        asked.append(body["spec"]["resourceAttributes"]["namespace"])
+        return await status(allowed=True)(request)
+
+    def of(namespace: str) -> AccessQuestion:
+        return replace(QUESTION, namespace=namespace)
+
+    server.answers = [answer]
+    reviews = AccessReviews(connection, LiveSettings(reviews_in_flight=1))
+    questions = [of("hostile")] * 100 + [of("neighbour")]
+    await asyncio.gather(*map(reviews.ask, questions))
+    assert asked.index("neighbour") <= 2

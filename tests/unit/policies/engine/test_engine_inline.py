@@ -1,13 +1,16 @@
 """What takes long leaves the event loop, however small it is."""
 
 import asyncio
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pytest
 
 from policies.bundle.format import read_bundle
-from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits
+from policies.engine.embedded_engine import EmbeddedEngine, EvaluationLimits, Instances
 from policies.projection.model import Container, HostPath, Projection, Volume, encode
 
 # Each part of the path needs a call of the host, which costs much and shows in no size.
@@ -17,6 +20,8 @@ SLOW = encode(
         volumes=[Volume("spec.volumes[0]", ["hostPath"], HostPath("/\u00e9" * 1_300))],
     )
 )
+AS_LARGE = SLOW.replace("/\u00e9".encode(), b"aaa")
+"""As many bytes, of which each is its own."""
 QUICK = msgspec.json.encode({"containers": [], "hostPID": True})
 
 
@@ -35,3 +40,25 @@ async def test_a_small_projection_that_takes_long_holds_up_nobody(built: Path) -
     assert [await task for task in slow] == [alone] * 4
     engine.close()
     assert longest < 0.6
+
+
+async def test_what_took_too_long_is_not_tried_in_the_loop_again(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is anything as large, until something of its size is quick in a thread."""
+    in_loop: list[bool] = []
+    evaluate = Instances.evaluate
+
+    def noted(self: Instances, *arguments: Any) -> bytes:
+        in_loop.append(threading.current_thread() is threading.main_thread())
+        return evaluate(self, *arguments)
+
+    engine = EmbeddedEngine(read_bundle(built), EvaluationLimits(seconds=5.0))
+    monkeypatch.setattr(Instances, "evaluate", noted)
+    for asked in (SLOW, SLOW, QUICK):
+        await engine.ask(asked)
+    assert in_loop == [True, False, False, True]
+    async with asyncio.timeout(30):
+        while not (await engine.ask(AS_LARGE) and in_loop[-1]):
+            pass
+    engine.close()

@@ -9,7 +9,15 @@ import pytest
 
 from core.base.errors import InvalidObjectError
 from core.kubernetes.pod import decode_pod
-from policies.projection.model import MAX_CONTAINERS, MAX_NAME, MAX_NAMES, MAX_PATH
+from policies.projection.model import (
+    MAX_CONTAINERS,
+    MAX_ENV,
+    MAX_MARKS,
+    MAX_NAME,
+    MAX_NAMES,
+    MAX_PATH,
+    MAX_VOLUMES,
+)
 from policies.projection.pods import project
 
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -24,7 +32,13 @@ def pod(**count: int) -> dict[str, Any]:
     names = times("env", "N{}_VISIBLE_DEVICES".format)
     audience = {"serviceAccountToken": {"audience": "a"}}
     return {
-        "metadata": {"annotations": dict(times("annotations", lambda n: (f"{APPARMOR}c{n}", "x")))},
+        "metadata": {
+            "annotations": dict(
+                times("annotations", lambda n: (f"{APPARMOR}c{n}", "x"))
+                + times("notes", lambda n: (f"n{n}", ""))
+            ),
+            "labels": dict(times("labels", lambda n: (f"l{n}", ""))),
+        },
         "spec": {
             "securityContext": {"sysctls": times("sysctls", lambda n: {"name": f"a.{n}"})},
             "tolerations": times("tolerations", lambda n: {"key": f"k{n}"}),
@@ -36,7 +50,8 @@ def pod(**count: int) -> dict[str, Any]:
                     "name": "c",
                     "image": "a" * count.get("image", 1),
                     "securityContext": {"capabilities": {"add": times("add", "C{}".format)}},
-                    "env": [{"name": name, "value": "all"} for name in names],
+                    "env": [{"name": name, "value": "all"} for name in names]
+                    + times("variables", lambda n: {"name": f"V{n}"}),
                     "volumeMounts": times(
                         "mounts", lambda n: {"mountPath": f"/run/nvidia-container-devices/{n}"}
                     )
@@ -46,6 +61,7 @@ def pod(**count: int) -> dict[str, Any]:
             "volumes": [
                 {"name": "v", "hostPath": {"path": "/" + "a" * (count.get("path", 1) - 1)}},
                 {"name": "t", "projected": {"sources": times("tokens", lambda _: audience)}},
+                *times("volumes", lambda n: {"name": f"v{n}", "emptyDir": {}}),
             ],
         },
     }
@@ -57,6 +73,10 @@ def pod(**count: int) -> dict[str, Any]:
         ("add", MAX_NAMES, "spec.containers[0].securityContext.capabilities.add"),
         ("sysctls", MAX_NAMES, "spec.securityContext.sysctls"),
         ("annotations", MAX_NAMES, "metadata.annotations"),
+        ("notes", MAX_MARKS, "metadata.annotations"),
+        ("labels", MAX_MARKS, "metadata.labels"),
+        ("volumes", MAX_VOLUMES - 2, "spec.volumes"),
+        ("variables", MAX_ENV, "spec.containers[*].env"),
         ("tolerations", MAX_NAMES, "spec.tolerations"),
         ("hostnames", MAX_NAMES, "spec.hostAliases"),
         ("nameservers", MAX_NAMES, "spec.dnsConfig.nameservers"),

@@ -1,0 +1,139 @@
+"""What is larger than any real object is an error that says so; what is large waits its turn."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from admission.gather import Gatherer
+from admission.judge import Judge
+from admission.objects.size_limits import (
+    MANY_VALUES,
+    MAX_CONTAINERS,
+    MAX_HELD_VALUES,
+    MAX_POD_VALUES,
+    MAX_VALUES,
+)
+from core.base.fair_queue import FairQueue, Flow
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Phase
+from identity.subjects import parse_controllers
+from policies.engine.embedded_engine import EmbeddedEngine
+from tests.unit.admission.world import NAMESPACE, POD, Folder, decide, pod, request
+from tests.unit.core.kubernetes.workload_samples import wrapped
+
+JOB_SET = ("jobset.x-k8s.io", "JobSet")
+DEPLOYMENT = Kind("Deployment", "v1", "apps")
+VOLUME = Kind("PersistentVolume", "v1")
+POLICY = Kind("NetworkPolicy", "v1", "networking.k8s.io")
+ROLE = Kind("ClusterRole", "v1", "rbac.authorization.k8s.io")
+WIDGET = Kind("Widget", "v1", "example.org")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (POD, MAX_POD_VALUES + 1),
+        (DEPLOYMENT, MAX_VALUES + 1),
+        (VOLUME, 10_001),
+        (POLICY, MAX_VALUES + 1),
+        (ROLE, MAX_VALUES + 1),
+        (NAMESPACE, MAX_VALUES + 1),
+        (WIDGET, MAX_HELD_VALUES + 1),
+    ],
+    ids=lambda each: each.kind if isinstance(each, Kind) else "",
+)
+async def test_an_object_of_too_many_values_is_an_error_that_counts_them(
+    kind: Kind, values: int, engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Whatever it is of: it is not read."""
+    asked = request(pod(), kind=kind, values=values, phase=Phase.VALIDATING)
+    decision = await decide(folder.cluster(), engine, asked)
+    assert decision.verdict is Verdict.ERROR
+    assert f"object: holds about {values:,} values; more than" in decision.reason
+    assert not decision.allowed
+
+
+async def test_what_is_just_not_too_large_is_judged(engine: EmbeddedEngine, folder: Folder) -> None:
+    """The limit itself is fine."""
+    folder.profile("good", 10).grant("Group:researchers", "good")
+    decision = await decide(folder.cluster(), engine, request(pod(), values=MAX_POD_VALUES))
+    assert decision.verdict is Verdict.ALLOW
+
+
+async def test_a_large_object_of_an_unlisted_kind_is_left_to_its_pods(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Its Pods are judged in any case: to refuse it would stop its operator."""
+    made = {"spec": {"template": {"spec": pod(hostNetwork=True)["spec"]}}}
+    asked = request(made, kind=WIDGET, values=MAX_VALUES + 1)
+    decision = await decide(folder.cluster(), engine, asked)
+    assert decision.verdict is Verdict.ALLOW
+    assert decision.evidence.left_alone == "it holds too much to be searched for Pod templates"
+
+
+async def test_too_many_containers_in_all_templates_are_an_error(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """It names the template with which they are too many."""
+    spec = pod()["spec"]
+    spec["containers"] = [spec["containers"][0] | {"name": f"c{n}"} for n in range(100)]
+    made = wrapped(JOB_SET, {"spec": spec})
+    made["spec"]["replicatedJobs"] *= MAX_CONTAINERS // 100 + 1
+    decision = await decide(
+        folder.cluster(), engine, request(made, kind=Kind(JOB_SET[1], "v1alpha2", JOB_SET[0]))
+    )
+    assert decision.verdict is Verdict.ERROR
+    assert decision.field == "spec.replicatedJobs[10].template.spec.template"
+    assert decision.reason.endswith(
+        "brings the object's containers to 1100; more than 1000 are not judged"
+    )
+
+
+def many_containers() -> dict[str, Any]:
+    """Return a Pod whose projection is large."""
+    made = pod()
+    first = made["spec"]["containers"][0]
+    made["spec"]["containers"] = [first | {"name": f"c{n}"} for n in range(100)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "values"), [(pod(), MANY_VALUES + 1), (many_containers(), 0)], ids=["read", "asked"]
+)
+async def test_what_is_large_waits_its_turn_and_others_do_not(
+    made: Any, values: int, engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Large to be read, or to be evaluated; an ordinary Pod is decided meanwhile."""
+    folder.profile("good", 10).grant("Group:researchers", "good")
+    turns = FairQueue(1, 10)
+    judge = Judge(Gatherer(folder.cluster(), engine, parse_controllers([]), turns=turns))
+
+    async def decided(asked: Any, values: int) -> Decision:
+        return await judge.validate(request(asked, values=values), budget=5.0)
+
+    async with turns.seat(Flow("other")):
+        large = asyncio.create_task(decided(made, values))
+        ordinary = await decided(pod(), 0)
+        assert ordinary.verdict is Verdict.ALLOW
+        await asyncio.sleep(0.1)
+        assert not large.done()
+        assert turns.waiting == 1
+    assert (await large).verdict is Verdict.ALLOW
+
+
+async def test_a_turn_that_does_not_come_in_time_is_an_error(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """As is too much that waits of one namespace: both say so, and neither is a denial."""
+    turns = FairQueue(1, 1)
+    judge = Judge(Gatherer(folder.cluster(), engine, parse_controllers([]), turns=turns))
+    asked = request(pod(), values=MANY_VALUES + 1)
+    async with turns.seat(Flow("other")):
+        late = asyncio.create_task(judge.validate(asked, budget=0.3))
+        await asyncio.sleep(0.05)
+        refused = await judge.validate(asked, budget=0.3)
+        assert (refused.verdict, refused.error_kind) == (Verdict.ERROR, "overload")
+        assert "1 requests of namespace train wait already" in refused.reason
+        assert (await late).error_kind == "deadline"
+    assert turns.waiting == 0
