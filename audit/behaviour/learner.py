@@ -33,7 +33,7 @@ from audit.behaviour.state_file import (
     store_habits,
     write_state,
 )
-from audit.ledger.records.destination import Destination, Receipt
+from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.decisions import DecisionQuery, FindDecisions
@@ -102,7 +102,7 @@ class BehaviourLearner:
 
     def __init__(
         self,
-        destination: Destination,
+        destination: RecordKeeper,
         find: FindDecisions,
         logger: FilteringBoundLogger,
         path: Path | None,
@@ -140,6 +140,14 @@ class BehaviourLearner:
                 if number % _BETWEEN_BREATHS == 0:
                     await asyncio.sleep(0)
         return receipt
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Keep what is no record: nothing is learnt from it.
+
+        Raises:
+            LedgerError: it is not kept.
+        """
+        await self._destination.set_aside(cluster, asides)
 
     async def keep_learnt(self) -> None:
         """Take up what was learnt before, then save what is learnt, until cancelled."""

@@ -3,10 +3,10 @@
 import asyncio
 import datetime as dt
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from structlog.typing import FilteringBoundLogger
 
@@ -19,12 +19,14 @@ from audit.clients.anchor_config_map import ConfigMapAnchor
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchors import Anchor
 from audit.ledger.log.head_publisher import HeadPublisher
-from audit.ledger.records.destination import Receipt
+from audit.ledger.records.destination import Aside, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.background import in_background
 from core.base.errors import LedgerError
+
+T = TypeVar("T")
 
 _SIGNING_IN: Final = "signing in for an anchor"
 
@@ -118,14 +120,25 @@ class KeptLedger:
         Raises:
             LedgerError: they are not kept.
         """
+        return await self._noted(self._store.deliver(cluster, frames))
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Keep what is no record, and note for `missing` whether that goes.
+
+        Raises:
+            LedgerError: it is not kept.
+        """
+        await self._noted(self._store.set_aside(cluster, asides))
+
+    async def _noted(self, keeping: Awaitable[T]) -> T:
         try:
-            receipt = await self._store.deliver(cluster, frames)
+            kept = await keeping
         except Exception as error:
             if not self._problem:  # Else it is known, and better said.
                 self._note(error)
             raise
         self._note(None)
-        return receipt
+        return kept
 
     async def find(self, query: DecisionQuery) -> list[bytes]:
         """Return the documents (JSON) that a query means, in its order.

@@ -20,6 +20,15 @@ class Receipt:
     """Frames that cannot be read; they are kept aside with the reason."""
 
 
+@dataclass(frozen=True)
+class Aside:
+    """A frame that is kept apart from the records, in the quarantine."""
+
+    frame: Frame
+    reason: str
+    """For a person."""
+
+
 class Destination(Protocol):
     """Takes frames and keeps them, each once, however often it comes."""
 
@@ -28,4 +37,15 @@ class Destination(Protocol):
 
         Raises:
             LedgerError: they are not (all) kept; send them again later.
+        """
+
+
+class RecordKeeper(Destination, Protocol):
+    """A destination that also keeps what is no record: the auditor's ledger."""
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Keep what came in the name of a cluster and cannot be what it says, as `deliver` does.
+
+        Raises:
+            LedgerError: it is not (all) kept.
         """

@@ -7,13 +7,13 @@ cluster whose frames it brings.
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.records.destination import Destination, Receipt
+from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from audit.ledger.server.requests import (
@@ -21,9 +21,11 @@ from audit.ledger.server.requests import (
     RefusedError,
     headers_of,
     read_cluster,
+    read_process,
     send_answer,
     send_refusal,
 )
+from audit.ledger.server.senders import SENT, why_not_sent
 from core.base.errors import LedgerError
 from network.asgi import ClientGoneError, Message, Receive, Send, read_body
 
@@ -54,7 +56,7 @@ class Receiver:
 
     def __init__(
         self,
-        destination: Destination,
+        destination: RecordKeeper,
         logger: FilteringBoundLogger,
         settings: ReceiverSettings | None = None,
     ) -> None:
@@ -92,7 +94,8 @@ class Receiver:
         try:
             content = await self._read(receive, length)
             frames = _decode(content, self._settings.max_frames)
-            receipt = await self._deliver(cluster, frames)
+            process = read_process(scope, cluster, SENT)
+            receipt = await self._deliver(cluster, process, frames)
         finally:
             self.held[cluster] -= 1
             self.held += Counter()  # Forgets clusters that have none.
@@ -112,9 +115,18 @@ class Receiver:
         except TimeoutError:
             raise RefusedError(408, "the body did not arrive in time") from None
 
-    async def _deliver(self, cluster: str, frames: list[Frame]) -> Receipt:
+    async def _deliver(self, cluster: str, process: str, frames: list[Frame]) -> Receipt:
+        own, asides = [], []
+        for frame in frames:
+            if reason := why_not_sent(process, frame):
+                asides.append(Aside(frame, reason))
+            else:
+                own.append(frame)
         try:
-            receipt = await self._destination.deliver(cluster, frames)
+            receipt = await self._destination.deliver(cluster, own) if own else Receipt(0, 0, 0)
+            if asides:
+                await self._destination.set_aside(cluster, asides)
+                receipt = replace(receipt, quarantined=receipt.quarantined + len(asides))
         except LedgerError as error:
             text = "the ledger takes nothing now; the auditor's log says why"
             raise RefusedError(503, text, RETRY, cause=str(error)) from error

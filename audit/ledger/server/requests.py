@@ -1,7 +1,7 @@
 """Requests to the auditor: headers and certificate that each must show, and its answer."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
@@ -51,6 +51,22 @@ def read_cluster(scope: Mapping[str, Any], headers: Mapping[bytes, str], process
         text = f"{CLUSTER_HEADER}: the client certificate does not carry a URI {shown}"
         raise RefusedError(403, text)
     return cluster
+
+
+def read_process(scope: Mapping[str, Any], cluster: str, known: Container[str]) -> str:
+    """Return the process of a cluster that a request's certificate names.
+
+    Raises:
+        RefusedError: it names several, or none that is `known`.
+    """
+    beginning = process_uri(cluster, "")
+    peer = (scope.get("extensions") or {}).get("sallyport.peer") or {}
+    uris: Iterable[str] = peer.get("uris", ())
+    named = [uri.removeprefix(beginning) for uri in uris if uri.startswith(beginning)]
+    if len(named) != 1 or named[0] not in known:
+        text = f"the client certificate must carry one URI {beginning}PROCESS of a known process"
+        raise RefusedError(403, text)
+    return named[0]
 
 
 def _shows(uri: str, wanted: str, process: str) -> bool:

@@ -25,6 +25,11 @@ class WriteBackend(AppendBackend, Protocol):
         """Return the dialect's own INSERT, which can leave out what is there."""
 
 
+_CONTRADICTED: Final = frozenset({FrameKind.ACCESS, FrameKind.DECISION})
+"""Kinds of which two records of one id cannot both be true. Others are made anew after a restart,
+with what is known by then."""
+
+
 @dataclass(frozen=True)
 class WrittenRecords:
     """What of a batch was new."""
@@ -44,8 +49,8 @@ def write_batch(
         new = _put(connection, backend, kind, rows, open_log.size)
         if new:
             open_log.add(kind, new[0][0], new)
-        if kind == FrameKind.ACCESS and len(new) < len(rows):
-            batch.quarantine.extend(_contradicting(connection, batch, new))
+        if kind in _CONTRADICTED and len(new) < len(rows):
+            batch.quarantine.extend(_contradicting(connection, batch, kind, new))
         ids[kind] = [row[1] for row in new]
     _write_rules(connection, backend, batch, ids.get(FrameKind.DECISION, ()))
     _set_aside(connection, backend, batch.quarantine, open_log)
@@ -92,10 +97,15 @@ def _known(connection: sa.Connection, kind: FrameKind, rows: list[Row]) -> set[b
     return found
 
 
-def _contradicting(connection: sa.Connection, batch: RowBatch, new: list[Row]) -> Iterator[Row]:
-    """Yield those accesses as rows of the quarantine whose ids the ledger has for other records."""
-    table, fresh = BY_KIND[FrameKind.ACCESS], {row[1] for row in new}
-    known = [row for row in batch.records[FrameKind.ACCESS] if row[1] not in fresh]
+def _contradicting(
+    connection: sa.Connection, batch: RowBatch, kind: FrameKind, new: list[Row]
+) -> Iterator[Row]:
+    """Yield those records as rows of the quarantine whose ids the ledger has for other ones.
+
+    Whoever writes an id first must not make the other record vanish.
+    """
+    table, fresh = BY_KIND[kind], {row[1] for row in new}
+    known = [row for row in batch.records[kind] if row[1] not in fresh]
     for start in range(0, len(known), _AT_ONCE):
         rows = {row[1]: row for row in known[start : start + _AT_ONCE]}
         days = sorted(map(day_of, rows))
@@ -108,8 +118,10 @@ def _contradicting(connection: sa.Connection, batch: RowBatch, new: list[Row]) -
             row = rows[identity]
             if document == row[-1]:
                 continue  # Most that come again are the same to the byte: they are not decoded.
-            if contradicts(decode_access(document), decode_access(row[-1])):
-                aside = Frame(FrameKind.ACCESS, identity, row[-1])
+            if kind is FrameKind.DECISION or contradicts(
+                decode_access(document), decode_access(row[-1])
+            ):
+                aside = Frame(kind, identity, row[-1])
                 yield aside_row(row[0], batch.today, aside, OTHERWISE)
 
 

@@ -254,7 +254,8 @@ class _BatchBuilder:
         self._cluster = cluster
         self._today = today
         self._days = range(today - keep_days - SPARE_DAYS, today + MOST_AHEAD_DAYS + 1)
-        self._seen: set[tuple[int, bytes]] = set()
+        self._seen: dict[tuple[int, bytes], bytes] = {}
+        """The documents that came, by kind and id."""
         self._accesses: Collection[bytes] = ()
         """Ids of those that were not frames."""
 
@@ -304,6 +305,9 @@ class _BatchBuilder:
         if uuid_text(frame.id) != made.id:
             raise ValueError("the frame's id is not the document's")
         self._demand_cluster(made.cluster)
+        before = self._seen.get((kind, frame.id), frame.payload)
+        if kind is FrameKind.DECISION and before != frame.payload:
+            raise ValueError(OTHERWISE)
         if self._take(kind, made.row(frame.id, day, frame.payload), day) and made.rules:
             self.batch.rules[frame.id] = rule_rows(made, frame.id, day)
 
@@ -316,7 +320,7 @@ class _BatchBuilder:
         came = kind is FrameKind.ACCESS and row[1] in self._accesses
         if came or (kind, row[1]) in self._seen:
             return False
-        self._seen.add((kind, row[1]))
+        self._seen[kind, row[1]] = row[-1]
         self.batch.records.setdefault(kind, []).append(row)
         self.batch.days.setdefault(kind, set()).add(day)
         return True

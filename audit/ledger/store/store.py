@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import sqlalchemy as sa
 
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.records.destination import Receipt
+from audit.ledger.records.destination import Aside, Receipt
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.batch_write import write_batch
 from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
@@ -23,7 +23,7 @@ from audit.ledger.store.retention import (
     remove_leaves,
     remove_others,
 )
-from audit.ledger.store.rows import RowBatch, make_batch
+from audit.ledger.store.rows import RowBatch, aside_row, make_batch
 from audit.ledger.store.tables import checkpoints, heads, places
 
 
@@ -42,6 +42,14 @@ class Store(LedgerQueries):
         """
         stored = await self.ingest(cluster, Delivery(frames=frames))
         return Receipt(stored.stored, stored.known, stored.quarantined)
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Keep frames in the quarantine, and in the log.
+
+        Raises:
+            LedgerError: none of them is kept.
+        """
+        await self.ingest(cluster, Delivery(asides=asides))
 
     async def ingest(
         self, cluster: str, delivery: Delivery, then: FollowUp | None = None
@@ -105,8 +113,13 @@ class Store(LedgerQueries):
         return stored
 
     def _batch(self, cluster: str, delivery: Delivery) -> RowBatch:
-        frames, accesses = delivery.frames, delivery.accesses
-        return make_batch(cluster, frames, self._now_ms, self._keep_days, accesses)
+        batch = make_batch(
+            cluster, delivery.frames, self._now_ms, self._keep_days, delivery.accesses
+        )
+        batch.quarantine.extend(
+            aside_row(cluster, batch.today, each.frame, each.reason) for each in delivery.asides
+        )
+        return batch
 
     def _keep(
         self,
@@ -122,6 +135,7 @@ class Store(LedgerQueries):
         table = backend.insert(checkpoints)
         write_checkpoints(connection, table, cluster, open_log.size, delivery.checkpoints)
         quarantined = len(batch.quarantine)
+        came = len(delivery.frames) + len(delivery.accesses) + len(delivery.asides)
         new = written.ids.get(FrameKind.ACCESS, ())
         if list(new) == list(batch.accesses):  # Mostly all are new.
             accesses = tuple(batch.accesses.values())
@@ -129,7 +143,7 @@ class Store(LedgerQueries):
             accesses = tuple(batch.accesses[each] for each in new if each in batch.accesses)
         return StoredDelivery(
             accesses=accesses,
-            known=len(delivery.frames) + len(delivery.accesses) - quarantined - written.stored,
+            known=came - quarantined - written.stored,
             stored=written.stored,
             quarantined=quarantined,
             log_size=open_log.size,

@@ -9,7 +9,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from audit.clients.auditor import AuditorClient
-from audit.ledger.records.destination import Destination, Receipt
+from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
 from audit.ledger.server.service import AuditorService, AuditorServiceSettings, QuestionAnswerer
@@ -33,6 +33,7 @@ class Memory:
     failing: bool = False
     deliveries: list[int] = field(default_factory=list)
     """Frames of each call."""
+    asides: list[Aside] = field(default_factory=list)
 
     async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
         """Keep frames, or fail."""
@@ -44,6 +45,11 @@ class Memory:
         self.kept.update({(cluster, frame.id): frame for frame in frames})
         stored = len(self.kept) - before
         return Receipt(stored, len(frames) - stored, 0)
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Keep what is no record."""
+        del cluster
+        self.asides += asides
 
 
 @dataclass
@@ -71,7 +77,7 @@ class Auditor:
 @asynccontextmanager
 async def running_auditor(  # noqa: PLR0913  What tests change of it.
     folder: Path,
-    destination: Destination,
+    destination: RecordKeeper,
     settings: ReceiverSettings | None = None,
     *,
     asks_for_certificates: bool = True,

@@ -11,7 +11,7 @@ import msgspec
 
 from audit.behaviour.learner import BehaviourLearner
 from audit.behaviour.protocol import BehaviourAnswer
-from audit.ledger.records.destination import Receipt
+from audit.ledger.records.destination import Aside, Receipt
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import Question
 from audit.ledger.store.decisions import DecisionQuery
@@ -67,6 +67,10 @@ class Ledger:
     async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
         """Keep frames."""
         return await self.memory.deliver(cluster, frames)
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Keep what is no record."""
+        await self.memory.set_aside(cluster, asides)
 
     async def find(self, query: DecisionQuery) -> list[bytes]:
         """Return what is kept after the query's id."""

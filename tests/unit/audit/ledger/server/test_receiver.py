@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from audit.ledger.records.frames import Frame, encode_frame
+from audit.ledger.records.frames import Frame, FrameKind, encode_frame
 from audit.ledger.server.receiver import ReceiverSettings
 from tests.harness.programs.pki import Authority, KeyPair
 from tests.unit.audit.ledger.spool.spools import frame, frames
@@ -262,3 +262,66 @@ async def test_a_length_of_thousands_of_digits_is_refused(auditor: Auditor) -> N
     """Python refuses to read such a number, zeros included."""
     content = request(TWO).replace(b"Content-Length: ", b"Content-Length: " + b"0" * 5000)
     assert (await send(auditor, content)).status in {400, 411}
+
+
+GATES = {FrameKind.DECISION, FrameKind.PROJECTION}
+CONTROLS = GATES | {
+    FrameKind.SWEEP,
+    FrameKind.LOOK_BACK,
+    FrameKind.LOG_GAP,
+    FrameKind.POD_LIFE,
+    FrameKind.CHANGE,
+}
+
+
+@pytest.mark.parametrize("kind", FrameKind)
+@pytest.mark.parametrize(("process", "records"), [("gate", GATES), ("control", CONTROLS)])
+async def test_a_process_writes_only_what_it_records(
+    auditor: Auditor, memory: Memory, process: str, records: set[FrameKind], kind: FrameKind
+) -> None:
+    """What another one records is set aside with the reason; the sender is told so and goes on."""
+    source = "validate" if process == "gate" else "sweep"
+    payload = msgspec.json.encode({"source": source})
+    body = encode_frame(kind, b"i" * 16, payload)
+    pair = auditor.authority.issue_client(process, f"sallyport://{CLUSTER}/{process}")
+    answer = await send(auditor, request(body), pair)
+    assert answer.status == 200
+    said = msgspec.json.decode(answer.body)
+    assert said["acknowledged"] == [(b"i" * 16).hex()]
+    own = kind in records
+    assert (said["stored"], said["quarantined"]) == ((1, 0) if own else (0, 1))
+    assert len(memory.kept) == own
+    reasons = [each.reason for each in memory.asides]
+    certificate = "its certificate is used by another"
+    assert reasons == ([] if own else [f"{process} records no {kind.name}: {certificate}"])
+
+
+@pytest.mark.parametrize(
+    ("process", "source"),
+    [("gate", "sweep"), ("control", "validate"), ("control", "mutate"), ("gate", "made-up")],
+)
+async def test_a_process_writes_only_decisions_that_it_takes(
+    auditor: Auditor, memory: Memory, process: str, source: str
+) -> None:
+    """A gate sweeps nothing, and `control` answers no review."""
+    frames = [
+        encode_frame(FrameKind.DECISION, bytes([n] * 16), msgspec.json.encode({"source": each}))
+        for n, each in enumerate((source, "sweep" if process == "control" else "validate"))
+    ]
+    pair = auditor.authority.issue_client(process, f"sallyport://{CLUSTER}/{process}")
+    assert (await send(auditor, request(b"".join(frames)), pair)).status == 200
+    assert [each.frame.id for each in memory.asides] == [bytes(16)]
+    assert f"{process} records no decisions of source {source}" in memory.asides[0].reason
+    assert [frame.id for frame in memory.kept.values()] == [b"\1" * 16]
+
+
+@pytest.mark.parametrize("process", ["auditor", "gate/x", "Gate", "gate-2"])
+async def test_a_process_that_records_nothing_is_refused(
+    auditor: Auditor, memory: Memory, process: str
+) -> None:
+    """Its certificate is of the cluster, and of nobody who sends records."""
+    pair = auditor.authority.issue_client("other", f"sallyport://{CLUSTER}/{process}")
+    answer = await send(auditor, request(TWO), pair)
+    assert answer.status == 403
+    assert "must carry one URI" in answer.body.decode()
+    assert memory.deliveries == []

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from audit.ledger.records.destination import Receipt
+from audit.ledger.records.destination import Aside, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.spool.queue import Spool
 from audit.ledger.spool.shipper import Shipper
@@ -51,6 +51,10 @@ class Noting:
         self.again += receipt.known
         assert receipt.quarantined == 0
         return receipt
+
+    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
+        """Take nothing: all that is sent is a record."""
+        raise AssertionError(cluster, asides)
 
 
 @dataclass(frozen=True)

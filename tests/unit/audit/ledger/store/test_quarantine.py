@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.ledger.records.destination import Receipt
+from audit.ledger.records.destination import Aside, Receipt
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.decisions import DecisionQuery
+from audit.ledger.store.rows import OTHERWISE
 from audit.ledger.store.store import Store
 from tests.unit.audit.ledger.store.conftest import Sql, clock
 from tests.unit.audit.ledger.store.documents import (
@@ -137,3 +138,33 @@ async def test_many_projections_are_found_by_their_digests(store: Store) -> None
     found = await store.projections(CLUSTER, digests)
     assert found == dict(zip(digests[:-1], contents[:-1], strict=True))
     assert await store.projections("other", digests) == {}
+
+
+async def test_a_decision_whose_id_another_one_took_first_is_not_lost(
+    store: Store, sql: Sql
+) -> None:
+    """Whoever has a gate's certificate and sees an id could write it before its own gate does."""
+    forged, true = told('"verdict":"allow"', '"verdict":"deny"'), GOOD
+    assert await store.deliver(CLUSTER, [forged]) == Receipt(1, 0, 0)
+    assert await store.deliver(CLUSTER, [true, true]) == Receipt(0, 1, 1)
+    assert await store.deliver(CLUSTER, [forged]) == Receipt(0, 1, 0)
+    assert sql("SELECT payload, reason FROM quarantine") == [(GOOD.payload, OTHERWISE)]
+
+
+async def test_of_two_decisions_of_one_id_in_a_batch_the_second_is_set_aside(
+    store: Store, sql: Sql
+) -> None:
+    """As if they had come one after the other."""
+    forged = told('"verdict":"allow"', '"verdict":"deny"')
+    receipt = await store.deliver(CLUSTER, [GOOD, forged])
+    assert receipt == Receipt(1, 0, 1)
+    assert sql("SELECT reason FROM quarantine") == [(OTHERWISE,)]
+
+
+async def test_what_is_set_aside_is_kept_with_its_reason(store: Store, sql: Sql) -> None:
+    """Once, and in the log like all else."""
+    await store.set_aside(CLUSTER, [Aside(GOOD, "the gate records none")] * 2)
+    await store.set_aside(CLUSTER, [Aside(GOOD, "the gate records none")])
+    assert sql("SELECT payload, reason FROM quarantine") == [
+        (GOOD.payload, "the gate records none")
+    ]
