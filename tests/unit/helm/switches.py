@@ -58,7 +58,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
                 "runtimeClass": {
                     "install": True,
                     "overhead": {"memory": "64Mi"},
-                    "nodeSelector": {"example.com/sandbox": "gvisor"},
+                    "nodeSelector": {"node-restriction.kubernetes.io/sandbox": "gvisor"},
                     "tolerations": [{"key": "example.com/sandbox", "operator": "Exists"}],
                 }
             }
