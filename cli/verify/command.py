@@ -20,24 +20,32 @@ VERIFY = """**Examples**
 
     sallyport verify -n research -o json --kubeconfig ~/.kube/config
 
+    sallyport verify --from research/notebook-0 --kubeconfig ~/.kube/config
+
     helm test sallyport -n sallyport-system --logs
 
 Asks by dry runs: are the webhooks registered, is a workload judged, is a Pod
 refused that nobody may run, are the marks of a namespace guarded? Nothing is
-written. In a Pod it asks as the Pod's service account. Which mode holds is read
-from the ConfigMap sallyport-gate; with --default-mode from the settings alone.
+written. With --from it also tries, inside a Pod that runs, whether that Pod
+reaches the gate's port; that takes the right to exec there. In a Pod it asks as
+the Pod's service account. Which mode holds is read from the ConfigMap
+sallyport-gate; with --default-mode from the settings alone.
 
 **Exit codes**: 0 all holds; 1 something is broken; 2 the cluster does not
 answer, or something else stands between; 64 wrong usage."""
 
 
-def verify(
+def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", help="One that is judged and exists.")
     ] = "default",
     default_mode: Annotated[
         Mode | None,
         typer.Option(help="Of namespaces without the label; else as the gate's ConfigMap says."),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option("--from", metavar="NAMESPACE/POD", help="Try the gate's port from there."),
     ] = None,
     kubeconfig: KubeconfigFlag = None,
     config: ConfigFlag = None,
@@ -51,9 +59,20 @@ def verify(
 
     settings = read_flags(config, kubeconfig=kubeconfig, default_mode=default_mode)
     by_settings = default_mode is not None
-    verified = run_async(run_verify(settings, namespace, by_settings=by_settings))
+    verified = run_async(
+        run_verify(settings, namespace, by_settings=by_settings, beside=_pod_of(beside))
+    )
     if output is Format.JSON:
         print_json(verified)
     else:
         print_verified(verified, make_console())
     raise typer.Exit(exit_code(verified))
+
+
+def _pod_of(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    namespace, slash, pod = text.partition("/")
+    if not (namespace and slash and pod) or "/" in pod:
+        raise typer.BadParameter("name a Pod that runs, as NAMESPACE/POD", param_hint="--from")
+    return namespace, pod

@@ -14,6 +14,7 @@ from app.wiring import modes_of
 from cli import exits
 from cli.shared.modes import read_modes
 from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
+from cli.verify.port import try_port
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
@@ -31,6 +32,9 @@ _DRY: Final = {"dryRun": "All"}
 
 _IMAGE: Final = "sallyport.invalid/verify"
 """A name that no registry has (RFC 6761)."""
+_UNTRIED: Final = (
+    "whether a tenant's Pod reaches the gate's port was not tried: name one with --from"
+)
 _LABELS: Final = {"app": "sallyport-verify"}
 
 MARKS: Final = {"metadata": {"labels": {names.MODE_LABEL: "verify"}}}
@@ -107,11 +111,16 @@ class ClusterVerification(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def verify(
-    settings: Settings, namespace: str, *, by_settings: bool = False
+    settings: Settings,
+    namespace: str,
+    *,
+    by_settings: bool = False,
+    beside: tuple[str, str] | None = None,
 ) -> ClusterVerification:
     """Ask the cluster. Nothing is written: every request that could is a dry run.
 
     `by_settings`: which mode holds is said by `settings`, and the cluster is not asked for it.
+    `beside`: namespace and name of a Pod from which the gate's port is tried.
 
     Raises:
         SettingsError: a folder stands in for the cluster, or there is no such namespace.
@@ -136,6 +145,10 @@ async def verify(
             await _refused(connection, namespace, mode),
             await _guarded(connection, namespace),
         ]
+        if beside is None:
+            notes = [*notes, _UNTRIED]
+        else:
+            steps.append(await try_port(settings, connection, *beside))
     finally:
         await connection.close()
     return ClusterVerification(FORMAT, namespace, mode.value, steps, notes)

@@ -1,11 +1,18 @@
 {{/* NetworkPolicies of its own Pods: what of peers and ports they have in common. */}}
 
-{{/* Peers by address; without any the port is open to all. Takes (dict "word" "to" "addresses" list). */}}
+{{/*
+Peers by address, or as a NetworkPolicy has them; without any the port is open to all. Takes
+(dict "word" "to" "addresses" list).
+*/}}
 {{- define "sallyport.network.peers" -}}
 {{- if .addresses -}}
 {{ .word }}:
   {{- range .addresses }}
+  {{- if kindIs "string" . }}
   - ipBlock: {cidr: {{ . | quote }}}
+  {{- else }}
+  - {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- end }}
 {{- end -}}
 {{- end }}

@@ -20,7 +20,10 @@ NAMESPACE: Final = "sallyport-system"
 RELEASE: Final = "sallyport"
 
 IMAGE: Final = {"image": {"repository": "registry.example/sallyport"}}
-"""The one value that has no default."""
+"""A value that has no default."""
+
+OPEN: Final = {"networkPolicies": {"iKnowThatAnyPodReachesTheGate": True}}
+"""No test has a tenant beside the gate; but those that say so."""
 
 Values = Mapping[str, Any]
 
@@ -59,7 +62,7 @@ class Helm:
         return done.stdout
 
     def template(self, values: Values, namespace: str = NAMESPACE, *more: str) -> str:
-        """Return the manifests that the chart gives for `values` over the image.
+        """Return the manifests that the chart gives for `values` over what has no default.
 
         The chart stays as it is while tests run: it is rendered once for the same question.
         """
@@ -92,11 +95,14 @@ class Helm:
             *more,
         )
 
-    def values(self, values: Values) -> tuple[str, str]:
-        """Return the flag for a file of `values` over the image."""
-        file = self.folder / f"values-{next(self._numbers)}.json"
-        file.write_text(json.dumps({**IMAGE, **values}))  # JSON is YAML
-        return "--values", str(file)
+    def values(self, values: Values) -> list[str]:
+        """Return the flags for files: what has no default, and `values` over it."""
+        flags = []
+        for each in (IMAGE | OPEN, values):
+            file = self.folder / f"values-{next(self._numbers)}.json"
+            file.write_text(json.dumps(each))  # JSON is YAML
+            flags += ["--values", str(file)]
+        return flags
 
 
 def named(objects: list[Json], kind: str, name: str) -> Json:

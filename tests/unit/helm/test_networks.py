@@ -1,11 +1,22 @@
 """NetworkPolicies of its own namespace: closed but for what each process needs."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
+import yaml
 
+from tests.harness.evidence import ROOT
 from tests.harness.programs.client import Json
-from tests.harness.programs.helm import Helm, Values, named, pod_templates
+from tests.harness.programs.helm import (
+    CHART,
+    NAMESPACE,
+    Helm,
+    HelmFailedError,
+    Values,
+    named,
+    pod_templates,
+)
 from tests.unit.helm.switches import IDENTITY, SWITCHES
 
 
@@ -117,3 +128,78 @@ def test_they_can_be_switched_off(helm: Helm) -> None:
     """For those who write their own."""
     objects = helm.objects({"networkPolicies": {"enabled": False}})
     assert "NetworkPolicy" not in {item["kind"] for item in objects}
+
+
+TUNNEL: Final = {
+    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+    "podSelector": {"matchLabels": {"app": "konnectivity-agent"}},
+}
+
+
+def test_webhooks_come_from_pods_and_from_networks(helm: Helm) -> None:
+    """A tunnel's agents are Pods, whose addresses change and which Cilium knows by no address."""
+    values: Values = {"networkPolicies": {"webhooksFrom": [TUNNEL, "10.1.0.0/28"]}}
+    rules = policy(helm.objects(values), "gate")["ingress"]
+    (rule,) = [rule for rule in rules if ports([rule]) == {9443}]
+    assert rule["from"] == [TUNNEL, {"ipBlock": {"cidr": "10.1.0.0/28"}}]
+
+
+def test_what_cilium_takes_for_a_node_is_an_entity(helm: Helm) -> None:
+    """In a policy of its own; without other sources no NetworkPolicy opens the port to all."""
+    values: Values = {"networkPolicies": {"webhooksFromEntities": ["remote-node"]}}
+    objects = helm.objects(values)
+    assert 9443 not in ports(policy(objects, "gate")["ingress"])
+    spec = named(objects, "CiliumNetworkPolicy", "sallyport-gate")["spec"]
+    assert spec["endpointSelector"] == policy(objects, "gate")["podSelector"]
+    assert spec["ingress"] == [
+        {
+            "fromEntities": ["remote-node"],
+            "toPorts": [{"ports": [{"port": "9443", "protocol": "TCP"}]}],
+        }
+    ]
+    both = values["networkPolicies"] | {"webhooksFrom": [TUNNEL]}
+    assert 9443 in ports(policy(helm.objects({"networkPolicies": both}), "gate")["ingress"])
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "examples/values").glob("*.yaml")))
+def test_shipped_values_leave_the_port_to_kube_apiserver(helm: Helm, file: Path) -> None:
+    """Each says a source, so that nothing needs to be acknowledged."""
+    image = "image.repository=registry.example/sallyport"
+    where = ("--namespace", NAMESPACE)
+    text = helm.run("template", "sallyport", CHART, *where, "--values", file, "--set", image)
+    objects = [item for item in yaml.safe_load_all(text) if item]
+    rules = policy(objects, "gate")["ingress"]
+    assert all(rule["from"] for rule in rules if ports([rule]) == {9443})
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        {},
+        {"podSelector": {}, "namespaceSelector": {}},
+        {"podSelector": {"matchLabels": {"app": "a"}}},
+        {"podSelector": {"matchLabels": {}}, "namespaceSelector": {"matchLabels": {"a": "b"}}},
+        {"ipBlock": {"cidr": "0.0.0.0/0"}},
+        "everywhere",
+    ],
+)
+def test_a_peer_that_selects_everything_is_refused(helm: Helm, peer: object) -> None:
+    """It would open the port to every Pod, or to every one of the gate's own namespace."""
+    with pytest.raises(HelmFailedError, match="webhooksFrom"):
+        helm.objects({"networkPolicies": {"webhooksFrom": [peer]}})
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_port_open_to_all_is_acknowledged_or_refused(helm: Helm, *, enabled: bool) -> None:
+    """The message says what could happen and the three ways out."""
+    closed = {"enabled": enabled, "iKnowThatAnyPodReachesTheGate": False}
+    with pytest.raises(HelmFailedError, match=r"networkPolicies\.webhooksFrom: missing; any Pod"):
+        helm.objects({"networkPolicies": closed})
+    helm.objects({"networkPolicies": closed, "gate": {"clientCaConfigMap": "clients"}})
+    helm.objects({"networkPolicies": closed | {"iKnowThatAnyPodReachesTheGate": True}})
+    sources = closed | {"webhooksFrom": ["10.1.0.0/28"]}
+    if enabled:
+        helm.objects({"networkPolicies": sources})
+    else:
+        with pytest.raises(HelmFailedError, match="webhooksFrom: missing"):
+            helm.objects({"networkPolicies": sources})

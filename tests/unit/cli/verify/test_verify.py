@@ -4,9 +4,11 @@ import pytest
 
 from cli import exits
 from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refused_pod
+from cli.verify.port import judge_port
 from cli.verify.run import FORMAT, ClusterVerification, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
+from egress.analysis.verification import ProbeFinding
 from tests.unit.cli.conftest import Run
 
 DENIED = 'admission webhook "validate.sallyport.dev" denied the request: privileged'
@@ -101,3 +103,43 @@ def test_a_folder_is_no_cluster_to_ask(run: Run, tmp_path: object) -> None:
     done = run("verify", "--kubeconfig", f"{tmp_path}/none")
     assert done.code == exits.USAGE
     assert "none" in done.err
+
+
+@pytest.mark.parametrize(
+    ("gate", "apiserver", "certificate", "standing", "says"),
+    [
+        ("open", "open", False, StepOutcome.BROKEN, "can ask in kube-apiserver's place"),
+        ("open", "timeout", False, StepOutcome.BROKEN, "can ask in kube-apiserver's place"),
+        ("open", "open", True, StepOutcome.HOLDS, "without kube-apiserver's certificate"),
+        ("timeout", "open", False, StepOutcome.HOLDS, "does not reach the gate (timeout)"),
+        ("refused", "open", False, StepOutcome.HOLDS, "does not reach the gate (refused)"),
+        ("unreachable", "open", False, StepOutcome.HOLDS, "does not reach the gate"),
+        ("timeout", "timeout", False, StepOutcome.UNKNOWN, "nothing is learnt"),
+        ("noname", "open", False, StepOutcome.UNKNOWN, "nothing is learnt"),
+        ("error", "open", False, StepOutcome.UNKNOWN, "nothing is learnt"),
+        ("closed", "open", False, StepOutcome.UNKNOWN, "nothing is learnt"),
+        ("untried", "untried", False, StepOutcome.UNKNOWN, "nothing is learnt"),
+    ],
+)
+def test_a_port_that_a_tenant_reaches_is_broken_and_silence_proves_nothing(
+    gate: ProbeFinding,
+    apiserver: ProbeFinding,
+    *,
+    certificate: bool,
+    standing: StepOutcome,
+    says: str,
+) -> None:
+    """A Pod that reaches nothing says nothing of the gate's policy."""
+    step = judge_port("Pod a/b", gate, apiserver, needs_certificate=certificate)
+    assert (step.name, step.standing) == ("port", standing)
+    assert says in step.found
+    assert bool(step.remedy) is (standing is not StepOutcome.HOLDS)
+
+
+@pytest.mark.parametrize("pod", ["a", "a/", "/b", "a/b/c", ""])
+def test_a_pod_that_is_not_named_whole_is_wrong_usage(run: Run, pod: str) -> None:
+    """The message names the flag and its form."""
+    result = run("verify", "--from", pod)
+    assert result.code == exits.USAGE
+    assert "--from" in result.err
+    assert "NAMESPACE/POD" in result.err

@@ -1,0 +1,88 @@
+"""Whether a Pod that is no part of Sallyport reaches the gate's port: tried inside that Pod."""
+
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from app.settings.root import Settings
+from cli.verify.answers import Step, StepOutcome
+from core.base.errors import ClusterError
+from egress.analysis.probe_program import NO_TOOL, probe_command, read_probe_output
+from egress.analysis.verification import Probe, ProbeFinding
+from kube.client.connection import Connection
+from kube.client.pod_exec import PodExec
+
+_NAME: Final = "port"
+_TIMEOUT_S: Final = 3
+"""Of one connection: a policy that drops packets lets it run out."""
+_ANSWER_S: Final = 35.0
+
+_APISERVER: Final = Probe("kubernetes.default.svc", 443, "kube-apiserver", "open")
+"""What a Pod reaches, but where its own egress is closed: then nothing is learnt."""
+
+_REMEDY: Final = (
+    "say in networkPolicies.webhooksFrom where kube-apiserver calls from (examples/values/), or "
+    "have it show a certificate (gate.clientCaConfigMap); does the cluster enforce NetworkPolicies?"
+)
+
+
+async def try_port(settings: Settings, connection: Connection, namespace: str, pod: str) -> Step:
+    """Try to connect from a Pod to the gate, and to kube-apiserver, which shows that it can."""
+    probes = [await _gate(settings, connection), _APISERVER]
+    what = f"Pod {namespace}/{pod}"
+    try:
+        async with PodExec(settings.kubeconfig) as exec_:
+            command = probe_command(probes, _TIMEOUT_S)
+            ran = await exec_.run((namespace, pod), "", command, 4 * _TIMEOUT_S + 10.0)
+    except ClusterError as error:
+        return Step(_NAME, StepOutcome.UNKNOWN, f"{what}: {error}", "name a Pod that runs")
+    if ran.code == NO_TOOL:
+        found = f"{what}: its image has neither python3, bash with timeout, nor nc"
+        return Step(_NAME, StepOutcome.UNKNOWN, found, "name a Pod whose image has one of them")
+    gate, apiserver = read_probe_output(ran.out, len(probes))[1]
+    needs_certificate = gate == "open" and await _needs_certificate(settings, connection)
+    return judge_port(what, gate, apiserver, needs_certificate=needs_certificate)
+
+
+def judge_port(
+    what: str, gate: ProbeFinding, apiserver: ProbeFinding, *, needs_certificate: bool
+) -> Step:
+    """Say what was found. Pure."""
+    if gate == "open" and needs_certificate:
+        found = (
+            f"{what} reaches the gate, which answers nobody without kube-apiserver's certificate"
+        )
+        return Step(_NAME, StepOutcome.HOLDS, found, "")
+    if gate == "open":
+        found = f"{what} reaches the gate: it can ask in kube-apiserver's place"
+        return Step(_NAME, StepOutcome.BROKEN, found, _REMEDY)
+    if gate in {"timeout", "refused", "unreachable"} and apiserver == "open":
+        return Step(_NAME, StepOutcome.HOLDS, f"{what} does not reach the gate ({gate})", "")
+    found = f"{what}: nothing is learnt: the gate {gate}, kube-apiserver {apiserver}"
+    remedy = "name a Pod that may connect to kube-apiserver and resolves names of Services"
+    return Step(_NAME, StepOutcome.UNKNOWN, found, remedy)
+
+
+async def _gate(settings: Settings, connection: Connection) -> Probe:
+    """Return where kube-apiserver finds the gate, by its registration."""
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
+    service: dict[str, Any] = {"name": "sallyport-gate", "namespace": settings.namespace}
+    try:
+        registered = msgspec.json.decode(await connection.get(path, _ANSWER_S, {}))
+        service = registered["webhooks"][0]["clientConfig"]["service"]
+    except (ClusterError, KeyError, IndexError):
+        pass  # Another step says what is wrong with it.
+    host = f"{service['name']}.{service['namespace']}.svc"
+    return Probe(host, service.get("port", 443), "the gate", "closed")
+
+
+async def _needs_certificate(settings: Settings, connection: Connection) -> bool:
+    """Return whether the gate's settings demand a client's certificate, as far as one may read."""
+    path = f"/api/v1/namespaces/{settings.namespace}/configmaps/sallyport-gate"
+    try:
+        data = msgspec.json.decode(await connection.get(path, _ANSWER_S, {}))["data"]
+        kept = yaml.safe_load(data["config.yaml"]) or {}
+        return bool((kept.get("listen") or {}).get("client_ca"))
+    except (ClusterError, KeyError, AttributeError, yaml.YAMLError):
+        return False
