@@ -12,7 +12,7 @@ REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 # Tests start hundreds of processes: let the first of them keep what it compiles for the others.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test check bench proof docs docs-site image image-lock lock tools clean
+.PHONY: help setup run test check bench proof fuzz docs docs-site image image-lock lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -62,6 +62,11 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python -m docs.generate.builtins
 	$(BIN)/python -m docs.generate.detections
 	$(BIN)/python -m docs.generate.adr_index
+
+fuzz: setup ## Fuzz each parser of what strangers send for SECONDS (1800)
+	@for target in http review yaml bundle registry logs claims; do \
+		$(BIN)/python -m tests.fuzz $$target --seconds $${SECONDS:-1800} --corpus dist/fuzz/$$target || exit 1; \
+	done
 
 docs-site: setup ## Build the documentation site in dist/site
 	@$(BIN)/python -m docs.generate.site

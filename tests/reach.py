@@ -54,7 +54,7 @@ _DOCS: Final = (
 _PROGRAM: Final = re.compile(r"sys\.executable\)\.(?:parent|with_name)|cli\.main import")
 _NAMED_ALONE: Final = frozenset({"docs", "examples", "helm"})
 """Folders at the root of which a string that is the bare name means the folder."""
-_SUITES: Final = ("tests/api/", "tests/compat/", "tests/node/", "tests/unit/")
+_SUITES: Final = ("tests/api/", "tests/compat/", "tests/fuzz/", "tests/node/", "tests/unit/")
 _READERS: Final[Mapping[str, tuple[str, ...]]] = {
     "policies/rego/": _BUNDLE,
     "policies/build/": _BUNDLE,

@@ -1,0 +1,1 @@
+"""Fuzzers, guided by coverage (atheris): what strangers and other systems send, as it is read."""
