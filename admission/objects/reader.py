@@ -39,6 +39,7 @@ from policies.projection.rbac import KINDS
 from policies.site.fields import NO_DECLARED_FIELDS, NO_FIELDS, POD, DeclaredFields
 
 SNAPSHOT_KIND: Final = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+GROUP_SNAPSHOT_KIND: Final = ("groupsnapshot.storage.k8s.io", "VolumeGroupSnapshot")
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
@@ -48,6 +49,7 @@ NAMESPACED_KINDS: Final = frozenset(
         ("", "Pod"),
         ("", "PersistentVolumeClaim"),
         SNAPSHOT_KIND,
+        GROUP_SNAPSHOT_KIND,
         ("resource.k8s.io", "ResourceClaim"),
         ("resource.k8s.io", "ResourceClaimTemplate"),
         *(kind for kind in KINDS if not kind[1].startswith("Cluster")),
@@ -243,6 +245,7 @@ _READERS: Final[
     ("", "PersistentVolume"): ObjectReader.read_volume,
     ("", "PersistentVolumeClaim"): ObjectReader.read_claim,
     SNAPSHOT_KIND: ObjectReader.read_snapshot,
+    GROUP_SNAPSHOT_KIND: ObjectReader.read_snapshot,
     **dict.fromkeys(sorted(OBJECT_KINDS), ObjectReader.read_other),
 }
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from admission.objects.reader import SNAPSHOT_KIND
+from admission.objects.reader import GROUP_SNAPSHOT_KIND, SNAPSHOT_KIND
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.json_errors import decode_json_as
 from core.base.safe_text import printable
@@ -32,6 +32,8 @@ _UNKNOWN: Final = (
     "weights."
 )
 
+_SINGLY: Final = "Take a VolumeSnapshot of each claim that shows no weights."
+
 VolumesOfNamespace = Callable[[str], Iterable[PersistentVolume]]
 """Gives the volumes that claims of a namespace have, or that are kept for some."""
 
@@ -53,6 +55,8 @@ class _Reference(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Source(msgspec.Struct, frozen=True, rename="camel"):
     persistent_volume_claim_name: str | None = None
+    selector: dict[str, msgspec.Raw] | None = None
+    """Of a group's snapshot: which claims of its namespace, by their labels."""
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -66,12 +70,13 @@ class _Copying(msgspec.Struct, frozen=True):
 
 
 def is_copy(request: Request) -> bool:
-    """Return whether a request makes a claim or a snapshot.
+    """Return whether a request makes a claim, or a snapshot of one or of many.
 
     What they are made from never changes.
     """
     kind = request.kind.group, request.kind.kind
-    return kind in {_CLAIM, SNAPSHOT_KIND} and request.operation is Operation.CREATE
+    copies = kind in {_CLAIM, SNAPSHOT_KIND, GROUP_SNAPSHOT_KIND}
+    return copies and request.operation is Operation.CREATE
 
 
 def copy_findings(
@@ -83,6 +88,8 @@ def copy_findings(
         InvalidObjectError: it does not have its kind's shape.
         NotSyncedError: it may show a store that cannot be read; or volumes are not known.
     """
+    if (request.kind.group, request.kind.kind) == GROUP_SNAPSHOT_KIND:
+        return _group_findings(request, kept_in, stores)
     for path, reference in _sources(request):
         namespace = reference.namespace or request.namespace
         found = _copy_problem(reference, namespace, kept_in(namespace), stores)
@@ -92,13 +99,33 @@ def copy_findings(
     return ()
 
 
+def _group_findings(
+    request: Request, kept_in: VolumesOfNamespace, stores: WeightStoreSet
+) -> tuple[Finding, ...]:
+    """Say what speaks against a snapshot of all claims that a selector chooses.
+
+    Labels of claims are not known, and may change until it is taken.
+    """
+    spec = _spec_of(request)
+    if spec.source is None or spec.source.selector is None:
+        return ()
+    shown = _stores_of_volumes(kept_in(request.namespace), stores)
+    if not shown:
+        return ()
+    told = f"takes what a selector chooses, which may show the weights of {', '.join(shown)}"
+    return (Finding(COPY_RULE, Action.DENY, "spec.source.selector", told, _SINGLY),)
+
+
+def _spec_of(request: Request) -> _Spec:
+    if request.object is None:
+        raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+    return decode_json_as(_Copying, request.object, request.kind.kind).spec
+
+
 def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
     """Yield what it is made from, and where it says so."""
-    kind = request.kind.kind
-    if request.object is None:
-        raise InvalidObjectError(kind, "object", "the review holds none")
-    spec = decode_json_as(_Copying, request.object, kind).spec
-    if (request.kind.group, kind) == SNAPSHOT_KIND:
+    spec = _spec_of(request)
+    if (request.kind.group, request.kind.kind) == SNAPSHOT_KIND:
         name = spec.source.persistent_volume_claim_name if spec.source else None
         if name:
             yield "spec.source.persistentVolumeClaimName", _Reference(kind=_CLAIM[1], name=name)

@@ -27,6 +27,7 @@ COPY = {"weights/copy"}
 PVC = Kind("PersistentVolumeClaim", "v1")
 SNAPSHOT = Kind("VolumeSnapshot", "v1", "snapshot.storage.k8s.io")
 WEIGHTS = {"kind": "PersistentVolumeClaim", "name": "weights"}
+GROUP = Kind("VolumeGroupSnapshot", "v1beta2", "groupsnapshot.storage.k8s.io")
 RESTORED = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "old"}
 
 
@@ -43,9 +44,14 @@ def snapshot(of: str) -> Object:
     return {"metadata": metadata, "spec": spec} | {"kind": SNAPSHOT.kind}
 
 
+def group(**source: Any) -> Object:
+    """Return a snapshot of all claims that a selector chooses."""
+    return {"metadata": {"name": "copy"}, "kind": GROUP.kind, "spec": {"source": source}}
+
+
 def asks(made: Object, namespace: str = "train", **more: Any) -> Request:
     """Return the request that makes it."""
-    kind = SNAPSHOT if made["kind"] == SNAPSHOT.kind else PVC
+    kind = {SNAPSHOT.kind: SNAPSHOT, GROUP.kind: GROUP}.get(made["kind"], PVC)
     return request(made, ALICE, namespace=namespace, kind=kind, name="copy", **more)
 
 
@@ -172,3 +178,18 @@ async def test_what_has_not_its_shape_is_an_error(
     decision = await decide(copying(folder).cluster(), engine, asks(claim(**source)))
     assert (decision.verdict, decision.allowed) == (Verdict.ERROR, False)
     assert decision.field.startswith("spec.dataSource")
+
+
+@pytest.mark.parametrize("selector", [{}, {"matchLabels": {"app": "disk"}}])
+async def test_no_group_that_may_hold_weights_is_copied(
+    engine: EmbeddedEngine, folder: Folder, selector: Object
+) -> None:
+    """Which claims a selector chooses is not known: where none shows weights, it is no matter."""
+    cluster = copying(folder, *approved(grant())).cluster()
+    decision = await decide(cluster, engine, asks(group(selector=selector)))
+    assert (rules(decision), decision.verdict) == (COPY, Verdict.DENY)
+    assert "spec.source.selector: takes what a selector chooses, which may" in decision.message
+    assert not rules(await decide(cluster, engine, asks(group(selector=selector), "other")))
+    assert not rules(
+        await decide(cluster, engine, asks(group(volumeGroupSnapshotContentName="kept")))
+    )
