@@ -11,7 +11,8 @@ from core.decision.request import Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
 from identity.subjects import SubjectKind, kind_of
-from policies.projection.credentials import project_credential
+from policies.projection.credentials import is_token_secret, project_credential
+from policies.projection.model import Projection
 
 _BOOTSTRAPPERS: Final = "system:bootstrappers"
 
@@ -47,9 +48,22 @@ def read_credential_request(request: Request, raw: msgspec.Raw) -> Reading | Lef
     signer = read.object.signer if read.object else ""
     if why := _left_alone(kind, request.subject, signer):
         return LeftAlone(why)
+    if kind == "Secret" and (why := _same_token(request, raw, read)):
+        return LeftAlone(why)
     if kind == "CertificateApproval" and not _approves(request):
         return LeftAlone("it approves nothing that was not approved before")
     return Reading((Part(read),), (request.subject,), request.namespace)
+
+
+def _same_token(request: Request, raw: msgspec.Raw, read: Projection) -> str:
+    """Say why a Secret is left alone: it is for no token, or for the one that it had before."""
+    if not is_token_secret(raw):
+        return "it is for no service account's token"
+    old = request.old_object
+    if old is None or not is_token_secret(old):
+        return ""
+    same = project_credential("Secret", request.name, old) == read
+    return "it stays the token of the same service account" if same else ""
 
 
 def _left_alone(kind: str, subject: Subject, signer: str) -> str:

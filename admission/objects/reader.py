@@ -68,6 +68,8 @@ _CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
     ("certificates.k8s.io", "CertificateSigningRequest", Operation.UPDATE, "approval"): (
         "CertificateApproval"
     ),
+    ("", "Secret", Operation.CREATE, ""): "Secret",
+    ("", "Secret", Operation.UPDATE, ""): "Secret",
 }
 """Group, kind, operation and subresource of what is read, and as what."""
 

@@ -63,6 +63,7 @@ _ENTERED: Final[Mapping[str, str]] = {
 
 _SORTS: Final[Mapping[GroupKind, Sort]] = {
     ("authentication.k8s.io", "TokenRequest"): Sort.CREDENTIAL,
+    ("", "Secret"): Sort.CREDENTIAL,
     ("certificates.k8s.io", "CertificateSigningRequest"): Sort.CREDENTIAL,
     ("rbac.authorization.k8s.io", "Role"): Sort.RIGHTS,
     ("rbac.authorization.k8s.io", "RoleBinding"): Sort.RIGHTS,

@@ -14,6 +14,10 @@ from policies.projection.images import segment
 from policies.projection.model import Object, Projection, Token, bound, check_length
 from policies.projection.pods import project_annotations
 
+TOKEN_SECRET: Final = "kubernetes.io/service-account-token"  # noqa: S105  A Secret's type.
+_ACCOUNT: Final = "kubernetes.io/service-account.name"
+"""The annotation that says whose token such a Secret gets (k8s.io/api/core/v1 types.go)."""
+
 _NOBODY_KNOWS: Final = [""]
 """The organisations where the subject cannot be read: a privilege of their own (`%00`)."""
 
@@ -34,6 +38,13 @@ class _TokenRequest(_Struct, frozen=True):
 
 class _Meta(_Struct, frozen=True):
     annotations: dict[str, str] | None = None
+
+
+class _Secret(_Struct, frozen=True):
+    """What is read of a Secret: never its data."""
+
+    type: str = ""
+    metadata: _Meta = _Meta()
 
 
 class _Binding(_Struct, frozen=True):
@@ -61,6 +72,12 @@ def _token(read: _TokenRequest, name: str) -> Object:
         bound=read.spec.bound_object_ref is not None,
         seconds=read.spec.expiration_seconds or 0,
     )
+
+
+def _secret(read: _Secret, _name: str) -> Object:
+    account = (read.metadata.annotations or {}).get(_ACCOUNT, "")
+    check_length(account, f"metadata.annotations[{_ACCOUNT}]", "Secret")
+    return Object("Secret", account)
 
 
 def _binding(_: _Binding, name: str) -> Object:
@@ -98,10 +115,20 @@ def _certificate(kind: str, read: _Certificate, name: str) -> Object:
 
 _KINDS: Final[Mapping[str, tuple[type[Any], Callable[[Any, str], Object]]]] = {
     "TokenRequest": (_TokenRequest, _token),
+    "Secret": (_Secret, _secret),
     "Binding": (_Binding, _binding),
     "CertificateSigningRequest": (_Certificate, _request),
     "CertificateApproval": (_Certificate, _approval),
 }
+
+
+def is_token_secret(raw: bytes | msgspec.Raw) -> bool:
+    """Return whether Kubernetes fills a Secret with a service account's token.
+
+    Raises:
+        InvalidObjectError: it does not have a Secret's shape.
+    """
+    return decode_json_as(_Secret, raw, "Secret").type == TOKEN_SECRET
 
 
 CREDENTIAL_KINDS: Final = frozenset(_KINDS)
@@ -111,7 +138,8 @@ CREDENTIAL_KINDS: Final = frozenset(_KINDS)
 def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projection:
     """Return the projection of a TokenRequest, a Binding, a CertificateSigningRequest.
 
-    CertificateApproval is the last one's subresource `approval`. `name` is the one in the URL.
+    CertificateApproval is the last one's subresource `approval`; a Secret is one that Kubernetes
+    fills with a service account's token. `name` is the one in the URL.
 
     Raises:
         InvalidObjectError: the object does not have its kind's shape, or holds more than is judged.

@@ -30,6 +30,19 @@ def token(**spec: object) -> Way:
     return Way("token", _TOKEN, body=kind, parameters=_DRY)
 
 
+def token_secret() -> Way:
+    """Return a Secret that Kubernetes fills with a token of the service account `trainer`."""
+    named = {"kubernetes.io/service-account.name": "trainer"}
+    body: Json = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "token", "namespace": NAMESPACE, "annotations": named},
+        "type": "kubernetes.io/service-account-token",
+    }
+    where = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+    return Way("secret", where, body=body, parameters=_DRY)
+
+
 def bind(*, legacy: bool = False) -> Way:
     """Return a binding of a Pod to a node."""
     body: Json = {
@@ -70,6 +83,7 @@ REFUSED = [
             "token/audience/api:%2F%2FAzureADTokenExchange",
         },
     ),
+    (token_secret(), {"token/request/trainer", "token/unbound", "token/long-lived"}),
     (bind(), {"scheduling/bind"}),
     (bind(legacy=True), {"scheduling/bind"}),
     (certificate("example.com/mesh", "mesh"), {"certificate/request/example.com/mesh"}),

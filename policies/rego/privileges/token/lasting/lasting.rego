@@ -36,3 +36,9 @@ needs contains {"privilege": "token/long-lived", "path": "spec.expirationSeconds
 	input.object.kind == "TokenRequest"
 	input.object.seconds > most_seconds
 }
+
+# Nothing ends the token of such a Secret but its deletion, or the service account's.
+needs contains {"privilege": privilege, "path": "type"} if {
+	input.object.kind == "Secret"
+	some privilege in {"token/unbound", "token/long-lived"}
+}

@@ -17,3 +17,7 @@ test_admitted_day if {
 test_admitted_pod if {
 	lasting.needs == set() with input as {"containers": [{"path": "spec.containers[0]", "name": "trainer"}]}
 }
+
+test_refused_secret if {
+	lasting.needs == {{"privilege": "token/unbound", "path": "type"}, {"privilege": "token/long-lived", "path": "type"}} with input as {"containers": [], "object": {"kind": "Secret", "name": "trainer"}}
+}

@@ -3,7 +3,8 @@
 # title: Token of a service account asked for
 # description: >-
 #   Whoever may create serviceaccounts/token is the service account, wherever its tokens are taken:
-#   its rights in the cluster, and its identities in clouds and vaults. Kubelets ask for the tokens
+#   its rights in the cluster, and its identities in clouds and vaults. A Secret of the type
+#   kubernetes.io/service-account-token gets such a token too, which never expires. Kubelets ask for the tokens
 #   of their Pods and are left alone; everyone else needs the privilege. The stock role edit has
 #   this right in RBAC for every service account of its namespace.
 # related_resources:
@@ -30,4 +31,11 @@ needs contains entry if {
 	input.object.kind == "TokenRequest"
 	name := lib.segment(object.get(input.object, "name", ""))
 	entry := {"privilege": concat("", ["token/request/", name]), "path": ""}
+}
+
+needs contains entry if {
+	input.object.kind == "Secret"
+	name := lib.segment(object.get(input.object, "name", ""))
+	path := "metadata.annotations[kubernetes.io/service-account.name]"
+	entry := {"privilege": concat("", ["token/request/", name]), "path": path}
 }

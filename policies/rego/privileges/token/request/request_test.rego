@@ -17,3 +17,7 @@ test_admitted_binding if {
 test_admitted_pod if {
 	request.needs == set() with input as {"containers": [{"path": "spec.containers[0]", "name": "trainer"}]}
 }
+
+test_refused_secret if {
+	request.needs == {{"privilege": "token/request/trainer", "path": "metadata.annotations[kubernetes.io/service-account.name]"}} with input as {"containers": [], "object": {"kind": "Secret", "name": "trainer"}}
+}
