@@ -16,7 +16,7 @@ from core.profiles.defaults import NO_DEFAULTS, Defaults, normalize_defaults, va
 from core.profiles.privileges import PatternIndex, PatternSet, validate_pattern
 from core.sandbox.decision import SandboxMode
 
-CATALOGUE = 3
+CATALOGUE = 4
 """The newest version of the catalogue of privileges that the built-in rules speak."""
 
 MAX_RANK = 1000

@@ -125,6 +125,7 @@ of_objects := {rule: entries |
 		"rights/escalate": privileges.rights.escalate.needs,
 		"rights/exempt": privileges.rights.exempt.needs,
 		"rights/impersonate": privileges.rights.impersonate.needs,
+		"rights/network": privileges.rights.network.needs,
 		"rights/nodes_proxy": privileges.rights.nodes_proxy.needs,
 		"rights/sallyport": privileges.rights.sallyport.needs,
 		"rights/secrets": privileges.rights.secrets.needs,

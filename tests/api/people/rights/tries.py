@@ -84,6 +84,17 @@ _ROLES: Final = (
         rule(["apiregistration.k8s.io"], "apiservices", "create"),
         "rights/apis/apiservices/%2A",
     ),
+    _here("endpoints", rule([""], "endpoints", "update"), "rights/network/endpoints"),
+    _here(
+        "slices",
+        rule(["discovery.k8s.io"], "endpointslices", "create"),
+        "rights/network/endpointslices",
+    ),
+    _here("addresses of Pods", rule([""], "pods/status", "patch"), "rights/network/pod-status"),
+    _here("addresses", rule([""], "services/status", "patch"), "rights/network/service-status"),
+    _cluster(
+        "kubelets' addresses", rule([""], "nodes/status", "patch"), "rights/network/node-status"
+    ),
     _cluster("kubelets", rule([""], "nodes/proxy", "get"), "rights/nodes-proxy"),
     _cluster("every proxy", rule([""], "*/proxy", "get"), "rights/nodes-proxy"),
     _cluster(

@@ -114,7 +114,8 @@ def claiming(tmp_path: Path) -> Claiming:
             {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
         ]
         reader = ObjectReader(FolderCluster(tmp_path), Controllers())
-        reading = reader.read(request(pod, namespace="train"), Facts(ProfileSet("", ()), "", {}))
+        asked = request(pod, namespace="train")
+        reading = reader.read_pod(asked, Facts(ProfileSet("", ()), "", {}))
         assert isinstance(reading, Reading)
         return reading.parts[0].projection
 
