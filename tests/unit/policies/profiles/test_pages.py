@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from core.profiles.container_profiles import ContainerProfile, ProfileSet, parse_profile
+from core.profiles.container_profiles import CATALOGUE, ContainerProfile, ProfileSet, parse_profile
 from core.profiles.defaults import Defaults, DefaultSeccompProfile
 from core.profiles.privileges import PatternSet, validate_pattern
 from kube.cluster.folder import read_profiles
@@ -42,7 +42,7 @@ def test_shipped_file_is_one_profile_of_its_name(name: str) -> None:
     parsed = parse_profile(msgspec.json.encode(manifest))
     assert isinstance(parsed, ContainerProfile)
     assert parsed.name == name
-    assert parsed.spec.catalogue == 3
+    assert parsed.spec.catalogue == CATALOGUE
     assert parsed.spec.description.endswith(".")
 
 
