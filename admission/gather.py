@@ -37,6 +37,7 @@ from admission.objects.reader import (
     is_connect_or_credential,
 )
 from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES, check_size
+from admission.objects.workloads import TOO_LARGE
 from admission.profiles.access_reviews import ProfileRights, ask_usable
 from admission.requester.facts import (
     RequesterGatherer,
@@ -114,6 +115,15 @@ class Gatherer:
         """Say what sort of identity a subject is."""
         return kind_of(subject, self.controllers.kinds, self.pipelines)
 
+    def holds(self, request: Request, namespace: Namespace | None) -> bool:
+        """Return whether a request that cannot be judged is refused in every mode.
+
+        What opens egress is refused in all of them, so what nobody could look at is too.
+        """
+        if self._network_policies.judges(request):
+            return namespace is None or self.intent_settings.enrolment.enrols(namespace)
+        return self.pod_labels.holds(request, namespace)
+
     def judges(self, request: Request) -> bool:
         """Return whether the privileges of the request's object are judged."""
         if is_connect_or_credential(request):
@@ -145,6 +155,8 @@ class Gatherer:
         )
         if request.values and self._must_be_read(request):
             check_size(request)
+        elif request.values > MAX_HELD_VALUES:
+            return msgspec.structs.replace(facts, left_alone=TOO_LARGE)
         facts = await self._of_kind(request, facts)
         if not self._site_rules.judges(request):
             return facts
@@ -156,8 +168,7 @@ class Gatherer:
         """Return whether an object must be read whole; one of an unlisted kind only may be."""
         kind = request.kind.group, request.kind.kind
         return (
-            request.values > MAX_HELD_VALUES
-            or kind in JUDGED_KINDS
+            kind in JUDGED_KINDS
             or not may_carry(*kind)
             or is_connect_or_credential(request)
             or changes_rights(request)
@@ -253,17 +264,14 @@ class Gatherer:
         return RiskGatherer(self.cluster, self.freshness, self.clock)
 
     async def _read(self, request: Request, facts: Facts) -> Reading | LeftAlone:
-        if request.values <= MANY_VALUES:
-            return await self._read_in_turn(request, facts)
-        async with self.turns.seat(_flow(request, facts)):
-            return await self._read_in_turn(request, facts)
-
-    async def _read_in_turn(self, request: Request, facts: Facts) -> Reading | LeftAlone:
         if is_connect_or_credential(request):
             return await self._connections.read(request, facts)
         if changes_rights(request):
             return await self._rbac_changes.read(request)
-        return await self._reader.read(request, facts)
+        if request.values <= MANY_VALUES:
+            return await self._reader.read(request, facts)
+        async with self.turns.seat(_flow(request, facts)):
+            return await self._reader.read(request, facts)
 
     async def _of_reading(
         self, request: Request, facts: Facts, reading: Reading | LeftAlone

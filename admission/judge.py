@@ -89,7 +89,7 @@ class _RequestScope:
 
     def when_unjudged(self, request: Request, gatherer: Gatherer) -> Mode:
         """Return the mode of a request that cannot be judged: what is held is refused."""
-        if self.mode is Mode.ENFORCE or not gatherer.pod_labels.holds(request, self.namespace):
+        if self.mode is Mode.ENFORCE or not gatherer.holds(request, self.namespace):
             return self.mode
         return Mode.ENFORCE
 

@@ -6,6 +6,7 @@ Forbidden; a review that nobody could judge is code 500, reason InternalError. B
 first is about the object.
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -58,7 +59,14 @@ _HEAD_BYTES = 512
 _OBJECT_KEYS: Final = (b',"object":{', b',"oldObject":{')
 """Nothing else is written so: a quotation mark within a text has a backslash before it."""
 
-_NO_OBJECT: Final = b',"object":{}}}'
+_NO_OBJECT: Final = b',"object":{}'
+
+_ENDS_AS_DRY_RUN: Final = re.compile(
+    rb',"dryRun":true(?:,"options":(?:null|\{[^{}]*\}))?\}\}\s*\Z', re.ASCII
+)
+"""What kube-apiserver writes after the objects, at the very end."""
+
+_LONGEST_END: Final = 4096
 
 _LONGEST_HEAD: Final = 1024 * 1024
 """Bytes of what a review says before its objects: 1,000 groups are 1 MB."""
@@ -171,7 +179,7 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
 
 
 def _without_objects(body: bytes) -> bytes:
-    """Return a review with an empty object in the place of both, which kube-apiserver writes last.
+    """Return a review with an empty object in the place of both, and what follows them.
 
     Raises:
         InvalidReviewError: they do not stand where it writes them.
@@ -180,7 +188,8 @@ def _without_objects(body: bytes) -> bytes:
     if not starts:
         message = f"the body holds more than {MAX_HELD_VALUES:,} values; {_FIX}"
         raise InvalidReviewError(message)
-    return body[: min(starts)] + _NO_OBJECT
+    is_dry_run = _ENDS_AS_DRY_RUN.search(body, max(min(starts), len(body) - _LONGEST_END))
+    return body[: min(starts)] + _NO_OBJECT + (b',"dryRun":true}}' if is_dry_run else b"}}")
 
 
 def _generated(beginning: str | None) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from admission.egress.check import HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
 from admission.model.judged_object import LeftAlone, Reading
+from admission.objects.size_limits import is_too_large
 from core.base.errors import InvalidObjectError
 from core.base.safe_text import printable
 from core.cluster import Cluster
@@ -90,6 +91,8 @@ class PodLabelGatherer:
             return False
         if kind == _POD and namespace is not None and self.settings.enrolment.enrols(namespace):
             return True
+        if is_too_large(request):
+            return True  # To look for its labels takes as long as to judge it.
         try:
             return bool(_reserved(_metadata(request)))
         except InvalidObjectError:

@@ -32,8 +32,13 @@ MAX_HELD_VALUES: Final = 250_000
 Workflow of 1 MB has 50,000, and its update twice as many."""
 
 
-_MAX_VALUES_OF: Final = {"Pod": MAX_POD_VALUES, "PersistentVolume": 10_000}
-"""Of kinds whose values take longer to look at."""
+_MAX_VALUES_OF: Final = {
+    "Pod": MAX_POD_VALUES,
+    "PersistentVolume": 10_000,
+    **dict.fromkeys(("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"), 20_000),
+}
+"""Of kinds whose values take longer to look at, or of which real objects have few: the largest
+published roles have 300 rules."""
 
 
 def most_values(kind: str) -> int:

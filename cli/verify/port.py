@@ -57,7 +57,7 @@ def judge_port(
     if gate == "open":
         found = f"{what} reaches the gate: it can ask in kube-apiserver's place"
         return Step(_NAME, StepOutcome.BROKEN, found, _REMEDY)
-    if gate in {"timeout", "refused", "unreachable"} and apiserver == "open":
+    if gate in {"timeout", "unreachable"} and apiserver == "open":
         return Step(_NAME, StepOutcome.HOLDS, f"{what} does not reach the gate ({gate})", "")
     found = f"{what}: nothing is learnt: the gate {gate}, kube-apiserver {apiserver}"
     remedy = "name a Pod that may connect to kube-apiserver and resolves names of Services"

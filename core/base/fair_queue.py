@@ -70,8 +70,8 @@ class FairQueue:
         self._lines.setdefault(namespace, OrderedDict()).setdefault(user, deque()).append(turn)
         try:
             await turn
-        except asyncio.CancelledError:
-            if turn.cancelled():
+        except BaseException:  # Cancelled; or closed, where its loop ends.
+            if turn.cancelled() or not turn.done():
                 self._leave(flow, turn)
             else:
                 self._pass_on()  # The seat came at the same moment.

@@ -7,6 +7,7 @@ is absent. So a template found by its shape is `partial`: what *is* there counts
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ DEEPEST: Final = 64
 
 MOST_PARTS: Final = 3000
 """No more parts of an object are searched; what lies beyond is judged Pod by Pod alone."""
+
+_ENDS: Final = frozenset({"", ".", "["})
+"""What may follow a path within a longer one."""
 
 _ITEM: Final = re.compile(r"\[([0-9]+)\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
@@ -45,11 +49,15 @@ class PodTemplate:
 
     def place(self, path: str) -> str:
         """Return a path of the Pod as a path from the object's root."""
-        fitting = [each for each in self.places if _is_within(path, each[0])]
-        if not fitting:
-            return f"{self.path}.{path}" if self.path and path else self.path or path
-        inner, outer = max(fitting, key=lambda each: len(each[0]))
-        return outer + path[len(inner) :]
+        for end in range(len(path) if self.places else -1, -1, -1):
+            if path[end : end + 1] in _ENDS and (outer := self._outer.get(path[:end])) is not None:
+                return outer + path[end:]
+        return f"{self.path}.{path}" if self.path and path else self.path or path
+
+    @cached_property
+    def _outer(self) -> dict[str, str]:
+        """By a path of the Pod: where it lies; of several, the first."""
+        return dict(reversed(self.places))
 
     def says(self, path: str) -> bool:
         """Return whether there is something at a path of the Pod."""
@@ -63,7 +71,7 @@ class PodTemplate:
 
 
 def _is_within(path: str, inner: str) -> bool:
-    return path.startswith(inner) and path[len(inner) :][:1] in {"", ".", "["}
+    return path.startswith(inner) and path[len(inner) :][:1] in _ENDS
 
 
 def template_at(path: str, value: Json, *, partial: bool = False) -> PodTemplate:

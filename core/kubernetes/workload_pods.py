@@ -6,7 +6,6 @@ no template are composed (`core.kubernetes.operator_pods`).
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from core.base.errors import InvalidObjectError
@@ -24,6 +23,10 @@ from core.kubernetes.workload_kinds import WORKLOADS, PlaceContent, TemplatePlac
 MOST_TEMPLATES: Final = 1000
 """No real object holds more: a workflow of Argo may hold hundreds."""
 
+MOST_PLACES: Final = 20_000
+"""Fields of all templates that lie elsewhere than in them: what a workflow says once, each of its
+templates has. 500 with 20 annotations and 10 volumes have 15,000."""
+
 _DEEPEST: Final = 3
 """So many objects may lie in one another; what lies deeper is judged when it is made."""
 
@@ -35,10 +38,17 @@ def templates_of(group: str, kind: str, value: Json) -> list[PodTemplate]:
         InvalidObjectError: there is something else than the kind has at a place, or there is more
             than any real object has; names the field.
     """
-    found = list(islice(_templates(group, kind, value, 0), MOST_TEMPLATES + 1))
-    if len(found) > MOST_TEMPLATES:
-        problem = f"holds more than {MOST_TEMPLATES} Pod templates"
-        raise InvalidObjectError(kind, found[-1].path, problem)
+    found: list[PodTemplate] = []
+    places = 0
+    for template in _templates(group, kind, value, 0):
+        found.append(template)
+        places += len(template.places)
+        if len(found) > MOST_TEMPLATES:
+            problem = f"holds more than {MOST_TEMPLATES} Pod templates"
+            raise InvalidObjectError(kind, template.path, problem)
+        if places > MOST_PLACES:
+            problem = f"brings what templates share to {places} fields; more than {MOST_PLACES}"
+            raise InvalidObjectError(kind, template.path, f"{problem} are not judged")
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from core.base import names
-from core.base.errors import AccessReviewError, ClusterError
+from core.base.errors import AccessReviewError, ClusterError, OverloadError
 from core.base.fair_queue import FairQueue, Flow
 from core.people.subject import Subject
 from kube.client.connection import Connection
@@ -182,7 +182,7 @@ class AccessReviews:
         except TimeoutError as error:
             message = f"no answer in {self._timeout_s:g} s"
             raise _not_said(what, message) from error
-        except ClusterError as error:
+        except (ClusterError, OverloadError) as error:
             raise _not_said(what, str(error)) from error
 
     async def _post(self, question: AccessQuestion) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from core.base.errors import ClusterError, PodUnknownError, RoleUnknownError
+from core.base.errors import ClusterError, OverloadError, PodUnknownError, RoleUnknownError
 from core.base.fair_queue import FairQueue, Flow
 from core.kubernetes.object_meta import NameMeta
 from core.kubernetes.pod import Pod, decode_pod
@@ -51,6 +51,8 @@ class ObjectLookup:
                 return await self._body(path, accept)
         except TimeoutError:
             raise ClusterError(f"no answer in {self._timeout_s:g} s") from None
+        except OverloadError as error:
+            raise ClusterError(str(error)) from None
         except ClusterError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None

@@ -159,10 +159,14 @@ class EmbeddedEngine:
     async def _run(self, entrypoint: str, document: bytes) -> bytes:
         size = len(document)
         if size <= self._inline_bytes:
+            began = time.thread_time()
             try:
                 return self._evaluate(self._quick, entrypoint, document, self._quick_s)
             except EvaluationError:
-                self._inline_bytes = size - 1
+                if (
+                    time.thread_time() - began > self._quick_s / 2
+                ):  # It failed for the time it took.
+                    self._inline_bytes = size - 1
         evaluate = partial(self._evaluate, self._others, entrypoint, document, self._limits.seconds)
         start = time.perf_counter()
         answer = await asyncio.get_running_loop().run_in_executor(self._threads, evaluate)

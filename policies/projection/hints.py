@@ -72,6 +72,9 @@ _AGENTS: Final = frozenset({"agents.x-k8s.io", "extensions.agents.x-k8s.io"})
 """API groups of kubernetes-sigs/agent-sandbox. A pool keeps Pods ready that a Sandbox takes over
 later: then it is too late for a sandbox."""
 
+_LONGEST_LABEL: Final = 63
+"""Characters of a label's value (apimachinery, pkg/util/validation)."""
+
 _MOST_REMEMBERED: Final = 4096
 
 
@@ -114,7 +117,10 @@ def project_hints(containers: Iterable[Container], metadata: ObjectMeta) -> tupl
 
 def _of_labels(labels: Mapping[str, str]) -> Iterator[Hint]:
     for key in _VALUES:
-        for kind, word in find_named_kinds(labels.get(key, "")):
+        value = labels.get(key, "")
+        if len(value) > _LONGEST_LABEL:
+            continue  # kube-apiserver refuses it afterwards.
+        for kind, word in find_named_kinds(value):
             yield Hint(f"metadata.labels[{key}]", kind, word)
     for key, (kind, word) in _KEYS.items():
         if key in labels:

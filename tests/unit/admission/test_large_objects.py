@@ -16,6 +16,7 @@ from admission.objects.size_limits import (
 )
 from core.base.fair_queue import FairQueue, Flow
 from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Mode
 from core.decision.request import Kind, Phase
 from identity.subjects import parse_controllers
 from policies.engine.embedded_engine import EmbeddedEngine
@@ -39,7 +40,7 @@ WIDGET = Kind("Widget", "v1", "example.org")
         (POLICY, MAX_VALUES + 1),
         (ROLE, MAX_VALUES + 1),
         (NAMESPACE, MAX_VALUES + 1),
-        (WIDGET, MAX_HELD_VALUES + 1),
+        (ROLE, 20_001),
     ],
     ids=lambda each: each.kind if isinstance(each, Kind) else "",
 )
@@ -66,10 +67,49 @@ async def test_a_large_object_of_an_unlisted_kind_is_left_to_its_pods(
 ) -> None:
     """Its Pods are judged in any case: to refuse it would stop its operator."""
     made = {"spec": {"template": {"spec": pod(hostNetwork=True)["spec"]}}}
-    asked = request(made, kind=WIDGET, values=MAX_VALUES + 1)
-    decision = await decide(folder.cluster(), engine, asked)
-    assert decision.verdict is Verdict.ALLOW
-    assert decision.evidence.left_alone == "it holds too much to be searched for Pod templates"
+    for values in (MAX_VALUES + 1, MAX_HELD_VALUES + 1):
+        asked = request(made, kind=WIDGET, values=values, phase=Phase.VALIDATING)
+        decision = await decide(folder.cluster(), engine, asked)
+        assert decision.verdict is Verdict.ALLOW
+        assert decision.evidence.left_alone == "it holds too much to be searched for Pod templates"
+
+
+@pytest.mark.parametrize("mode", [Mode.AUDIT, Mode.WARN])
+@pytest.mark.parametrize(
+    ("kind", "values", "enrolled", "allowed"),
+    [
+        (POLICY, MAX_VALUES + 1, True, False),
+        (POLICY, MAX_VALUES + 1, False, True),
+        (POD, MAX_POD_VALUES + 1, True, False),
+        (POD, MAX_POD_VALUES + 1, False, False),
+        (DEPLOYMENT, MAX_VALUES + 1, True, True),
+    ],
+    ids=lambda each: each.kind if isinstance(each, Kind) else "",
+)
+async def test_what_could_open_egress_is_refused_for_its_size_in_every_mode(  # noqa: PLR0913  A row of the table.
+    kind: Kind,
+    values: int,
+    mode: Mode,
+    engine: EmbeddedEngine,
+    folder: Folder,
+    *,
+    enrolled: bool,
+    allowed: bool,
+) -> None:
+    """As what was looked at is: nobody knows what the object opens, or which labels it has."""
+    folder.documents.append(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": "train",
+                "labels": {"sallyport.dev/egress": "deny"} if enrolled else {},
+            },
+        }
+    )
+    asked = request(pod(), kind=kind, values=values, phase=Phase.VALIDATING)
+    decision = await decide(folder.cluster(), engine, asked, mode=mode)
+    assert (decision.verdict, decision.allowed) == (Verdict.ERROR, allowed)
 
 
 async def test_too_many_containers_in_all_templates_are_an_error(

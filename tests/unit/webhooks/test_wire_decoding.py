@@ -260,7 +260,7 @@ def test_objects_of_too_many_values_are_not_even_looked_for(operation: str) -> N
     """All that stands before them is there, for the error that names the object."""
     large: Any = {"spec": [{}] * MAX_HELD_VALUES}
     old = None if operation == "CREATE" else large
-    made = None if operation == "DELETE" else {"metadata": {}}
+    made: Any = None if operation == "DELETE" else {"metadata": {}}
     request = decode_review(
         of_values(MAX_HELD_VALUES * 2, operation=operation)
         if operation == "CREATE"
@@ -282,3 +282,23 @@ def test_a_review_that_kube_apiserver_did_not_write_is_refused_for_its_size() ->
     spaced = json.dumps(document).encode()
     with pytest.raises(InvalidReviewError, match="the body holds more than 250,000 values"):
         decode_review(spaced)
+
+
+@pytest.mark.parametrize(
+    ("changes", "dry_run"),
+    [
+        ({"dryRun": True}, True),
+        ({"dryRun": False}, False),
+        ({"dryRun": True, "options": None}, True),
+        ({"dryRun": False, "options": {"kind": "CreateOptions", "fieldManager": "a}"}}, False),
+        ({"dryRun": False, "options": {"fieldManager": ',"dryRun":true}}'}}, False),
+        ({"dryRun": False, "options": {"dryRun": True}}, False),
+    ],
+)
+def test_a_dry_run_of_what_is_not_read_stays_one(changes: Any, *, dry_run: bool) -> None:
+    """It is said after the objects; nothing in them, or in the options, says it in its place."""
+    request = decode_review(of_values(MAX_HELD_VALUES * 2, **changes))
+    assert request.dry_run is dry_run
+    hidden: Any = {"spec": [{}] * MAX_HELD_VALUES, "z": {"a": 1, "dryRun": True}}
+    text = json.dumps(review(object=hidden, **changes), separators=(",", ":")).encode()
+    assert decode_review(text).dry_run is dry_run

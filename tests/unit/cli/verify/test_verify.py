@@ -112,7 +112,7 @@ def test_a_folder_is_no_cluster_to_ask(run: Run, tmp_path: object) -> None:
         ("open", "timeout", False, StepOutcome.BROKEN, "can ask in kube-apiserver's place"),
         ("open", "open", True, StepOutcome.HOLDS, "without kube-apiserver's certificate"),
         ("timeout", "open", False, StepOutcome.HOLDS, "does not reach the gate (timeout)"),
-        ("refused", "open", False, StepOutcome.HOLDS, "does not reach the gate (refused)"),
+        ("refused", "open", False, StepOutcome.UNKNOWN, "nothing is learnt"),
         ("unreachable", "open", False, StepOutcome.HOLDS, "does not reach the gate"),
         ("timeout", "timeout", False, StepOutcome.UNKNOWN, "nothing is learnt"),
         ("noname", "open", False, StepOutcome.UNKNOWN, "nothing is learnt"),

@@ -163,3 +163,11 @@ def test_what_lies_there_instead_is_named(value: Json, field: str) -> None:
     with pytest.raises(InvalidObjectError) as error:
         templates_of("jobset.x-k8s.io", "JobSet", value)
     assert error.value.field == field
+
+
+def test_what_all_templates_share_is_bounded_together() -> None:
+    """A thousand templates times a thousand aliases would take gigabytes; the error says where."""
+    template = {"name": "a", "container": {"image": "a"}}
+    with pytest.raises(InvalidObjectError, match="more than 20000 are not judged") as error:
+        argo(templates=[template] * 1000, hostAliases=[{}] * 1000)
+    assert error.value.field.startswith("spec.templates[")

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.pod_templates import DEEPEST, MOST_PARTS, find_templates_by_shape
+from core.kubernetes.pod_templates import (
+    DEEPEST,
+    MOST_PARTS,
+    PodTemplate,
+    find_templates_by_shape,
+)
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 
@@ -126,3 +131,29 @@ def test_any_object_can_be_searched(value: dict[str, Any]) -> None:
     """Whatever the shape: what is found has containers that have names."""
     for template in find_templates_by_shape(value):
         assert all("name" in container for container in template.pod["spec"]["containers"])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "a", "a.b", "a.b[0]", "a.b[0].c", "ab", "a.b[1]"]),
+            st.sampled_from(["", "x", "y.z", "w[3]"]),
+        ),
+        max_size=5,
+    ),
+    st.sampled_from(["", "a", "a.b", "a.b[0]", "a.b[0].c.d", "a.bc", "ab.c", "a.b[10]", "q"]),
+)
+def test_the_longest_place_that_holds_a_path_counts(
+    places: list[tuple[str, str]], path: str
+) -> None:
+    """Of several that are as long, the first."""
+    fitting = [
+        (inner, outer)
+        for inner, outer in places
+        if path.startswith(inner) and path[len(inner) :][:1] in {"", ".", "["}
+    ]
+    expected = f"spec.{path}" if path else "spec"
+    if fitting:
+        inner, outer = max(fitting, key=lambda each: len(each[0]))
+        expected = outer + path[len(inner) :]
+    assert PodTemplate("spec", {}, tuple(places)).place(path) == expected
