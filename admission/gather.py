@@ -32,11 +32,13 @@ from admission.objects.namespace_labels import add_namespace_facts
 from admission.objects.rbac_changes import RightsReader
 from admission.objects.reader import (
     JUDGED_KINDS,
+    UNCHANGED,
     ObjectReader,
     changes_rights,
     is_connect_or_credential,
+    is_pod_as_before,
 )
-from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES, check_size
+from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES, check_size, is_too_large
 from admission.objects.workloads import TOO_LARGE
 from admission.profiles.access_reviews import ProfileRights, ask_usable
 from admission.requester.facts import (
@@ -154,6 +156,8 @@ class Gatherer:
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
         if request.values and self._must_be_read(request):
+            if is_too_large(request) and is_pod_as_before(request):
+                return msgspec.structs.replace(facts, left_alone=UNCHANGED)
             check_size(request)
         elif request.values > MAX_HELD_VALUES:
             return msgspec.structs.replace(facts, left_alone=TOO_LARGE)

@@ -19,10 +19,14 @@ from core.kubernetes.pod import is_nothing
 from policies.projection.model import MAX_NAME, bound, check_length
 
 _LONGEST_READ: Final = 64 * 1024
-"""Characters of a command that are read: Linux takes 128 KiB at most in one argument."""
+"""Characters of a command that are read, and bytes of all commands of a Pod: Linux takes 128 KiB at
+most in one argument."""
+
+_MOST_PIPES: Final = 256
+"""In a command that is read: each costs a look for a shell."""
 
 _TOO_LONG: Final = "unread"
-"""Found in a command that is longer."""
+"""Found in a command that is longer, or comes after as much of others."""
 
 _MOST_REMEMBERED: Final = 512
 
@@ -65,7 +69,9 @@ _INSTALLING: Final = (
 _FETCHES: Final = re.compile(r"(?<![\w.-])(?:(curl|wget|aria2c)\b|base64\s+(?:-d|-D|--decode)\b)")
 _LINES: Final = r"(?:ba|da|z|k|a)?sh"
 _LANGUAGES: Final = r"python[0-9.]{0,4}|perl|ruby|node|php"
-_SHELL: Final = rf"(?:\S{{0,64}}/)?(?:{_LINES}|{_LANGUAGES})\b"
+_NAME: Final = rf"(?:{_LINES}|{_LANGUAGES})\b"
+"""Of a shell or an interpreter; a search finds it behind its path too."""
+_SHELL: Final = rf"(?:\S{{0,64}}/)?{_NAME}"
 _OPTIONS: Final = r"(?:\s+-\w{1,8}){0,3}\s+-\w{0,4}"
 _IS_SHELL: Final = re.compile(
     r"\s*(?:(?:\S{0,64}/)?"
@@ -76,7 +82,7 @@ _IS_SHELL: Final = re.compile(
 )
 _FED_BY_XARGS: Final = re.compile(rf"\s*(?:\S{{0,64}}/)?xargs\s+(?:\S{{1,64}}\s+){{0,4}}{_SHELL}")
 _SUBSTITUTED: Final = re.compile(
-    rf"(?<![\w.-])(?:{_SHELL}\s+(?:-\w{{1,8}}\s+){{0,3}}|eval\s+|source\s+|\.\s+)"
+    rf"(?<![\w.-])(?:{_NAME}\s+(?:-\w{{1,8}}\s+){{0,3}}|eval\s+|source\s+|\.\s+)"
     r"(?:/dev/stdin\s+)?(?:<{1,3}\s+)?(?:<\(|\$\(|`)\s*(curl|wget|aria2c)\b"
 )
 _EXECUTED: Final = re.compile(
@@ -85,7 +91,7 @@ _EXECUTED: Final = re.compile(
 """A program in Python that runs what it gets."""
 
 _RUN: Final = re.compile(
-    rf"(?<![\w.-])(?:{_SHELL}|source|\.)\s+(?:-(?![cm]\b)\w{{1,8}}\s+){{0,3}}"
+    rf"(?<![\w.-])(?:{_NAME}|source|\.)\s+(?:-(?![cm]\b)\w{{1,8}}\s+){{0,3}}"
     r"(?:\S{0,128}/)?(\w[\w.+-]{0,127})"
 )
 """A shell, or an interpreter, and the file that it runs."""
@@ -126,6 +132,8 @@ class ContainerRisk(NamedTuple):
 
 NONE: Final = ContainerRisk()
 
+_UNREAD: Final = ContainerStart((_TOO_LONG,), ())
+
 _ENCODER: Final = msgspec.json.Encoder()
 
 _remembered: Final[dict[bytes, tuple[ContainerRisk, ...]]] = {}
@@ -154,13 +162,25 @@ def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[Contai
 
 
 def _all(containers: Sequence[tuple[str, k8s.Container]]) -> tuple[ContainerRisk, ...]:
-    return tuple(_of(path, each) for path, each in containers)
+    found, size = [], 0
+    for path, each in containers:
+        size += _size(each)
+        start = read_start(each, path) if size <= _LONGEST_READ else _UNREAD
+        found.append(_of(path, each, start))
+    return tuple(found)
 
 
-def _of(path: str, container: k8s.Container) -> ContainerRisk:
+def _size(container: k8s.Container) -> int:
+    """Return the bytes of a container's commands."""
+    size = len(memoryview(container.command)) + len(memoryview(container.args))
+    after = container.lifecycle and container.lifecycle.post_start
+    return size + (len(memoryview(after.exec.command)) if after and after.exec else 0)
+
+
+def _of(path: str, container: k8s.Container, start: ContainerStart) -> ContainerRisk:
     limits = container.resources and container.resources.limits
     return ContainerRisk(
-        read_start(container, path),
+        start,
         bool(container.stdin and container.tty),
         special_resources(limits, path) if limits else (),
     )
@@ -216,8 +236,8 @@ def read_command(text: str) -> ContainerStart:
     >>> read_command("sh -c 'pip install -q numpy && curl -s https://x.example/a | bash -s'")
     ContainerStart(installs=('pip',), scripts=('curl',))
     """
-    if len(text) > _LONGEST_READ:
-        return ContainerStart((_TOO_LONG,), ())
+    if len(text) > _LONGEST_READ or text.count("|") > _MOST_PIPES:
+        return _UNREAD
     text = text.translate(_SPACES)
     installs: set[str] = set()
     if any(word in text for word in _INSTALLING):

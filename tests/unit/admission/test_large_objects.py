@@ -7,6 +7,7 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
+from admission.objects.reader import UNCHANGED
 from admission.objects.size_limits import (
     MANY_VALUES,
     MAX_CONTAINERS,
@@ -20,7 +21,7 @@ from core.decision.namespaces import Mode
 from core.decision.request import Kind, Phase
 from identity.subjects import parse_controllers
 from policies.engine.embedded_engine import EmbeddedEngine
-from tests.unit.admission.world import NAMESPACE, POD, Folder, decide, pod, request
+from tests.unit.admission.world import NAMESPACE, POD, Folder, decide, pod, request, update
 from tests.unit.core.kubernetes.workload_samples import wrapped
 
 JOB_SET = ("jobset.x-k8s.io", "JobSet")
@@ -177,3 +178,26 @@ async def test_a_turn_that_does_not_come_in_time_is_an_error(
         assert "1 requests of namespace train wait already" in refused.reason
         assert (await late).error_kind == "deadline"
     assert turns.waiting == 0
+
+
+def too_many_containers() -> dict[str, Any]:
+    """Return a Pod of a release that judged more containers."""
+    made = pod()
+    first = made["spec"]["containers"][0]
+    made["spec"]["containers"] = [first | {"name": f"c{n}"} for n in range(129)]
+    return made
+
+
+@pytest.mark.parametrize("values", [0, MAX_POD_VALUES + 1])
+async def test_a_pod_that_is_too_large_now_can_still_end(
+    values: int, engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Its finalizers and its status go by updates that change nothing that is judged."""
+    old = too_many_containers()
+    ended = {**old, "metadata": {**old["metadata"], "finalizers": []}, "status": {"phase": "x"}}
+    cluster = folder.cluster()
+    decision = await decide(cluster, engine, update(ended, old, values=values))
+    assert (decision.verdict, decision.evidence.left_alone) == (Verdict.ALLOW, UNCHANGED)
+    changed = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+    decision = await decide(cluster, engine, update(changed, old, values=values))
+    assert decision.verdict is Verdict.ERROR
