@@ -274,7 +274,7 @@ class Gatherer:
             return await self._rbac_changes.read(request)
         if request.values <= MANY_VALUES:
             return await self._reader.read(request, facts)
-        async with self.turns.seat(_flow(request, facts)):
+        async with self.turns.seat(_flow(request, facts), _size(request)):
             return await self._reader.read(request, facts)
 
     async def _of_reading(
@@ -295,7 +295,8 @@ class Gatherer:
 
     async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> EvaluatedObject:
         began = time.perf_counter()
-        engine = FairEngine(self.engine, self.turns, _flow(request, facts))
+        size = _size(request) if request.values else 0
+        engine = FairEngine(self.engine, self.turns, _flow(request, facts), size)
         evaluation = await evaluate(engine, reading)
         answer = evaluation.answer
         if reading.entered:
@@ -419,6 +420,11 @@ def _flow(request: Request, facts: Facts) -> Flow:
     """Return whose turn it is; names that nobody knows could be made up without end."""
     known = facts.namespace is not None
     return Flow(request.namespace if known else "", request.subject.username)
+
+
+def _size(request: Request) -> int:
+    """Return the bytes of both objects."""
+    return sum(len(memoryview(each)) for each in (request.object, request.old_object) if each)
 
 
 def _sandboxed_by_risk_alone(reading: Reading, facts: Facts) -> bool:

@@ -165,12 +165,18 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """What was evaluated: the projection, or a JSON list of the projections of several parts."""
 
 
+_OF_NEED: Final = 80
+"""Bytes of a need, as it is told to who judges."""
+
+
 class FairEngine:
     """An engine that is asked about what is large once it is the turn of whoever submits it."""
 
-    __slots__ = ("_engine", "_flow", "_turns")
+    __slots__ = ("_engine", "_flow", "_size", "_turns")
 
-    def __init__(self, engine: Engine, turns: FairQueue, flow: Flow) -> None:
+    def __init__(self, engine: Engine, turns: FairQueue, flow: Flow, size: int = 0) -> None:
+        """Take the engine, and who waits with how many bytes of a body."""
+        self._size = size
         self._engine = engine
         self._turns = turns
         self._flow = flow
@@ -184,7 +190,7 @@ class FairEngine:
         """
         if len(projection) <= MANY_BYTES:
             return await self._engine.ask(projection)
-        async with self._turns.seat(self._flow):
+        async with self._turns.seat(self._flow, self._size):
             return await self._engine.ask(projection)
 
     async def judge(
@@ -196,9 +202,10 @@ class FairEngine:
             EvaluationError: the policies failed.
             OverloadError: too much waits for its turn.
         """
-        if len(projection) + len(shown.fields) <= MANY_BYTES:
+        size = len(projection) + len(context) + len(shown.fields) + _OF_NEED * len(answer.needs)
+        if size <= MANY_BYTES:
             return await self._engine.judge(projection, answer, context, shown)
-        async with self._turns.seat(self._flow):
+        async with self._turns.seat(self._flow, self._size):
             return await self._engine.judge(projection, answer, context, shown)
 
 

@@ -7,12 +7,15 @@ namespace at most, however much they have.
 """
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 from core.base.errors import OverloadError
+
+_MOST_BYTES: Final = 16 * 1024 * 1024
+"""A quarter of the bodies that a gate holds (`webhooks.limits.AppSettings.max_held_bytes`)."""
 
 
 class Flow(NamedTuple):
@@ -29,13 +32,17 @@ _Line = deque[asyncio.Future[None]]
 class FairQueue:
     """A number of seats, and lines of those who wait for one."""
 
-    def __init__(self, seats: int, most_waiting: int) -> None:
-        """Make a queue in which at most `most_waiting` of one namespace wait."""
+    def __init__(self, seats: int, most_waiting: int, most_bytes: int = _MOST_BYTES) -> None:
+        """Make a queue in which so many of one namespace wait, with so many bytes in all."""
         self._free = seats
+        """Seats that nobody holds."""
         self._most_waiting: Final = most_waiting
+        self._most_bytes: Final = most_bytes
         self._lines: OrderedDict[str, OrderedDict[str, _Line]] = OrderedDict()
         """By namespace, then by user, in the order of their turns; no line is empty."""
         self._waiting: dict[str, int] = {}
+        self._bytes: Counter[str] = Counter()
+        """Bytes that wait, by namespace."""
 
     @property
     def waiting(self) -> int:
@@ -43,8 +50,8 @@ class FairQueue:
         return sum(self._waiting.values())
 
     @asynccontextmanager
-    async def seat(self, flow: Flow) -> AsyncIterator[None]:
-        """Hold a seat until the `async with` block ends.
+    async def seat(self, flow: Flow, size: int = 0) -> AsyncIterator[None]:
+        """Hold a seat until the `async with` block ends; `size` bytes are held while it waits.
 
         Raises:
             OverloadError: too much of the flow's namespace waits already.
@@ -52,7 +59,12 @@ class FairQueue:
         if self._free > 0:
             self._free -= 1
         else:
-            await self._wait(flow)
+            self._bytes[flow.namespace] += size
+            try:
+                await self._wait(flow)
+            finally:
+                self._bytes[flow.namespace] -= size
+                self._bytes += Counter()  # Forgets namespaces that have none.
         try:
             yield
         finally:
@@ -61,7 +73,7 @@ class FairQueue:
     async def _wait(self, flow: Flow) -> None:
         namespace, user = flow
         count = self._waiting.get(namespace, 0)
-        if count >= self._most_waiting:
+        if count >= self._most_waiting or self._bytes[namespace] > self._most_bytes:
             whose = f"of namespace {namespace}" if namespace else "of no known namespace"
             message = f"{count} requests {whose} wait already; send fewer at a time"
             raise OverloadError(message)

@@ -102,6 +102,29 @@ async def test_too_much_of_one_namespace_is_an_error_and_leaves_room_for_others(
     assert order.index(Flow("neighbour")) <= 3
 
 
+async def test_too_many_bytes_of_one_namespace_are_an_error() -> None:
+    """What waits is held in memory, of which others need their part."""
+    queue = FairQueue(1, MANY, most_bytes=10)
+    async with queue.seat(Flow("other")):
+        waiting = asyncio.create_task(_hold(queue, Flow("hostile"), 8))
+        await settle()
+        with pytest.raises(OverloadError, match="namespace hostile"):
+            await _hold(queue, Flow("hostile"), 8)
+        beside = asyncio.create_task(_hold(queue, Flow("neighbour"), 8))
+        await settle()
+        assert queue.waiting == 2
+    await asyncio.gather(waiting, beside)
+    async with queue.seat(Flow("other")):
+        again = asyncio.create_task(_hold(queue, Flow("hostile"), 8))
+        await settle()
+    await again
+
+
+async def _hold(queue: FairQueue, flow: Flow, size: int) -> None:
+    async with queue.seat(flow, size):
+        pass
+
+
 async def test_a_failure_gives_the_seat_back() -> None:
     """As an error of the work does."""
     queue = FairQueue(1, MANY)
