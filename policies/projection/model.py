@@ -24,6 +24,10 @@ MAX_PATH: Final = 4096
 MAX_NAME: Final = 1024
 """Characters of an image's reference, and of what is remembered by name: real ones are shorter."""
 
+MAX_IMAGE: Final = 512
+"""Characters of an image's reference: a name of 255, a tag of 128 and a digest
+(github.com/distribution/reference)."""
+
 MAX_CONTAINERS: Final = 128
 """Containers of all sorts in a Pod: each takes up to 0.1 ms to judge. Real Pods have a few, those
 with the most sidecars about twenty."""
@@ -390,8 +394,8 @@ def bound(count: int, field: str, kind: str = "Pod", most: int = MAX_NAMES) -> N
         raise InvalidObjectError(kind, field, message)
 
 
-def check_length(text: str, field: str, kind: str = "Pod") -> None:
+def check_length(text: str, field: str, kind: str = "Pod", most: int = MAX_NAME) -> None:
     """Raise InvalidObjectError if a text is longer than any of its sort."""
-    if len(text) > MAX_NAME:
-        message = f"is {len(text)} characters long; more than {MAX_NAME} are not judged"
+    if len(text) > most:
+        message = f"is {len(text)} characters long; more than {most} are not judged"
         raise InvalidObjectError(kind, field, message)

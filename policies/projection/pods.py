@@ -16,6 +16,7 @@ from policies.projection.images import origin
 from policies.projection.model import (
     MAX_CONTAINERS,
     MAX_ENV,
+    MAX_IMAGE,
     MAX_MARKS,
     MAX_NAME,
     MAX_VOLUMES,
@@ -248,7 +249,7 @@ def _project(
     if context and context.capabilities and context.capabilities.add:
         bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
     image = container.image or ""
-    check_length(image, f"{path}.image")
+    check_length(image, f"{path}.image", most=MAX_IMAGE)
     comes = origin(image)
     weighed = risk is not None
     start, interactive, resources = risk or NONE

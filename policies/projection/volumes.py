@@ -12,6 +12,7 @@ from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection.images import origin
 from policies.projection.model import (
+    MAX_IMAGE,
     MAX_PATH,
     Certificate,
     Csi,
@@ -203,7 +204,7 @@ def _volume(
         csi = decode_json_as(Csi, volume["csi"], "Pod", f"{place}.csi")
     if "image" in types:
         source = decode_json_as(_ImageSource, volume["image"], "Pod", f"{place}.image")
-        check_length(source.reference, f"{place}.image.reference")
+        check_length(source.reference, f"{place}.image.reference", most=MAX_IMAGE)
         comes = origin(source.reference)
         image = Image(source.reference, comes.source, comes.pinned, comes.public)
     if "projected" in types:

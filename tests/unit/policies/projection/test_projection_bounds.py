@@ -12,8 +12,8 @@ from core.kubernetes.pod import decode_pod
 from policies.projection.model import (
     MAX_CONTAINERS,
     MAX_ENV,
+    MAX_IMAGE,
     MAX_MARKS,
-    MAX_NAME,
     MAX_NAMES,
     MAX_PATH,
     MAX_VOLUMES,
@@ -81,7 +81,7 @@ def pod(**count: int) -> dict[str, Any]:
         ("hostnames", MAX_NAMES, "spec.hostAliases"),
         ("nameservers", MAX_NAMES, "spec.dnsConfig.nameservers"),
         ("more", MAX_CONTAINERS - 1, "spec.containers"),
-        ("image", MAX_NAME, "spec.containers[0].image"),
+        ("image", MAX_IMAGE, "spec.containers[0].image"),
         ("env", MAX_NAMES, "spec.containers[0].env"),
         ("mounts", MAX_NAMES, "spec.containers[0].volumeMounts"),
         ("recursive", MAX_NAMES, "spec.containers[0].volumeMounts"),
