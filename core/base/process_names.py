@@ -10,6 +10,7 @@ manager, and as the component of its Events."""
 def process_uri(cluster: str, process: str) -> str:
     """Return the URI by which the certificate of a cluster's process shows what it is.
 
-    The auditor takes frames of a cluster from whoever has a URI that begins with the cluster's.
+    The auditor takes from each process the kinds of record that are its own
+    (`audit.ledger.server.senders`).
     """
     return f"sallyport://{cluster}/{process}"

@@ -144,6 +144,7 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admissi
     engine.close()
 
 
+@pytest.mark.proof
 async def test_no_review_holds_the_loop_for_long(app: AdmissionApp, admin: Client) -> None:
     """Of thousands, made of kube-apiserver's OpenAPI, in which any list or map may be too long."""
     seed = time.time_ns() % 2**32 if PROOF else 20261127

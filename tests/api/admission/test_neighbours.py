@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import cycle
 from typing import Final
 
+import pytest
+
 from tests.api.admission.objects import GOOD, allow_pods, new_namespace
 from tests.harness.evidence import record
 from tests.harness.programs.client import ApiStatusError, Client, Json, connect
@@ -127,6 +129,7 @@ async def seconds_of(submit: Callable[[], Awaitable[object]], times: int) -> lis
     return sorted(taken)
 
 
+@pytest.mark.proof
 async def test_a_neighbour_is_admitted_in_time(installation: Installation, admin: Client) -> None:
     """An ordinary Pod's create goes on while others submit what takes long."""
     namespace, name = await new_namespace(admin), "neighbour@example.com"

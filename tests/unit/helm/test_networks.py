@@ -201,5 +201,7 @@ def test_a_port_open_to_all_is_acknowledged_or_refused(helm: Helm, *, enabled: b
     if enabled:
         helm.objects({"networkPolicies": sources})
     else:
-        with pytest.raises(HelmFailedError, match="webhooksFrom: missing"):
+        with pytest.raises(
+            HelmFailedError, match=r"networkPolicies\.enabled: false makes no policy"
+        ):
             helm.objects({"networkPolicies": sources})
