@@ -38,7 +38,7 @@ from admission.objects.reader import (
     is_connect_or_credential,
     is_pod_as_before,
 )
-from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES, check_size, is_too_large
+from admission.objects.size_limits import LARGE_VALUES, MAX_SKIPPED_VALUES, check_size, is_too_large
 from admission.objects.workloads import TOO_LARGE
 from admission.profiles.access_reviews import ProfileRights, ask_usable
 from admission.requester.facts import (
@@ -110,7 +110,7 @@ class Gatherer:
     """How old what is known of risk may be."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
-    turns: FairQueue = field(default_factory=lambda: FairQueue(_SEATS, _MOST_WAITING))
+    seats: FairQueue = field(default_factory=lambda: FairQueue(_SEATS, _MOST_WAITING))
     """Of objects that take long to read or to evaluate: whoever submits many waits for himself."""
 
     def kind_of(self, subject: Subject) -> SubjectKind:
@@ -155,11 +155,11 @@ class Gatherer:
         facts = Facts(
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
-        if request.values and self._must_be_read(request):
+        if request.value_count and self._must_be_read(request):
             if is_too_large(request) and is_pod_as_before(request):
                 return msgspec.structs.replace(facts, left_alone=UNCHANGED)
             check_size(request)
-        elif request.values > MAX_HELD_VALUES:
+        elif request.value_count > MAX_SKIPPED_VALUES:
             return msgspec.structs.replace(facts, left_alone=TOO_LARGE)
         facts = await self._of_kind(request, facts)
         if not self._site_rules.judges(request):
@@ -272,9 +272,9 @@ class Gatherer:
             return await self._connections.read(request, facts)
         if changes_rights(request):
             return await self._rbac_changes.read(request)
-        if request.values <= MANY_VALUES:
+        if request.value_count <= LARGE_VALUES:
             return await self._reader.read(request, facts)
-        async with self.turns.seat(_flow(request, facts), _size(request)):
+        async with self.seats.seat(_flow(request, facts), _size(request)):
             return await self._reader.read(request, facts)
 
     async def _of_reading(
@@ -295,8 +295,8 @@ class Gatherer:
 
     async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> EvaluatedObject:
         began = time.perf_counter()
-        size = _size(request) if request.values else 0
-        engine = FairEngine(self.engine, self.turns, _flow(request, facts), size)
+        size = _size(request) if request.value_count else 0
+        engine = FairEngine(self.engine, self.seats, _flow(request, facts), size)
         evaluation = await evaluate(engine, reading)
         answer = evaluation.answer
         if reading.entered:

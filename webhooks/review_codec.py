@@ -14,7 +14,7 @@ from typing import Annotated, Final, NoReturn
 
 import msgspec
 
-from admission.objects.size_limits import MANY_VALUES, MAX_HELD_VALUES
+from admission.objects.size_limits import LARGE_VALUES, MAX_SKIPPED_VALUES
 from core.base.errors import InvalidReviewError
 from core.base.json_errors import DECODE_ERRORS
 from core.base.json_values import COUNTED_FROM, count_values
@@ -150,7 +150,7 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
 
     A `null` object is an absent one. The objects in the answer share `body`'s memory. A Pod is read
     at once, unless it may be `patched`, which takes its JSON. The objects of a review that holds
-    more than MAX_HELD_VALUES are empty, and `values` says why.
+    more than MAX_SKIPPED_VALUES are empty, and `values` says why.
 
     Raises:
         InvalidReviewError: the message names the field and never repeats a value from the body,
@@ -160,9 +160,9 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
         message = f"the body is empty; {_FIX}"
         raise InvalidReviewError(message)
     values = count_values(body) if len(body) > COUNTED_FROM else 0
-    if values > MAX_HELD_VALUES:
+    if values > MAX_SKIPPED_VALUES:
         body = _without_objects(body)
-    typed = not patched and values <= MANY_VALUES
+    typed = not patched and values <= LARGE_VALUES
     review = (_decode_with_pod(body) if typed else None) or _decode(body)
     if review.api_version != API_VERSION:
         message = f"apiVersion: must be {API_VERSION}; set it in admissionReviewVersions"
@@ -186,7 +186,7 @@ def _without_objects(body: bytes) -> bytes:
     """
     starts = [start for start in map(body.find, _OBJECT_KEYS) if 0 < start <= _LONGEST_HEAD]
     if not starts:
-        message = f"the body holds more than {MAX_HELD_VALUES:,} values; {_FIX}"
+        message = f"the body holds more than {MAX_SKIPPED_VALUES:,} values; {_FIX}"
         raise InvalidReviewError(message)
     is_dry_run = _ENDS_AS_DRY_RUN.search(body, max(min(starts), len(body) - _LONGEST_END))
     return body[: min(starts)] + _NO_OBJECT + (b',"dryRun":true}}' if is_dry_run else b"}}")
@@ -273,7 +273,7 @@ def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None, valu
         subresource=wire.sub_resource or "",
         submitted=submitted,
         old_object=_to_object(wire.old_object, "oldObject"),
-        values=values,
+        value_count=values,
         dry_run=bool(wire.dry_run),
         phase=Phase.VALIDATING,
     )

@@ -14,7 +14,7 @@ import msgspec
 
 from admission.model.facts import Facts
 from admission.model.judged_object import Part, Reading
-from admission.objects.size_limits import MANY_BYTES
+from admission.objects.size_limits import LARGE_BYTES
 from core.base.errors import NotSyncedError
 from core.base.fair_queue import FairQueue, Flow
 from core.cluster import Cluster
@@ -188,7 +188,7 @@ class FairEngine:
             EvaluationError: the policies failed.
             OverloadError: too much waits for its turn.
         """
-        if len(projection) <= MANY_BYTES:
+        if len(projection) <= LARGE_BYTES:
             return await self._engine.ask(projection)
         async with self._turns.seat(self._flow, self._size):
             return await self._engine.ask(projection)
@@ -203,7 +203,7 @@ class FairEngine:
             OverloadError: too much waits for its turn.
         """
         size = len(projection) + len(context) + len(shown.fields) + _OF_NEED * len(answer.needs)
-        if size <= MANY_BYTES:
+        if size <= LARGE_BYTES:
             return await self._engine.judge(projection, answer, context, shown)
         async with self._turns.seat(self._flow, self._size):
             return await self._engine.judge(projection, answer, context, shown)

@@ -9,11 +9,11 @@ from typing import Final
 from core.base.errors import InvalidObjectError
 from core.decision.request import Request
 
-MANY_VALUES: Final = 4000
-"""Up to so many, an object is read at once; with more its turn comes (`Gatherer.turns`). They take
+LARGE_VALUES: Final = 4000
+"""Up to so many, an object is read at once; with more its turn comes (`Gatherer.seats`). They take
 half a millisecond."""
 
-MANY_BYTES: Final = 8 * 1024
+LARGE_BYTES: Final = 8 * 1024
 """So too with what policies are asked about: up to 20 containers."""
 
 MAX_POD_VALUES: Final = 40_000
@@ -24,10 +24,10 @@ MAX_VALUES: Final = 100_000
 """Of both objects of any other review: read in 10 ms. An update of a JobSet of 20 jobs, whose
 containers have 30 variables each, has 66,000."""
 
-MAX_CONTAINERS: Final = 1000
+MAX_TEMPLATE_CONTAINERS: Final = 1000
 """In all Pod templates of an object: an Argo Workflow may have hundreds of templates."""
 
-MAX_HELD_VALUES: Final = 250_000
+MAX_SKIPPED_VALUES: Final = 250_000
 """More are not even skipped over: what a review says of its objects is all that is read. An Argo
 Workflow of 1 MB has 50,000, and its update twice as many."""
 
@@ -48,12 +48,12 @@ def most_values(kind: str) -> int:
 
 def is_too_large(request: Request) -> bool:
     """Return whether a review's objects hold too much to be read."""
-    return request.values > most_values(request.kind.kind)
+    return request.value_count > most_values(request.kind.kind)
 
 
 def check_size(request: Request) -> None:
     """Raise InvalidObjectError if a review's objects hold too much to be read."""
     if is_too_large(request):
         most = most_values(request.kind.kind)
-        problem = f"holds about {request.values:,} values; more than {most:,} are not judged"
+        problem = f"holds about {request.value_count:,} values; more than {most:,} are not judged"
         raise InvalidObjectError(request.kind.kind, "object", problem)

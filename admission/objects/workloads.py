@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from admission.model.judged_object import LeftAlone, Part, Reading
-from admission.objects.size_limits import MAX_CONTAINERS, is_too_large
+from admission.objects.size_limits import MAX_TEMPLATE_CONTAINERS, is_too_large
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error, decode_json_as
 from core.decision.request import Operation, Request
@@ -67,11 +67,11 @@ async def read_workload(
     if request.object is None:
         raise InvalidObjectError(workload.kind, "object", "the review holds none")
     value = decode_json_as(dict[str, Any], request.object, workload.kind)
-    if request.values:
+    if request.value_count:
         await asyncio.sleep(0)
     if request.operation is Operation.UPDATE and _is_same(workload, request, value):
         return LeftAlone(TEMPLATES_UNCHANGED)
-    if request.values:
+    if request.value_count:
         await asyncio.sleep(0)
     templates = templates_of(workload.group, workload.kind, value)
     if workload.built_in and not templates:
@@ -81,8 +81,9 @@ async def read_workload(
         pod = _pod_of(workload, template)
         projection = _project(workload.kind, pod, template, claimed)
         containers += len(projection.containers)
-        if containers > MAX_CONTAINERS:
-            problem = f"brings the object's containers to {containers}; more than {MAX_CONTAINERS}"
+        if containers > MAX_TEMPLATE_CONTAINERS:
+            most = MAX_TEMPLATE_CONTAINERS
+            problem = f"brings the object's containers to {containers}; more than {most}"
             raise InvalidObjectError(workload.kind, template.path, f"{problem} are not judged")
         pods.append(pod)
         parts.append(Part(projection, template, reads.fields(POD, template.pod)))

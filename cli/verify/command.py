@@ -43,7 +43,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         Mode | None,
         typer.Option(help="Of namespaces without the label; else as the gate's ConfigMap says."),
     ] = None,
-    beside: Annotated[
+    from_pod: Annotated[
         str | None,
         typer.Option("--from", metavar="NAMESPACE/POD", help="Try the gate's port from there."),
     ] = None,
@@ -60,7 +60,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     settings = read_flags(config, kubeconfig=kubeconfig, default_mode=default_mode)
     by_settings = default_mode is not None
     verified = run_async(
-        run_verify(settings, namespace, by_settings=by_settings, beside=_pod_of(beside))
+        run_verify(settings, namespace, by_settings=by_settings, from_pod=_pod_of(from_pod))
     )
     if output is Format.JSON:
         print_json(verified)

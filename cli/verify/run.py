@@ -115,12 +115,12 @@ async def verify(
     namespace: str,
     *,
     by_settings: bool = False,
-    beside: tuple[str, str] | None = None,
+    from_pod: tuple[str, str] | None = None,
 ) -> ClusterVerification:
     """Ask the cluster. Nothing is written: every request that could is a dry run.
 
     `by_settings`: which mode holds is said by `settings`, and the cluster is not asked for it.
-    `beside`: namespace and name of a Pod from which the gate's port is tried.
+    `from_pod`: namespace and name of a Pod from which the gate's port is tried.
 
     Raises:
         SettingsError: a folder stands in for the cluster, or there is no such namespace.
@@ -145,10 +145,10 @@ async def verify(
             await _refused(connection, namespace, mode),
             await _guarded(connection, namespace),
         ]
-        if beside is None:
+        if from_pod is None:
             notes = [*notes, _UNTRIED]
         else:
-            steps.append(await try_port(settings, connection, *beside))
+            steps.append(await try_port(settings, connection, *from_pod))
     finally:
         await connection.close()
     return ClusterVerification(FORMAT, namespace, mode.value, steps, notes)

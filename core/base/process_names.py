@@ -11,6 +11,6 @@ def process_uri(cluster: str, process: str) -> str:
     """Return the URI by which the certificate of a cluster's process shows what it is.
 
     The auditor takes from each process the kinds of record that are its own
-    (`audit.ledger.server.senders`).
+    (`audit.ledger.server.recorded_kinds`).
     """
     return f"sallyport://{cluster}/{process}"

@@ -76,8 +76,8 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     subresource: str = ""
     submitted: msgspec.Raw | DecodedPod | None = None
     old_object: msgspec.Raw | None = None
-    values: int = 0
-    """About how many values both objects hold, where they are large; else 0."""
+    value_count: int = 0
+    """About how many values the whole review holds, where it is large; else 0."""
     dry_run: bool = False
     running: bool = False
     """The object runs already, and nothing says who made it (the sweep)."""

@@ -17,7 +17,7 @@ class Receipt:
     """Frames that were: sent again after an acknowledgement was lost. They are known by their
     ids: where one comes again with other bytes, the first stays."""
     quarantined: int
-    """Frames that cannot be read, or that their sender does not record; kept aside with the reason."""
+    """Frames that cannot be read, or that their sender does not record: kept with the reason."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from structlog.typing import FilteringBoundLogger
 from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
+from audit.ledger.server.recorded_kinds import RECORDED_BY, why_not_recorded
 from audit.ledger.server.requests import (
     RETRY,
     RefusedError,
@@ -25,7 +26,6 @@ from audit.ledger.server.requests import (
     send_answer,
     send_refusal,
 )
-from audit.ledger.server.senders import SENT, why_not_sent
 from core.base.errors import LedgerError
 from network.asgi import ClientGoneError, Message, Receive, Send, read_body
 
@@ -94,7 +94,7 @@ class Receiver:
         try:
             content = await self._read(receive, length)
             frames = _decode(content, self._settings.max_frames)
-            process = read_process(scope, cluster, SENT)
+            process = read_process(scope, cluster, RECORDED_BY)
             receipt = await self._deliver(cluster, process, frames)
         finally:
             self.held[cluster] -= 1
@@ -118,7 +118,7 @@ class Receiver:
     async def _deliver(self, cluster: str, process: str, frames: list[Frame]) -> Receipt:
         own, asides = [], []
         for frame in frames:
-            if reason := why_not_sent(process, frame):
+            if reason := why_not_recorded(process, frame):
                 asides.append(Aside(frame, reason))
             else:
                 own.append(frame)

@@ -25,7 +25,7 @@ class WriteBackend(AppendBackend, Protocol):
         """Return the dialect's own INSERT, which can leave out what is there."""
 
 
-_CONTRADICTED: Final = frozenset({FrameKind.ACCESS, FrameKind.DECISION})
+_IMMUTABLE_KINDS: Final = frozenset({FrameKind.ACCESS, FrameKind.DECISION})
 """Kinds of which two records of one id cannot both be true. Others are made anew after a restart,
 with what is known by then."""
 
@@ -49,7 +49,7 @@ def write_batch(
         new = _put(connection, backend, kind, rows, open_log.size)
         if new:
             open_log.add(kind, new[0][0], new)
-        if kind in _CONTRADICTED and len(new) < len(rows):
+        if kind in _IMMUTABLE_KINDS and len(new) < len(rows):
             batch.quarantine.extend(_contradicting(connection, batch, kind, new))
         ids[kind] = [row[1] for row in new]
     _write_rules(connection, backend, batch, ids.get(FrameKind.DECISION, ()))

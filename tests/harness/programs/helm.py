@@ -95,14 +95,14 @@ class Helm:
             *more,
         )
 
-    def values(self, values: Values) -> list[str]:
+    def values(self, values: Values) -> tuple[str, ...]:
         """Return the flags for files: what has no default, and `values` over it."""
-        flags = []
+        flags: list[str] = []
         for each in (IMAGE | OPEN, values):
             file = self.folder / f"values-{next(self._numbers)}.json"
             file.write_text(json.dumps(each))  # JSON is YAML
             flags += ["--values", str(file)]
-        return flags
+        return tuple(flags)
 
 
 def named(objects: list[Json], kind: str, name: str) -> Json:

@@ -9,10 +9,10 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from admission.objects.reader import UNCHANGED
 from admission.objects.size_limits import (
-    MANY_VALUES,
-    MAX_CONTAINERS,
-    MAX_HELD_VALUES,
+    LARGE_VALUES,
     MAX_POD_VALUES,
+    MAX_SKIPPED_VALUES,
+    MAX_TEMPLATE_CONTAINERS,
     MAX_VALUES,
 )
 from core.base.fair_queue import FairQueue, Flow
@@ -49,7 +49,7 @@ async def test_an_object_of_too_many_values_is_an_error_that_counts_them(
     kind: Kind, values: int, engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """Whatever it is of: it is not read."""
-    asked = request(pod(), kind=kind, values=values, phase=Phase.VALIDATING)
+    asked = request(pod(), kind=kind, value_count=values, phase=Phase.VALIDATING)
     decision = await decide(folder.cluster(), engine, asked)
     assert decision.verdict is Verdict.ERROR
     assert f"object: holds about {values:,} values; more than" in decision.reason
@@ -59,7 +59,7 @@ async def test_an_object_of_too_many_values_is_an_error_that_counts_them(
 async def test_what_is_just_not_too_large_is_judged(engine: EmbeddedEngine, folder: Folder) -> None:
     """The limit itself is fine."""
     folder.profile("good", 10).grant("Group:researchers", "good")
-    decision = await decide(folder.cluster(), engine, request(pod(), values=MAX_POD_VALUES))
+    decision = await decide(folder.cluster(), engine, request(pod(), value_count=MAX_POD_VALUES))
     assert decision.verdict is Verdict.ALLOW
 
 
@@ -68,8 +68,8 @@ async def test_a_large_object_of_an_unlisted_kind_is_left_to_its_pods(
 ) -> None:
     """Its Pods are judged in any case: to refuse it would stop its operator."""
     made = {"spec": {"template": {"spec": pod(hostNetwork=True)["spec"]}}}
-    for values in (MAX_VALUES + 1, MAX_HELD_VALUES + 1):
-        asked = request(made, kind=WIDGET, values=values, phase=Phase.VALIDATING)
+    for values in (MAX_VALUES + 1, MAX_SKIPPED_VALUES + 1):
+        asked = request(made, kind=WIDGET, value_count=values, phase=Phase.VALIDATING)
         decision = await decide(folder.cluster(), engine, asked)
         assert decision.verdict is Verdict.ALLOW
         assert decision.evidence.left_alone == "it holds too much to be searched for Pod templates"
@@ -108,7 +108,7 @@ async def test_what_could_open_egress_is_refused_for_its_size_in_every_mode(  # 
             },
         }
     )
-    asked = request(pod(), kind=kind, values=values, phase=Phase.VALIDATING)
+    asked = request(pod(), kind=kind, value_count=values, phase=Phase.VALIDATING)
     decision = await decide(folder.cluster(), engine, asked, mode=mode)
     assert (decision.verdict, decision.allowed) == (Verdict.ERROR, allowed)
 
@@ -120,7 +120,7 @@ async def test_too_many_containers_in_all_templates_are_an_error(
     spec = pod()["spec"]
     spec["containers"] = [spec["containers"][0] | {"name": f"c{n}"} for n in range(100)]
     made = wrapped(JOB_SET, {"spec": spec})
-    made["spec"]["replicatedJobs"] *= MAX_CONTAINERS // 100 + 1
+    made["spec"]["replicatedJobs"] *= MAX_TEMPLATE_CONTAINERS // 100 + 1
     decision = await decide(
         folder.cluster(), engine, request(made, kind=Kind(JOB_SET[1], "v1alpha2", JOB_SET[0]))
     )
@@ -140,7 +140,7 @@ def many_containers() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("made", "values"), [(pod(), MANY_VALUES + 1), (many_containers(), 0)], ids=["read", "asked"]
+    ("made", "values"), [(pod(), LARGE_VALUES + 1), (many_containers(), 0)], ids=["read", "asked"]
 )
 async def test_what_is_large_waits_its_turn_and_others_do_not(
     made: Any, values: int, engine: EmbeddedEngine, folder: Folder
@@ -148,10 +148,10 @@ async def test_what_is_large_waits_its_turn_and_others_do_not(
     """Large to be read, or to be evaluated; an ordinary Pod is decided meanwhile."""
     folder.profile("good", 10).grant("Group:researchers", "good")
     turns = FairQueue(1, 10)
-    judge = Judge(Gatherer(folder.cluster(), engine, parse_controllers([]), turns=turns))
+    judge = Judge(Gatherer(folder.cluster(), engine, parse_controllers([]), seats=turns))
 
     async def decided(asked: Any, values: int) -> Decision:
-        return await judge.validate(request(asked, values=values), budget=5.0)
+        return await judge.validate(request(asked, value_count=values), budget=5.0)
 
     async with turns.seat(Flow("other")):
         large = asyncio.create_task(decided(made, values))
@@ -168,8 +168,8 @@ async def test_a_turn_that_does_not_come_in_time_is_an_error(
 ) -> None:
     """As is too much that waits of one namespace: both say so, and neither is a denial."""
     turns = FairQueue(1, 1)
-    judge = Judge(Gatherer(folder.cluster(), engine, parse_controllers([]), turns=turns))
-    asked = request(pod(), values=MANY_VALUES + 1)
+    judge = Judge(Gatherer(folder.cluster(), engine, parse_controllers([]), seats=turns))
+    asked = request(pod(), value_count=LARGE_VALUES + 1)
     async with turns.seat(Flow("other")):
         late = asyncio.create_task(judge.validate(asked, budget=0.3))
         await asyncio.sleep(0.05)
@@ -196,8 +196,8 @@ async def test_a_pod_that_is_too_large_now_can_still_end(
     old = too_many_containers()
     ended = {**old, "metadata": {**old["metadata"], "finalizers": []}, "status": {"phase": "x"}}
     cluster = folder.cluster()
-    decision = await decide(cluster, engine, update(ended, old, values=values))
+    decision = await decide(cluster, engine, update(ended, old, value_count=values))
     assert (decision.verdict, decision.evidence.left_alone) == (Verdict.ALLOW, UNCHANGED)
     changed = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
-    decision = await decide(cluster, engine, update(changed, old, values=values))
+    decision = await decide(cluster, engine, update(changed, old, value_count=values))
     assert decision.verdict is Verdict.ERROR

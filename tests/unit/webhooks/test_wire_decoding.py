@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from admission.objects.size_limits import MAX_HELD_VALUES
+from admission.objects.size_limits import MAX_SKIPPED_VALUES
 from core.base.errors import InvalidReviewError
 from core.decision.request import Kind, Operation
 from tests.unit.webhooks.reviews import encode, review
@@ -116,7 +116,7 @@ def test_the_longest_names_of_kubernetes_are_read() -> None:
 
 
 MANY_KEYS: dict[str, list[str]] = {f"key-{number}": [] for number in range(101)}
-MANY_VALUES = {"a": ["v"] * 600, "b": ["v"] * 401}
+LARGE_VALUES = {"a": ["v"] * 600, "b": ["v"] * 401}
 
 
 def test_the_largest_identity_is_read() -> None:
@@ -154,7 +154,7 @@ def test_the_largest_identity_is_read() -> None:
         ("request.userInfo.groups", ["g" * 1025], "request.userInfo.groups[0]: Expected str of"),
         ("request.userInfo.extra", MANY_KEYS, "request.userInfo.extra: Expected object of"),
         ("request.userInfo.extra", {"a": ["v"] * 1001}, "request.userInfo.extra[...]: Expected"),
-        ("request.userInfo.extra", MANY_VALUES, "request.userInfo.extra: has more than 1,000"),
+        ("request.userInfo.extra", LARGE_VALUES, "request.userInfo.extra: has more than 1,000"),
         ("request.object", 5, "request.object: must be an object or null"),
         ("request.object", ["canary"], "request.object: must be an object or null"),
         ("request.object", None, "request.object: is missing for CREATE"),
@@ -241,34 +241,34 @@ def of_values(count: int, **changes: Any) -> bytes:
     return json.dumps(review(object=made, **changes), separators=(",", ":")).encode()
 
 
-@pytest.mark.parametrize("count", [40_000, MAX_HELD_VALUES - 1000])
+@pytest.mark.parametrize("count", [40_000, MAX_SKIPPED_VALUES - 1000])
 def test_the_values_of_a_large_review_are_counted(count: int) -> None:
     """Not to the last one: the review has some besides its objects."""
     request = decode_review(of_values(count))
-    assert count <= request.values <= count + 100
+    assert count <= request.value_count <= count + 100
     assert request.object is not None
     assert len(bytes(request.object)) > count
 
 
 def test_the_values_of_a_small_review_are_not_counted() -> None:
     """It is read before that would be done."""
-    assert decode_review(encode(review(padding=20_000))).values == 0
+    assert decode_review(encode(review(padding=20_000))).value_count == 0
 
 
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
 def test_objects_of_too_many_values_are_not_even_looked_for(operation: str) -> None:
     """All that stands before them is there, for the error that names the object."""
-    large: Any = {"spec": [{}] * MAX_HELD_VALUES}
+    large: Any = {"spec": [{}] * MAX_SKIPPED_VALUES}
     old = None if operation == "CREATE" else large
     made: Any = None if operation == "DELETE" else {"metadata": {}}
     request = decode_review(
-        of_values(MAX_HELD_VALUES * 2, operation=operation)
+        of_values(MAX_SKIPPED_VALUES * 2, operation=operation)
         if operation == "CREATE"
         else json.dumps(
             review(object=made, oldObject=old, operation=operation), separators=(",", ":")
         ).encode()
     )
-    assert request.values > MAX_HELD_VALUES
+    assert request.value_count > MAX_SKIPPED_VALUES
     assert (request.namespace, request.name) == ("train", "llama-0")
     assert request.operation is Operation(operation)
     assert request.subject.username == "canary-user@example.com"
@@ -278,7 +278,7 @@ def test_objects_of_too_many_values_are_not_even_looked_for(operation: str) -> N
 
 def test_a_review_that_kube_apiserver_did_not_write_is_refused_for_its_size() -> None:
     """Where its objects are cannot be told without reading them."""
-    document = review(object={"spec": [{}] * MAX_HELD_VALUES})
+    document = review(object={"spec": [{}] * MAX_SKIPPED_VALUES})
     spaced = json.dumps(document).encode()
     with pytest.raises(InvalidReviewError, match="the body holds more than 250,000 values"):
         decode_review(spaced)
@@ -297,8 +297,8 @@ def test_a_review_that_kube_apiserver_did_not_write_is_refused_for_its_size() ->
 )
 def test_a_dry_run_of_what_is_not_read_stays_one(changes: Any, *, dry_run: bool) -> None:
     """It is said after the objects; nothing in them, or in the options, says it in its place."""
-    request = decode_review(of_values(MAX_HELD_VALUES * 2, **changes))
+    request = decode_review(of_values(MAX_SKIPPED_VALUES * 2, **changes))
     assert request.dry_run is dry_run
-    hidden: Any = {"spec": [{}] * MAX_HELD_VALUES, "z": {"a": 1, "dryRun": True}}
+    hidden: Any = {"spec": [{}] * MAX_SKIPPED_VALUES, "z": {"a": 1, "dryRun": True}}
     text = json.dumps(review(object=hidden, **changes), separators=(",", ":")).encode()
     assert decode_review(text).dry_run is dry_run

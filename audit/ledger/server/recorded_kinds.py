@@ -17,7 +17,7 @@ _DECISIONS: Final = frozenset({FrameKind.DECISION, FrameKind.PROJECTION})
 
 
 @dataclass(frozen=True)
-class SentRecords:
+class RecordedKinds:
     """What a process records."""
 
     kinds: frozenset[FrameKind]
@@ -25,9 +25,9 @@ class SentRecords:
     """Of its decisions (`core.decision.document.DecisionSource`)."""
 
 
-SENT: Final[Mapping[str, SentRecords]] = {
-    "gate": SentRecords(_DECISIONS, frozenset({"validate", "mutate"})),
-    "control": SentRecords(
+RECORDED_BY: Final[Mapping[str, RecordedKinds]] = {
+    "gate": RecordedKinds(_DECISIONS, frozenset({"validate", "mutate"})),
+    "control": RecordedKinds(
         _DECISIONS
         | {
             FrameKind.SWEEP,
@@ -49,12 +49,12 @@ class _Decision(msgspec.Struct):
 _DECODER: Final = msgspec.json.Decoder(_Decision)
 
 
-def why_not_sent(process: str, frame: Frame) -> str:
+def why_not_recorded(process: str, frame: Frame) -> str:
     """Return why a process cannot have recorded a frame; empty where it can.
 
     What cannot be read is left to the store, as is a kind that a later release may know.
     """
-    sent = SENT[process]
+    sent = RECORDED_BY[process]
     try:
         kind = FrameKind(frame.kind)
     except ValueError:
