@@ -163,9 +163,7 @@ class EmbeddedEngine:
             try:
                 return self._evaluate(self._quick, entrypoint, document, self._quick_s)
             except EvaluationError:
-                if (
-                    time.thread_time() - began > self._quick_s / 2
-                ):  # It failed for the time it took.
+                if time.thread_time() - began > _QUICK_SECONDS:  # Else it had no core.
                     self._inline_bytes = size - 1
         evaluate = partial(self._evaluate, self._others, entrypoint, document, self._limits.seconds)
         start = time.perf_counter()

@@ -1,5 +1,7 @@
 """The chart is not installed beside other workloads: nobody would judge them there."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.harness.programs.apiserver import ApiServer
@@ -35,7 +37,7 @@ async def test_a_namespace_with_workloads_of_others_is_refused(
     forced = ("--take-ownership", "--force-conflicts")
     helm.run("install", "sallyport-crds", CRDS, "--kubeconfig", config, *forced)
     flags = ("--namespace", TAKEN, "--kubeconfig", config, "--dry-run=server")
-    install = ("install", RELEASE, CHART, *flags, *helm.values({}))
+    install: list[str | Path] = ["install", RELEASE, CHART, *flags, *helm.values({})]
     theirs = await client.create(deployment({"app.kubernetes.io/name": "postgres"}))
     with pytest.raises(HelmFailedError, match="Deployment other is there already"):
         helm.run(*install)
