@@ -37,6 +37,7 @@ CONDITIONS = {
     "objects.sallyport.dev": ["not-for-sallyport", "not-a-runtime-class-as-it-was"],
     "rights.sallyport.dev": ["not-for-masters", "only-identities-of-accounts"],
     "credentials.sallyport.dev": [
+        "only-tokens-among-secrets",
         "not-the-scheduler",
         "not-tokens-for-kubelets",
         "not-certificates-of-kubelets",
