@@ -21,8 +21,9 @@ from prometheus_client import CollectorRegistry
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from audit.ledger.records.frames import encode_frame, read_frames
+from audit.ledger.records.frames import encode_frame
 from audit.ledger.records.recorder import FrameAppender, LedgerRecorder
+from audit.ledger.spool.segments import HEADER, cut_tail
 from control.sweep.cursor import CursorStore
 from control.sweep.loop import Sweep, SweepParts
 from control.sweep.metrics import SweepMetrics
@@ -60,15 +61,16 @@ class FrameFile:
 
 
 def open_frames(path: Path) -> int:
-    """Open a file to append frames to, without what a killed process left of its last one.
+    """Open a segment to append frames to, without what a killed process left of its last one.
 
     SIGKILL may end a write between two pages (Linux, mm/filemap.c, generic_perform_write). The
-    next process records the same again, as a spool does.
+    next process records the same again.
     """
-    content = path.read_bytes() if path.exists() else b""
-    whole = max((end for _, end in read_frames(content)), default=0)
+    if path.exists():
+        cut_tail(path)
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.truncate(file, whole)
+    if not os.fstat(file).st_size:
+        os.write(file, HEADER)
     return file
 
 

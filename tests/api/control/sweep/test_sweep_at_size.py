@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from audit.ledger.records.frames import FrameKind, read_frames
+from audit.ledger.spool.segments import HEADER_BYTES
 from core.decision.sweep_document import SweepDocument, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.sweep_run import essence, said
@@ -110,7 +111,8 @@ def read(sweeper: Sweeper) -> Recorded:
     """Read what was recorded, each once; an id must always mean the same decision."""
     decisions: dict[bytes, bytes] = {}
     projections, sweeps, repeated = set(), [], 0
-    for frame, _ in read_frames(memoryview((sweeper.folder / "frames").read_bytes())):
+    content = memoryview((sweeper.folder / "frames").read_bytes())
+    for frame, _ in read_frames(content, HEADER_BYTES):
         if frame.kind == FrameKind.SWEEP:
             sweeps.append(decode_sweep(frame.payload))
         elif frame.kind == FrameKind.PROJECTION:
