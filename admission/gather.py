@@ -164,9 +164,9 @@ class Gatherer:
         facts = await self._of_kind(request, facts)
         if not self._site_rules.judges(request):
             return facts
-        return await self._break_glass.facts_of(
-            request, await self._site_rules.of_object(request, facts)
-        )
+        engine = self._fair_engine(request, facts)
+        facts = await self._site_rules.of_object(request, facts, engine)
+        return await self._break_glass.facts_of(request, facts)
 
     def _must_be_read(self, request: Request) -> bool:
         """Return whether an object must be read whole; one of an unlisted kind only may be."""
@@ -295,8 +295,7 @@ class Gatherer:
 
     async def _evaluate(self, request: Request, reading: Reading, facts: Facts) -> EvaluatedObject:
         began = time.perf_counter()
-        size = _size(request) if request.value_count else 0
-        engine = FairEngine(self.engine, self.seats, _flow(request, facts), size)
+        engine = self._fair_engine(request, facts)
         evaluation = await evaluate(engine, reading)
         answer = evaluation.answer
         if reading.entered:
@@ -305,6 +304,10 @@ class Gatherer:
             answer = await self._rbac_changes.without_own_rights(request, answer)
         parts = tuple([PartJudge(engine, each) for each in evaluation.parts])
         return EvaluatedObject(request, reading, facts, answer, parts, evaluation.projection, began)
+
+    def _fair_engine(self, request: Request, facts: Facts) -> FairEngine:
+        size = _size(request) if request.value_count else 0
+        return FairEngine(self.engine, self.seats, _flow(request, facts), size)
 
     async def gather_notes(
         self, request: Request, reading: Reading | LeftAlone, facts: Facts

@@ -42,6 +42,7 @@ LICENCES = {
 """Licences that dependencies may have, as their packages state them."""
 
 CHOSEN = {
+    "atheris": "UNKNOWN",
     "email-validator": "The Unlicense (Unlicense)",
     "furl": "Public Domain",
     "ilcli": "Apache License 2.0",
@@ -53,7 +54,7 @@ CHOSEN = {
     " v2 or later (LGPLv2+); Mozilla Public License 1.1 (MPL 1.1)",
 }
 """Looked at one by one: what only the tests' compliance-trestle needs, Pillow's own words for MIT,
-and pyphen, of whose three licences the MPL is taken."""
+pyphen, of whose three licences the MPL is taken, and atheris, whose LICENSE is Apache-2.0."""
 
 LONG = 500
 """Lines; what is longer is worth a look."""

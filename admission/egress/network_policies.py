@@ -127,8 +127,9 @@ class NetworkPolicyGatherer:
         for rule in rules:
             found: dict[str, None] = {}
             for case in split_rule(rule):
-                await asyncio.sleep(0)  # There may be many: other reviews have their turn.
-                found.update(dict.fromkeys(find_excess(case, there)))
+                for openings in find_excess(case, there):
+                    found.update(dict.fromkeys(openings))
+                    await asyncio.sleep(0)  # There may be many: other reviews have their turn.
             if found:
                 findings.append(_opening(rule, list(found)))
         return EgressFacts(tuple(findings), _HEADLINE, _ADVICE) if findings else None

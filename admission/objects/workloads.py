@@ -30,7 +30,7 @@ from core.people.subject import Subject
 from identity.requester_note_rules import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projection.model import Projection
-from policies.projection.pods import project
+from policies.projection.pods import check_containers, project
 from policies.projection.volumes import ClaimLookup
 from policies.site.fields import NO_DECLARED_FIELDS, POD, DeclaredFields
 
@@ -69,7 +69,7 @@ async def read_workload(
     value = decode_json_as(dict[str, Any], request.object, workload.kind)
     if request.value_count:
         await asyncio.sleep(0)
-    if request.operation is Operation.UPDATE and _is_same(workload, request, value):
+    if request.operation is Operation.UPDATE and await _is_same(workload, request, value):
         return LeftAlone(TEMPLATES_UNCHANGED)
     if request.value_count:
         await asyncio.sleep(0)
@@ -111,7 +111,7 @@ def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
         raise decode_error(kind, error, under="metadata") from error
 
 
-def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any]) -> bool:
+async def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any]) -> bool:
     """Return whether an update leaves the Pods as they were.
 
     What was there before has no shape to be demanded: an object that is broken can be mended,
@@ -122,10 +122,14 @@ def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any])
     old = decode_json_as(dict[str, Any], request.old_object, workload.kind)
     if _body(old) == _body(value):
         return True
+    if request.value_count:
+        await asyncio.sleep(0)
     try:
         before = templates_of(workload.group, workload.kind, old)
     except InvalidObjectError:
         return False
+    if request.value_count:
+        await asyncio.sleep(0)
     now = templates_of(workload.group, workload.kind, value)
     return (
         bool(now)
@@ -157,6 +161,7 @@ def _lasting(template: PodTemplate) -> Any:
 
 def _pod_of(workload: WorkloadKind, template: PodTemplate) -> Pod:
     try:
+        check_containers(template.pod["spec"])
         pod = decode_pod(msgspec.json.encode(template.pod), workload.kind)
     except InvalidObjectError as error:
         raise _placed(error, workload.kind, template) from error

@@ -24,6 +24,7 @@ from admission.model.messages import denial_finding
 from admission.objects.evaluation import (
     NO_CLUSTER_CONTEXT,
     ClusterContext,
+    FairEngine,
     PartJudge,
     PolicyContexts,
 )
@@ -88,7 +89,7 @@ class SiteRuleGatherer:
             warnings += map(each.of.part.with_object_path, said.warnings)
         return await self._ruled(request, facts, Judgement((), tuple(denials), tuple(warnings)))
 
-    async def of_object(self, request: Request, facts: Facts) -> Facts:
+    async def of_object(self, request: Request, facts: Facts, engine: FairEngine) -> Facts:
         """Add what the rules say of an object that is no Pod, but where an update leaves it so.
 
         Raises:
@@ -103,7 +104,7 @@ class SiteRuleGatherer:
             return add_object_inputs(facts, self.engine.reads, kind, b"", b"")
         context, recorded = self.contexts.contexts(request, facts, NO_CLUSTER_CONTEXT)
         facts = add_object_inputs(facts, self.engine.reads, kind, recorded, fields)
-        said = await self.engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
+        said = await engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
         return await self._ruled(request, facts, said)
 
     def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:

@@ -58,10 +58,11 @@ async def _beyond(policy: LivePolicy, there: list[EgressRule], until: float) -> 
     found: dict[str, None] = {}
     for rule in read_rules(b'{"spec":' + policy.spec + b"}", policy.namespace):
         for case in split_rule(rule):
-            await asyncio.sleep(0)  # The lease is renewed meanwhile.
-            if time.monotonic() >= until:
-                return UNCOMPARED
-            found.update(dict.fromkeys(find_excess(case, there)))
+            for openings in find_excess(case, there):
+                found.update(dict.fromkeys(openings))
+                await asyncio.sleep(0)  # The lease is renewed meanwhile.
+                if time.monotonic() >= until:
+                    return UNCOMPARED
     return "; ".join(found)
 
 

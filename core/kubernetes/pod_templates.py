@@ -19,7 +19,15 @@ Json = Mapping[str, Any]
 DEEPEST: Final = 64
 
 MOST_PARTS: Final = 3000
-"""No more parts of an object are searched; what lies beyond is judged Pod by Pod alone."""
+MOST_SEARCHED: Final = 20_000
+"""No more parts of an object are searched, and no more values looked at; what lies beyond is judged
+Pod by Pod alone."""
+
+_MOST_LOOKED_AT: Final = 200
+"""Containers that tell a Pod spec from something else."""
+
+MOST_AT_PATH: Final = 5000
+"""Values on the way to what lies at one path: an Argo Workflow of 1 MB may have as many steps."""
 
 _ENDS: Final = frozenset({"", ".", "["})
 """What may follow a path within a longer one."""
@@ -128,24 +136,32 @@ def find_objects_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Js
     """Yield paths and values of the objects at a path of `core.kubernetes.workload_kinds`.
 
     Raises:
-        InvalidObjectError: something else lies there; names the field.
+        InvalidObjectError: something else lies there, or too much; names the field.
     """
-    yield from _objects_at(kind, "", value, path.split(".") if path else [])
+    passed = _pass_objects(kind, "", value, path.split(".") if path else [])
+    for count, (at, found) in enumerate(passed):
+        if count > MOST_AT_PATH:
+            problem = f"holds more than {MOST_AT_PATH:,} values, which are not judged"
+            raise InvalidObjectError(kind, path, f"{problem}: split it into several objects")
+        if found is not None:
+            yield at, found
 
 
-def _objects_at(kind: str, at: str, value: Any, steps: list[str]) -> Iterator[tuple[str, Json]]:
-    if value is None:
-        return
-    if not isinstance(value, Mapping):
+def _pass_objects(
+    kind: str, at: str, value: Any, steps: list[str]
+) -> Iterator[tuple[str, Json | None]]:
+    """Yield what lies at a path, and a None for all else on the way there."""
+    if value is not None and not isinstance(value, Mapping):
         raise InvalidObjectError(kind, at, "must be an object")
-    if not steps:
+    if not steps or value is None:
         yield at, value
         return
+    yield at, None
     name, lists = steps[0].partition("[")[0], steps[0].count("[*]")
     under = f"{at}." if at else ""
     for key in value if name == "*" else (name,):
         for place, each in _items(kind, f"{under}{key}", value.get(key), lists):
-            yield from _objects_at(kind, place, each, steps[1:])
+            yield from _pass_objects(kind, place, each, steps[1:])
 
 
 def _items(kind: str, at: str, value: Any, lists: int) -> Iterator[tuple[str, Any]]:
@@ -166,34 +182,33 @@ def find_templates_by_shape(value: Json) -> list[PodTemplate]:
     `spec`, without images where its field is called `…template`.
     """
     top = {name: below for name, below in value.items() if name not in _LEFT_OUT}
-    searched = islice(_search(_below("", top)), MOST_PARTS)
-    return [template for template in searched if template is not None]
-
-
-def _search(parts: Iterator[tuple[str, Any]]) -> Iterator[PodTemplate | None]:
-    """Yield for each part, in its order, the template that it is; what is in that is no part."""
-    levels = [parts]
-    while levels:
-        path, part = next(levels[-1], ("", None))
-        if part is None:
+    found: list[PodTemplate] = []
+    levels = [_below("", top)]
+    values = parts = 0
+    while levels and values < MOST_SEARCHED and parts < MOST_PARTS:
+        below = next(levels[-1], None)
+        if below is None:
             levels.pop()
             continue
+        values += 1
+        path, part = below
+        if not isinstance(part, dict | list):
+            continue
+        parts += 1
         template = _shaped(path, part) if isinstance(part, dict) else None
-        yield template
-        if template is None and len(levels) < DEEPEST:
+        if template is not None:
+            found.append(template)  # What is in it is no part.
+        elif len(levels) < DEEPEST:
             levels.append(_below(f"{path}.", part))
+    return found
 
 
 def _below(path: str, part: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what can hold something else, in its order; a path of a field ends in a dot."""
+    """Yield what lies in a part, in its order; a path of a field ends in a dot."""
     if isinstance(part, Mapping):
-        return ((f"{path}{name}", each) for name, each in part.items() if _holds(each))
+        return ((f"{path}{name}", each) for name, each in part.items())
     within = path.removesuffix(".")
-    return ((f"{within}[{index}]", each) for index, each in enumerate(part) if _holds(each))
-
-
-def _holds(value: Any) -> bool:
-    return isinstance(value, dict | list)
+    return ((f"{within}[{index}]", each) for index, each in enumerate(part))
 
 
 def _shaped(path: str, part: Json) -> PodTemplate | None:
@@ -210,9 +225,15 @@ def _is_pod_spec(value: Any, *, images: bool) -> bool:
     return (
         isinstance(containers, list)
         and bool(containers)
-        and all(isinstance(each, Mapping) and "name" in each for each in containers)
-        and (not images or any(isinstance(each.get("image"), str) for each in containers))
+        and all(
+            isinstance(each, Mapping) and "name" in each for each in containers[:_MOST_LOOKED_AT]
+        )
+        and (not images or _names_an_image(containers[:_MOST_LOOKED_AT]))
     )
+
+
+def _names_an_image(containers: list[Json]) -> bool:
+    return any(isinstance(each.get("image"), str) for each in containers)
 
 
 def holds_containers(value: Any) -> bool:

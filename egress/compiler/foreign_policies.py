@@ -9,6 +9,7 @@ it is not seen that they open nothing.
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address, summarize_address_range
 from itertools import chain, islice, product
+from math import prod
 from typing import Final
 
 import msgspec
@@ -26,12 +27,16 @@ KIND: Final = "NetworkPolicy"
 MOST_NETWORKS: Final = 2_000
 MOST_PARTS: Final = 128
 """Rules, ports and peers by labels of a policy that somebody writes: to compare more takes long."""
+MOST_VALUES: Final = 2_000
+"""Values that its selectors list."""
+MOST_CASES: Final = 4_096
+"""Combinations of whom a rule is from, whom it is to and on what ports, of a whole policy."""
 
 _MOST_SPLIT: Final = 16
 """Combinations of values into which a selector is split."""
 _MOST_CUTS: Final = 32
 """Parts of a range of ports; of more, only what is open on all of it counts. Each takes up to 10 ms
-where 20,000 networks are open, and nothing else has its turn meanwhile."""
+where 20,000 networks are open."""
 _SHOWN: Final = 3
 """Networks, or values of labels, in one description."""
 
@@ -113,6 +118,8 @@ def read_rules(
         ports = tuple(_ports(each.ports or [], trusted=trusted))
         if ports or not each.ports:
             found.append(_rule(each, f"spec.egress[{index}]", selects, namespace, ports))
+    if not trusted:
+        _check_cases(found)
     return tuple(found)
 
 
@@ -128,6 +135,41 @@ def _check_size(spec: _Spec) -> None:
             "are not compared with what is open: write several policies"
         )
         raise InvalidObjectError(KIND, "spec.egress", message)
+    to = [peer for rule in rules for peer in rule.to or ()]
+    selectors = [each for peer in to for each in (peer.pod_selector, peer.namespace_selector)]
+    if sum(map(_value_count, [spec.pod_selector, *selectors])) > MOST_VALUES:
+        message = (
+            f"selectors that list more than {MOST_VALUES:,} values are not compared with what is "
+            "open: write several policies"
+        )
+        raise InvalidObjectError(KIND, "spec", message)
+
+
+def _value_count(selector: LabelSelector | None) -> int:
+    if selector is None:
+        return 0
+    listed = sum(len(each.values or ()) for each in selector.match_expressions or ())
+    return len(selector.match_labels or ()) + listed
+
+
+def _check_cases(rules: Sequence[EgressRule]) -> None:
+    if sum(map(_case_count, rules)) > MOST_CASES:
+        message = (
+            f"more than {MOST_CASES:,} combinations of Pods, peers and ports are not compared with "
+            "what is open: write several policies, or select by fewer values"
+        )
+        raise InvalidObjectError(KIND, "spec.egress", message)
+
+
+def _case_count(rule: EgressRule) -> int:
+    """Return how many steps `find_excess` takes for a rule, but those of addresses."""
+    peers = 1 + sum(_split_count(each.requirements) for each in rule.pods)
+    return _split_count(rule.selects) * max(1, len(rule.ports)) * peers
+
+
+def _split_count(requirements: Requirements) -> int:
+    count = prod(len(each.values) for each in requirements if each.operator == "In")
+    return count if count <= _MOST_SPLIT else 1
 
 
 def _rule(
@@ -205,8 +247,11 @@ def split_rule(rule: EgressRule) -> Iterator[EgressRule]:
             yield msgspec.structs.replace(rule, selects=selects, ports=only)
 
 
-def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[str]:
-    """Yield the openings of one case of a rule (`split_rule`) that are not open yet."""
+def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[list[str]]:
+    """Yield the openings of one case of a rule (`split_rule`) that are not open yet.
+
+    What each step finds, often nothing: who shares a thread with others lets them go on between.
+    """
     ports = case.ports[0] if case.ports else None
     mine = [each for each in there if implies(case.selects, each.selects)]
     spans = EVERY_ADDRESS if case.everywhere else merge_spans(case.spans)
@@ -215,11 +260,13 @@ def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[str]:
     for pods in case.pods:
         for wanted in _split(pods.requirements):
             one = msgspec.structs.replace(pods, requirements=wanted)
-            for left in _ports_left(ports, [each for each in mine if _reaches(each, one)]):
-                yield f"{_pods_shown(one)} {_ports_shown(left)}"
+            reaching = [each for each in mine if _reaches(each, one)]
+            whom = _pods_shown(one)
+            yield [f"{whom} {_ports_shown(left)}" for left in _ports_left(ports, reaching)]
     if case.everywhere or case.unnamed:
-        for left in _ports_left(ports, [each for each in mine if each.everywhere]):
-            yield f"Pods of namespaces that it does not name {_ports_shown(left)}"
+        whom = "Pods of namespaces that it does not name"
+        everywhere = [each for each in mine if each.everywhere]
+        yield [f"{whom} {_ports_shown(left)}" for left in _ports_left(ports, everywhere)]
 
 
 def _split(requirements: Requirements) -> list[Requirements]:
@@ -259,7 +306,7 @@ def _span(ports: PortRange) -> Span:
 
 def _addresses_beyond(
     spans: Sequence[Span], ports: _Ports, there: Sequence[EgressRule]
-) -> Iterator[str]:
+) -> Iterator[list[str]]:
     """Cut ports where what is open begins or ends; in each part, subtract what is open there."""
     known: dict[tuple[int, ...], list[Span]] = {}
     found: list[tuple[list[Span], _Ports]] = []
@@ -273,8 +320,8 @@ def _addresses_beyond(
             found[-1] = (left, joined)
         elif left:
             found.append((left, part))
-    for left, part in found:
-        yield f"{_spans_shown(left)} {_ports_shown(part)}"
+        yield []
+    yield [f"{_spans_shown(left)} {_ports_shown(part)}" for left, part in found]
 
 
 def _open_spans(rule: EgressRule) -> tuple[Span, ...]:

@@ -197,6 +197,7 @@ def special_resources(limits: Mapping[str, str | int | float | None], path: str)
     """
     if _ORDINARY.issuperset(limits):
         return ()
+    bound(len(limits), f"{path}.resources.limits")
     found = [n for n in limits if n not in _ORDINARY and not is_nothing(limits[n])]
     if len(found) == 1 and len(found[0]) <= MAX_NAME:
         return tuple(found)

@@ -213,6 +213,17 @@ def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:
     ]
 
 
+def check_containers(spec: object) -> None:
+    """Raise InvalidObjectError if the spec of a Pod, as JSON, has more containers than are judged.
+
+    It is asked before anything reads them with their types.
+    """
+    fields = ("containers", "initContainers", "ephemeralContainers")
+    found = [spec.get(field) for field in fields] if isinstance(spec, dict) else []
+    count = sum(len(each) for each in found if isinstance(each, list))
+    bound(count, "spec.containers", most=MAX_CONTAINERS)
+
+
 def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[Container]:
     """Yield all containers of a Pod: ordinary, init, ephemeral.
 

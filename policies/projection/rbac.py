@@ -18,6 +18,7 @@ from core.base.json_errors import decode_json_as
 from core.kubernetes.roles import RoleReference, RoleRule
 from core.people.subject import pseudonymous_user
 from policies.projection.model import (
+    MAX_MARKS,
     AggregationLabel,
     AggregationSelector,
     BindingSubject,
@@ -235,6 +236,8 @@ def federated_identities(metadata: _Meta) -> list[FederatedIdentity]:
     Raises:
         InvalidObjectError: a value is longer than any.
     """
+    for field, marks in (("annotations", metadata.annotations), ("labels", metadata.labels)):
+        bound(len(marks or ()), f"metadata.{field}", "ServiceAccount", MAX_MARKS)
     return [
         *_federated(metadata.annotations or {}, "metadata.annotations"),
         *_federated(metadata.labels or {}, "metadata.labels"),

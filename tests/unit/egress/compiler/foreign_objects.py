@@ -1,6 +1,7 @@
 """NetworkPolicies as tests of reach write them."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -43,9 +44,8 @@ def read(made: Json, *, trusted: bool = False) -> tuple[EgressRule, ...]:
 
 def uncovered(rule: EgressRule, there: Sequence[EgressRule]) -> list[str]:
     """Return what a rule opens and no rule of `there` does, each once."""
-    return list(
-        dict.fromkeys(text for case in split_rule(rule) for text in find_excess(case, there))
-    )
+    steps = [found for case in split_rule(rule) for found in find_excess(case, there)]
+    return list(dict.fromkeys(chain.from_iterable(steps)))
 
 
 def opened(made: Json, *there: Json) -> list[str]:

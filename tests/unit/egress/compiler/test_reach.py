@@ -3,7 +3,12 @@
 import pytest
 
 from core.base.errors import InvalidObjectError
-from egress.compiler.foreign_policies import MOST_NETWORKS, MOST_PARTS
+from egress.compiler.foreign_policies import (
+    MOST_NETWORKS,
+    MOST_PARTS,
+    find_excess,
+    split_rule,
+)
 from tests.unit.egress.compiler.foreign_objects import (
     ACCOUNT,
     DNS,
@@ -157,6 +162,15 @@ def test_ports_by_name_open_nothing_where_it_is_trusted() -> None:
     assert opened(asked, named) == ["10.0.0.0/8 on TCP 443"]
 
 
+EGRESS = "spec.egress"
+
+
+def _wide_peer(count: int) -> Json:
+    """Return a peer of so many namespaces, by name."""
+    named = {"key": NAME, "operator": "In", "values": [f"ns-{index}" for index in range(count)]}
+    return {"podSelector": {}, "namespaceSelector": {"matchExpressions": [named]}}
+
+
 @pytest.mark.parametrize(
     ("rule", "field"),
     [
@@ -164,9 +178,11 @@ def test_ports_by_name_open_nothing_where_it_is_trusted() -> None:
         ({"to": [block("::ffff:10.0.0.0/104")]}, "spec.egress[0].to[0].ipBlock.cidr"),
         ({"to": [block("10.0.0.0/8", "x")]}, "spec.egress[0].to[0].ipBlock.except[0]"),
         ({"to": [{}]}, "spec.egress[0].to[0]"),
-        ({"to": [block("10.0.0.0/32")] * (MOST_NETWORKS + 1)}, "spec.egress"),
-        ({"to": [], "ports": [{"port": 1}] * MOST_PARTS}, "spec.egress"),
+        ({"to": [block("10.0.0.0/32")] * (MOST_NETWORKS + 1)}, EGRESS),
+        ({"to": [], "ports": [{"port": 1}] * MOST_PARTS}, EGRESS),
         ({"to": "x"}, "spec.egress[0].to"),
+        ({"to": [_wide_peer(64)] * 40}, "spec"),
+        ({"to": [_wide_peer(8)] * 60, "ports": [{"port": port} for port in range(1, 64)]}, EGRESS),
     ],
 )
 def test_what_cannot_be_compared_is_an_error_that_names_the_field(rule: Json, field: str) -> None:
@@ -174,6 +190,15 @@ def test_what_cannot_be_compared_is_an_error_that_names_the_field(rule: Json, fi
     with pytest.raises(InvalidObjectError) as raised:
         read(policy(rule))
     assert raised.value.field == field
+
+
+def test_each_step_of_a_large_comparison_is_short() -> None:
+    """It compares one peer's Pods of one namespace, or addresses on one part of the ports."""
+    [rule] = read(policy({"to": [_wide_peer(64)] * 31}, selects=TRAINER))
+    [case] = split_rule(rule)
+    steps = [*find_excess(case, ())]
+    assert len(steps) == 64 * 31
+    assert {len(found) for found in steps} == {1}
 
 
 def test_no_rules_open_nothing() -> None:
