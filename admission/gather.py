@@ -38,7 +38,13 @@ from admission.objects.reader import (
     is_connect_or_credential,
     is_pod_as_before,
 )
-from admission.objects.size_limits import LARGE_VALUES, MAX_SKIPPED_VALUES, check_size, is_too_large
+from admission.objects.size_limits import (
+    LARGE_VALUES,
+    MAX_SKIPPED_VALUES,
+    check_size,
+    drop_status,
+    is_too_large,
+)
 from admission.objects.workloads import TOO_LARGE
 from admission.profiles.access_reviews import ProfileRights, ask_usable
 from admission.requester.facts import (
@@ -155,6 +161,9 @@ class Gatherer:
         facts = Facts(
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
+        whole = request
+        if LARGE_VALUES < request.value_count <= MAX_SKIPPED_VALUES:
+            request = drop_status(request)
         if request.value_count and self._must_be_read(request):
             if is_too_large(request) and is_pod_as_before(request):
                 return msgspec.structs.replace(facts, left_alone=UNCHANGED)
@@ -165,7 +174,7 @@ class Gatherer:
         if not self._site_rules.judges(request):
             return facts
         engine = self._fair_engine(request, facts)
-        facts = await self._site_rules.of_object(request, facts, engine)
+        facts = await self._site_rules.of_object(whole, facts, engine)
         return await self._break_glass.facts_of(request, facts)
 
     def _must_be_read(self, request: Request) -> bool:

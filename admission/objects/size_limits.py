@@ -6,9 +6,13 @@ values of what is large.
 
 from typing import Final
 
+import msgspec
+
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.decision.request import Kind, Request
+from core.base.json_errors import DECODE_ERRORS
+from core.base.json_values import count_values
+from core.decision.request import DecodedPod, Kind, Request
 
 LARGE_VALUES: Final = 4000
 """Up to so many, an object is read at once; with more its turn comes (`Gatherer.seats`). They take
@@ -45,6 +49,9 @@ _MAX_VALUES_OF: Final = {
 published roles have 300 rules."""
 
 
+_TOP_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
 def most_values(kind: Kind) -> int:
     """Return how many values both objects of a review may hold to be read."""
     if kind.group == names.GROUP:
@@ -55,6 +62,42 @@ def most_values(kind: Kind) -> int:
 def is_too_large(request: Request) -> bool:
     """Return whether a review's objects hold too much to be read."""
     return request.value_count > most_values(request.kind)
+
+
+def drop_status(request: Request) -> Request:
+    """Return a large request whose objects have no `status`, and do not say who wrote what.
+
+    Operators and kube-apiserver note much there, of which nothing is judged: an Argo Workflow that
+    runs away must still be stopped.
+    """
+    if request.kind.group == names.GROUP or isinstance(request.submitted, DecodedPod):
+        return request
+    submitted, old = map(_without_status, (request.submitted, request.old_object))
+    if submitted is request.submitted and old is request.old_object:
+        return request
+    objects = [each for each in (submitted, old) if each is not None]
+    return msgspec.structs.replace(
+        request,
+        submitted=submitted,
+        old_object=old,
+        value_count=sum(count_values(bytes(each)) for each in objects),
+    )
+
+
+def _without_status(raw: msgspec.Raw | None) -> msgspec.Raw | None:
+    if raw is None:
+        return None
+    try:
+        fields = _TOP_FIELDS.decode(raw)
+        metadata = _TOP_FIELDS.decode(fields["metadata"]) if "metadata" in fields else {}
+    except DECODE_ERRORS:
+        return raw  # Who reads it says what is wrong.
+    if "status" not in fields and "managedFields" not in metadata:
+        return raw
+    fields.pop("status", None)
+    if metadata.pop("managedFields", None) is not None:
+        fields["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
+    return msgspec.Raw(msgspec.json.encode(fields))
 
 
 def check_size(request: Request) -> None:

@@ -1,6 +1,7 @@
 """What is larger than any real object is an error that says so; what is large waits its turn."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from admission.objects.size_limits import (
     MAX_SKIPPED_VALUES,
     MAX_TEMPLATE_CONTAINERS,
     MAX_VALUES,
+    MAX_VALUES_OF_OURS,
 )
+from core.base import names
 from core.base.fair_queue import FairQueue, Flow
+from core.base.json_values import count_values
 from core.decision.decision import Decision, Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Phase
@@ -24,11 +28,13 @@ from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import NAMESPACE, POD, Folder, decide, pod, request, update
 from tests.unit.core.kubernetes.workload_samples import wrapped
 
+WORKFLOW = ("argoproj.io", "Workflow")
 JOB_SET = ("jobset.x-k8s.io", "JobSet")
 DEPLOYMENT = Kind("Deployment", "v1", "apps")
 VOLUME = Kind("PersistentVolume", "v1")
 POLICY = Kind("NetworkPolicy", "v1", "networking.k8s.io")
 ROLE = Kind("ClusterRole", "v1", "rbac.authorization.k8s.io")
+APPROVAL = Kind("Approval", "v1alpha1", names.GROUP)
 WIDGET = Kind("Widget", "v1", "example.org")
 
 
@@ -39,8 +45,8 @@ WIDGET = Kind("Widget", "v1", "example.org")
         (DEPLOYMENT, MAX_VALUES + 1),
         (VOLUME, 10_001),
         (POLICY, MAX_VALUES + 1),
-        (ROLE, MAX_VALUES + 1),
-        (NAMESPACE, MAX_VALUES + 1),
+        (NAMESPACE, 10_001),
+        (APPROVAL, MAX_VALUES_OF_OURS + 1),
         (ROLE, 20_001),
     ],
     ids=lambda each: each.kind if isinstance(each, Kind) else "",
@@ -111,6 +117,27 @@ async def test_what_could_open_egress_is_refused_for_its_size_in_every_mode(  # 
     asked = request(pod(), kind=kind, value_count=values, phase=Phase.VALIDATING)
     decision = await decide(folder.cluster(), engine, asked, mode=mode)
     assert (decision.verdict, decision.allowed) == (Verdict.ERROR, allowed)
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_a_workflow_with_a_large_status_goes_on_and_can_be_stopped(
+    engine: EmbeddedEngine, folder: Folder, *, is_stopped: bool
+) -> None:
+    """Of what its controller notes nothing is judged, so that it is not counted."""
+    folder.profile("good", 10).grant("Group:researchers", "good")
+    old = wrapped(WORKFLOW, {"spec": pod()["spec"]})
+    old["metadata"]["managedFields"] = [{"fieldsV1": {f"f:{n}": {} for n in range(10_000)}}]
+    old["status"] = {"nodes": {f"n{n}": {"phase": "Running"} for n in range(20_000)}}
+    new = {**old, "status": {"nodes": {}}}
+    if is_stopped:
+        new["spec"] = {**old["spec"], "shutdown": "Stop"}
+    kind = Kind(WORKFLOW[1], "v1alpha1", WORKFLOW[0])
+    count = count_values(json.dumps([old, new]).encode())
+    assert count > MAX_VALUES
+    decision = await decide(
+        folder.cluster(), engine, update(new, old, kind=kind, value_count=count)
+    )
+    assert decision.verdict is not Verdict.ERROR, decision.reason
 
 
 async def test_too_many_containers_in_all_templates_are_an_error(
