@@ -6,12 +6,13 @@ is read in two ways, both must agree.
 
 import asyncio
 import gzip
+import hashlib
 import io
 import json
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 import aiohttp
@@ -55,6 +56,10 @@ _EVENTS: Final = SecurityEventSettings(
 )
 _REFERENCE: Final = oci_registry.parse_reference("registry.example/policies/site:stable", "image")
 _REGISTRY: Final = oci_registry.Registry()
+_PLACEHOLDER: Final = b"sha256:" + b"0" * 64
+_MOST_TRIED: Final = 4
+"""Answers of a registry whose digest is taken for the one that is asked for."""
+
 _MOST_BODY: Final = 4096
 _TURNS: Final = 40
 
@@ -95,7 +100,7 @@ def check_bundle(data: bytes) -> None:
 
 
 def check_logs(data: bytes) -> None:
-    """Read records of logs, one a line: each is read or refused, and none is dropped."""
+    """Read records of logs, one a line: what is read of each can be written."""
     reader = RecordReader("c", CallerLocator(CallerNetworks()))
     stores = WeightStores([])
     for number, line in enumerate(data.split(b"\n")[:8]):
@@ -171,18 +176,44 @@ class _Session:
 
 
 def check_registry(data: bytes) -> None:
-    """Take a bundle from a registry that answers what it likes; and read a reference."""
+    """Take a bundle from a registry that answers what it likes; and read a reference.
+
+    The placeholder in an answer stands for the digest of the next one, which nobody can guess.
+    """
     text = data[:200].decode("utf-8", "replace")
     with suppress(SettingsError):
         oci_registry.parse_reference(text, "image")
-    session: Any = _Session(data.split(b"\n\n\n"))
-    fetching = oci_registry._Fetching(session, _REFERENCE, _REGISTRY)  # noqa: SLF001  No network.
+    parts = _with_digests(data.split(b"\n\n\n"))
+    # ValueError: of an address that the registry names (`oci_registry.fetch` says so).
     refusals = (BundleRefusedError, RegistryAwayError, ValueError, aiohttp.ClientError)
     with suppress(*refusals):
-        asyncio.run(fetching.manifest())
-    session.parts = data.split(b"\n\n\n")
-    with suppress(*refusals):
-        asyncio.run(fetching.bundle())
+        asyncio.run(_fetching(parts, _REFERENCE).manifest())
+    for part in parts[:_MOST_TRIED]:
+        with suppress(*refusals):
+            pinned = replace(_REFERENCE, digest=_digest(part), tag="")
+            given = asyncio.run(_fetching(parts, pinned).bundle())
+            assert _sha256(given) in {_digest(each) for each in parts}
+
+
+def _fetching(parts: list[bytes], reference: oci_registry.Reference) -> Any:
+    session: Any = _Session([*parts])
+    return oci_registry._Fetching(session, reference, _REGISTRY)  # noqa: SLF001  No network.
+
+
+def _with_digests(parts: list[bytes]) -> list[bytes]:
+    """Replace, from the last part on, the placeholder in each by the digest of the next."""
+    made: list[bytes] = []
+    for part in reversed(parts):
+        made.append(part.replace(_PLACEHOLDER, _digest(made[-1]).encode()) if made else part)
+    return made[::-1]
+
+
+def _digest(part: bytes) -> str:
+    return _sha256(part.partition(b"\n\n")[2])
+
+
+def _sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 class _Echo:
