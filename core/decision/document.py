@@ -239,6 +239,9 @@ class DecisionDocument(DocumentPart, frozen=True):
     the projections; empty in records of earlier releases."""
     fields: str = ""
     """The same of the fields that a site's rules read; empty where they read none."""
+    cut: dict[str, int] = {}
+    """Of a decision that is too large for a record: how many entries a list lacks, by its name,
+    where no `more…` counts them; and of `texts`, how many are shortened. They end in `…`."""
 
 
 _ENCODER = msgspec.json.Encoder()

@@ -1,29 +1,18 @@
-"""Records decisions, sweeps and what else is documented as frames of the spool.
+"""Records decisions, sweeps and what else is documented as frames of the spool."""
 
-A document that is too large is shortened without losing what it says. A path has up to 4,096
-characters, its privilege nine times as many bytes, and a Pod may name hundreds of them, and a
-thousand containers. Texts are cut first; then the findings and needs of each rule, and the
-patches, become fewer, but never none. Counts stay right.
-"""
-
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
-import msgspec
-
+from audit.ledger.records.document_bounds import bound_document
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from core.base.ids import uuid7_unix_ms
-from core.base.safe_text import shorten
 from core.base.times import DAY_MS
-from core.decision.decision import Decision, Finding, Need
+from core.decision.decision import Decision
 from core.decision.document import (
     DecisionDocument,
     DecisionSource,
-    TriedProfile,
     build_document,
-    encode_document,
     projection_digest,
 )
 from core.decision.request import Request
@@ -34,96 +23,20 @@ from core.weights.documents.events import LogGap, encode_event
 from core.weights.documents.object_change import ObjectChange, encode_change
 from core.weights.documents.pod_life import PodLife, encode_life
 
-T = TypeVar("T", Need, Finding)
-
 MAX_PROJECTION: Final = 64 * 1024
 """Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
 
-MAX_REFUSED_PROJECTION: Final = 8 * 1024
-"""Bytes; a refused Pod costs its author no quota, so it may be sent again and again."""
-
-MAX_DOCUMENT: Final = 64 * 1024
-"""Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
-have 1 to 8 KiB."""
+MAX_DOCUMENT: Final = 16 * 1024
+"""Bytes; a larger one is cut (`audit.ledger.records.document_bounds`), or a few hostile Pods would
+fill the spool. Ordinary ones have 1 to 8 KiB. A refused Pod costs its author no quota, so it may be
+sent again and again: with a refusal the projection, and what else policies saw, are kept only as
+far as they fit beside it."""
 
 MAX_LOOK_BACK: Final = 512 * 1024
 """Bytes; 1,000 ordinary items have 300 KB."""
 
-_TEXT: Final = 256
-"""Characters of a privilege, path or message that are kept; a cut one ends in an ellipsis."""
-
-_PROFILES: Final = 8
-"""Profiles kept of those that cover a finding."""
-
-_STEPS: Final = (64, 16, 4, 1)
-"""Findings, needs and gaps kept of each rule or profile, and patches in all."""
-
 _REMEMBERED: Final = 16_384
 """Projections remembered as sent: about 2 MB."""
-
-
-def shorten_document(document: DecisionDocument, most_bytes: int) -> DecisionDocument:
-    """Return the document with so short texts, and then so few of each, that it fits."""
-    document = _with_short_texts(document)
-    for most in _STEPS:
-        if len(encode_document(document)) <= most_bytes:
-            break
-        document = _with_fewer(document, most)
-    return document
-
-
-def _with_short_texts(document: DecisionDocument) -> DecisionDocument:
-    replace = msgspec.structs.replace
-    return replace(
-        document,
-        needs=[replace(n, privilege=_cut(n.privilege), path=_cut(n.path)) for n in document.needs],
-        findings=[
-            replace(
-                finding,
-                path=_cut(finding.path),
-                message=_cut(finding.message),
-                privilege=None if finding.privilege is None else _cut(finding.privilege),
-                covered_by=finding.covered_by[:_PROFILES],
-            )
-            for finding in document.findings
-        ],
-        # A privilege is cut the same way wherever it stands, so that they still match.
-        tried=[replace(tried, lacks=list(map(_cut, tried.lacks))) for tried in document.tried],
-    )
-
-
-def _cut(text: str) -> str:
-    return shorten(text, _TEXT)
-
-
-def _with_fewer(document: DecisionDocument, most: int) -> DecisionDocument:
-    needs, findings = _of_each_rule(document.needs, most), _of_each_rule(document.findings, most)
-    return msgspec.structs.replace(
-        document,
-        needs=needs,
-        more_needs=document.more_needs + len(document.needs) - len(needs),
-        findings=findings,
-        more_findings=document.more_findings + len(document.findings) - len(findings),
-        tried=[_with_fewer_gaps(tried, most) for tried in document.tried],
-        patches=document.patches[:most],
-        more_patches=document.more_patches + max(len(document.patches) - most, 0),
-    )
-
-
-def _of_each_rule(items: Iterable[T], most: int) -> list[T]:
-    seen: Counter[str] = Counter()
-    kept = []
-    for item in items:
-        seen[item.rule] += 1
-        if seen[item.rule] <= most:
-            kept.append(item)
-    return kept
-
-
-def _with_fewer_gaps(tried: TriedProfile, most: int) -> TriedProfile:
-    kept: Sequence[str] = tried.lacks[:most]
-    more = tried.more_lacks + len(tried.lacks) - len(kept)
-    return msgspec.structs.replace(tried, lacks=list(kept), more_lacks=more)
 
 
 class FrameAppender(Protocol):
@@ -164,8 +77,7 @@ class LedgerRecorder:
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // DAY_MS
-        most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
+        evidence = decision.evidence
         document = build_document(
             source,
             request,
@@ -174,13 +86,12 @@ class LedgerRecorder:
             seconds=seconds,
             name_subject=self.name_subject,
             patches=patches,
-            digest=self._record_seen(evidence.projection, day, most),
-            context=self._record_seen(evidence.context, day, most),
-            fields=self._record_seen(evidence.fields, day, most),
+            digest=_digest_of(evidence.projection),
+            context=_digest_of(evidence.context),
+            fields=_digest_of(evidence.fields),
         )
-        content = encode_document(document)
-        if len(content) > MAX_DOCUMENT:
-            content = encode_document(shorten_document(document, MAX_DOCUMENT))
+        content = bound_document(document, MAX_DOCUMENT)
+        self._record_seen(decision, document, MAX_DOCUMENT - len(content))
         self._keep(FrameKind.DECISION, decision.id, content)
 
     def record_sweep(self, document: SweepDocument) -> None:
@@ -230,28 +141,38 @@ class LedgerRecorder:
         if self.write_line is not None:
             self.write_line(content)
 
-    def _record_seen(self, content: bytes, day: int, most: int) -> str:
-        """Keep what policies saw, unless that was done on this day; give its digest.
+    def _record_seen(self, decision: Decision, document: DecisionDocument, left: int) -> None:
+        """Keep what policies saw, unless that was done on this day.
 
-        It comes again each day, so that a store may forget what no kept day refers to. Of more than
-        `most` bytes only the digest is kept.
+        It comes again each day, so that a store may forget what no kept day refers to. Of what has
+        more than MAX_PROJECTION bytes only the digest is kept; of a refusal, of what has more than
+        are `left` of its record.
 
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        if not content:
-            return ""
-        digest = projection_digest(content)
-        if self.spool is None or self._sent.get(digest) == day:
-            return digest
-        if len(content) <= most:
-            frame_id = bytes.fromhex(digest.removeprefix("sha256:"))
-            self.spool.append(FrameKind.PROJECTION, frame_id, content)
-            self._remember(digest, day)
-        return digest
+        if self.spool is None:
+            return
+        evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // DAY_MS
+        for digest, content in (
+            (document.projection, evidence.projection),
+            (document.context, evidence.context),
+            (document.fields, evidence.fields),
+        ):
+            if not content or self._sent.get(digest) == day:
+                continue
+            if len(content) <= (MAX_PROJECTION if decision.allowed else left):
+                frame_id = bytes.fromhex(digest.removeprefix("sha256:"))
+                self.spool.append(FrameKind.PROJECTION, frame_id, content)
+                self._remember(digest, day)
+                left -= len(content)
 
     def _remember(self, digest: str, day: int) -> None:
         self._sent.pop(digest, None)
         self._sent[digest] = day
         if len(self._sent) > _REMEMBERED:
             del self._sent[next(iter(self._sent))]
+
+
+def _digest_of(content: bytes) -> str:
+    return projection_digest(content) if content else ""

@@ -1,10 +1,14 @@
 """No Pod makes a decision that cannot be recorded."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from audit.ledger.records.document_bounds import bound_document
 from audit.ledger.records.frames import MAX_BODY, FrameKind, encode_frame
 from audit.ledger.records.recorder import MAX_DOCUMENT, LedgerRecorder
 from core.base.ids import uuid7
@@ -24,6 +28,7 @@ from core.decision.document import (
     MOST_ACCESS,
     MOST_TEXT,
     DecisionDocument,
+    TriedProfile,
     decode_document,
     encode_document,
 )
@@ -90,10 +95,11 @@ def test_what_is_filled_into_a_thousand_containers_is_recorded_short() -> None:
 
 def test_an_ordinary_decision_is_recorded_whole() -> None:
     """What fits is left alone."""
-    made = decision(20, 10, 5)
+    made = decision(8, 10, 5)
     assert recorded(made).findings == made.findings
     assert recorded(made).needs == list(made.evidence.needs)
     assert msgspec.json.encode(recorded(made).tried)
+    assert not recorded(made).cut
 
 
 def test_texts_that_a_request_chooses_are_cut() -> None:
@@ -126,7 +132,45 @@ def test_answers_of_access_reviews_are_bounded_and_counted() -> None:
     )
     document = recorded(made)
     assert [answer.profile for answer in document.access_reviews[:2]] == ["p-0", "p-1"]
-    assert (len(document.access_reviews), document.more_access_reviews) == (
-        MOST_ACCESS,
-        5000 - MOST_ACCESS,
+    assert 0 < len(document.access_reviews) <= MOST_ACCESS
+    assert len(document.access_reviews) + document.more_access_reviews == len(asked)
+
+
+TEXTS = st.text(max_size=20) | st.sampled_from(["é" * 2000, "\x00" * 4000, "x" * 4000, "𝕏" * 1000])
+LISTS = ["subjects", "exceptions", "break_glass", "ceiling", "behaviour", "weight_stores", "grants"]
+NAMES = st.lists(TEXTS, max_size=300)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), text=TEXTS, count=st.integers(0, 300))
+def test_no_document_is_larger_than_a_record(data: st.DataObject, text: str, count: int) -> None:
+    """Whatever stands in whichever field, and also in one that a later release adds."""
+    names = data.draw(NAMES)
+    rule = data.draw(st.sampled_from(["privileges/volume/host_path", "rules/site/r-{}"]))
+    findings = [
+        Finding(rule.format(n), Action.DENY, text, text, text, text, text, names[:20])
+        for n in range(count)
+    ]
+    needs = [Need(rule.format(n), text, text, text) for n in range(count)]
+    lists: dict[str, Any] = dict.fromkeys(data.draw(st.sets(st.sampled_from(LISTS))), names)
+    whole = msgspec.structs.replace(
+        recorded(decision(1, 1, 1)),
+        findings=findings,
+        needs=needs,
+        tried=[TriedProfile(profile=text, lacks=names) for _ in range(16)],
+        patches=[{"op": "add", "path": text, "value": names}],
+        reason=text,
+        profile=text,
+        requester=text,
+        **lists,
     )
+    content = bound_document(whole, MAX_DOCUMENT)
+    assert len(content) <= MAX_DOCUMENT
+    kept = decode_document(content)
+    assert (kept.id, kept.verdict, kept.projection) == (whole.id, whole.verdict, whole.projection)
+    assert len(kept.findings) + kept.more_findings == count
+    assert bool(kept.findings) == bool(count)
+    if len(encode_document(whole)) <= MAX_DOCUMENT:
+        assert kept == whole
+    else:
+        assert kept.cut or kept.more_findings or kept.more_needs
