@@ -205,6 +205,7 @@ def refuse_unrecorded(request: Request, decision: Decision, error: NotRecordedEr
         message=error_message(request.what, why, _REMEDY, decision.id),
         warnings=[],
         findings=[],
+        answered=None if decision.answered is None else [],
         error_kind=error.kind,
         reason=str(error),
         recorded={},

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from admission.answers import publish_error, publish_outcomes, publish_remarks
 from admission.approvals.break_glass import relax_outcomes, relaxation_warning, soften_outcome
 from admission.approvals.check import without_unrecorded
 from admission.chain import run_checks
@@ -194,8 +195,7 @@ class Judge:
         if mode is not facts.mode:
             outcomes = [soften_outcome(outcome) for outcome in outcomes]
         speaking = [outcome for outcome in outcomes if outcome.findings]
-        refusing = [outcome for outcome in speaking if outcome.denies]
-        denied = bool(refusing)
+        denied = any(outcome.denies for outcome in speaking)
         findings = [finding for outcome in speaking for finding in outcome.findings]
         decision_id = self.new_id()
         enforced = mode is Mode.ENFORCE
@@ -204,8 +204,9 @@ class Judge:
         profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
         if facts.break_glasses:
             profile = None
-        later = _later(speaking, profile, facts, decision_id) if not denied else []
-        if not denied and facts.pod and facts.pod.sandbox:
+        answer = _Answer.of(speaking, request, facts)
+        later = _later(answer, profile, facts, decision_id) if not denied else []
+        if not denied and facts.pod and facts.pod.sandbox and answer.is_whole:
             later += capacity_warnings(request, facts, decision_id)
         admitted = None if denied else profile
         sandbox = next((outcome.sandbox for outcome in outcomes if outcome.sandbox), None)
@@ -221,11 +222,14 @@ class Judge:
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
             allowed=not denied or not enforced,
-            message=refusal_message(request.what, refusing, decision_id, facts.remarks)
+            message=refusal_message(request.what, answer.refusing, decision_id, answer.remarks)
             if denied
             else "\n".join(later),
-            warnings=_warnings(refusing, later, decision_id, _RequestScope(mode, facts.namespace)),
+            warnings=_warnings(
+                answer.refusing, later, decision_id, _RequestScope(mode, facts.namespace)
+            ),
             findings=findings,
+            answered=answer.findings,
             profile=profile,
             mode=facts.mode.value,
             if_enforced="" if enforced else "refused" if denied else "admitted",
@@ -256,7 +260,8 @@ class Judge:
             kind, field, remedy = "object", error.field, "Correct the manifest."
         else:
             kind, field, remedy = error.kind, "", _OPERATORS
-        message = error_message(request.what, str(error), remedy, decision_id)
+        why = str(error) if request.tells_all else publish_error(error, request)
+        message = error_message(request.what, why, remedy, decision_id)
         return Decision(
             id=decision_id,
             verdict=Verdict.ERROR,
@@ -264,6 +269,7 @@ class Judge:
             message=message,
             warnings=[message.splitlines()[0]] if mode is Mode.WARN else [],
             mode=mode.value,
+            answered=None if request.tells_all else [],
             error_kind=kind,
             reason=str(error),
             field=field,
@@ -271,6 +277,34 @@ class Judge:
             policy_revision=self.gatherer.engine.revision,
             when_unrecorded=WhenUnrecorded.REFUSE if mode is Mode.ENFORCE else WhenUnrecorded.ADMIT,
         )
+
+
+class _Answer(NamedTuple):
+    """What the caller is told: all outcomes with findings, or what is public of them."""
+
+    speaking: list[Outcome]
+    remarks: tuple[str, ...]
+    is_whole: bool
+
+    @classmethod
+    def of(cls, speaking: list[Outcome], request: Request, facts: Facts) -> "_Answer":
+        """Word the answer for who brings the request."""
+        if request.tells_all:
+            return cls(speaking, facts.remarks, is_whole=True)
+        public = publish_outcomes(speaking, request, facts) if speaking else []
+        return cls(public, publish_remarks(facts.remarks), is_whole=False)
+
+    @property
+    def refusing(self) -> list[Outcome]:
+        """Those that refuse the request."""
+        return [outcome for outcome in self.speaking if outcome.denies]
+
+    @property
+    def findings(self) -> list[Finding] | None:
+        """The findings that are told; None where all are."""
+        if self.is_whole:
+            return None
+        return [finding for outcome in self.speaking for finding in outcome.findings]
 
 
 def _too_late(budget: float) -> DeadlineError:
@@ -283,10 +317,12 @@ def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
     return Verdict.DENY if refused else Verdict.WARN
 
 
-def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision: str) -> list[str]:
+def _later(answer: _Answer, profile: str | None, facts: Facts, decision: str) -> list[str]:
     """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
+    speaking = answer.speaking
     if facts.break_glasses:
-        return [*finding_lines(speaking), *relaxation_warning(facts.break_glasses, decision)]
+        used = facts.break_glasses if answer.is_whole else ()
+        return [*finding_lines(speaking), *relaxation_warning(used, decision)]
     if not speaking:
         return []
     if facts.guard is not None:
@@ -296,8 +332,9 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
     if not rest or profile is None:
         return told
     found = {finding.rule for outcome in rest for finding in outcome.findings}
-    catalogue = max(facts.rules[rule].since for rule in found if rule in facts.rules)
-    return [*told, *catalogue_notices(rest, decision, facts.profiles.by_name[profile], catalogue)]
+    catalogue = max((facts.rules[rule].since for rule in found if rule in facts.rules), default=0)
+    known = facts.profiles.by_name[profile] if answer.is_whole else None
+    return [*told, *catalogue_notices(rest, decision, known, catalogue)]
 
 
 def _warnings(

@@ -211,7 +211,11 @@ class AdmissionApp:
             else:
                 seconds = min(budget, BODY_SECONDS)
                 body = await read_body(body, length, self.max_body_bytes, seconds, share)
-            request = decode_review(body, patched=webhook.patches is not no_patches)
+            request = decode_review(
+                body,
+                patched=webhook.patches is not no_patches,
+                authenticated=self._settings.authenticates,
+            )
             return await self._judge(webhook, request, start, budget, len(body))
 
     async def _judge(

@@ -145,12 +145,13 @@ _NAMED = msgspec.json.Decoder(_Named)
 _POD_DECODER = msgspec.json.Decoder(_PodReview)
 
 
-def decode_review(body: bytes, *, patched: bool = False) -> Request:
+def decode_review(body: bytes, *, patched: bool = False, authenticated: bool = False) -> Request:
     """Read one request body.
 
     A `null` object is an absent one. The objects in the answer share `body`'s memory. A Pod is read
     at once, unless it may be `patched`, which takes its JSON. The objects of a review that holds
-    more than MAX_SKIPPED_VALUES are empty, and `values` says why.
+    more than MAX_SKIPPED_VALUES are empty, and `values` says why. `authenticated` is whether its
+    caller proved to be kube-apiserver: nothing in the body can.
 
     Raises:
         InvalidReviewError: the message names the field and never repeats a value from the body,
@@ -173,9 +174,10 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
     wire = review.request
     if isinstance(wire, _PodRequest) and wire.object is not None:
         wire.name = wire.name or _generated(wire.object.metadata.generate_name)
-        return _to_request(wire, DecodedPod(wire.object, partial(_object_of, body)), values)
+        submitted = DecodedPod(wire.object, partial(_object_of, body))
+        return _to_request(wire, submitted, values, authenticated)
     wire.name = wire.name or _generated(_beginning_of(wire.object))
-    return _to_request(wire, _to_object(wire.object, "object"), values)
+    return _to_request(wire, _to_object(wire.object, "object"), values, authenticated)
 
 
 def _without_objects(body: bytes) -> bytes:
@@ -255,7 +257,12 @@ def _refuse(text: str) -> NoReturn:
     raise InvalidReviewError(message) from None
 
 
-def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None, values: int) -> Request:
+def _to_request(
+    wire: _Request,
+    submitted: msgspec.Raw | DecodedPod | None,
+    values: int,
+    authenticated: bool,  # noqa: FBT001  Handed on as it came.
+) -> Request:
     kind = wire.kind
     if not kind.kind or not kind.version:
         message = f"request.kind: kind and version must not be empty; {_FIX}"
@@ -276,6 +283,7 @@ def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None, valu
         value_count=values,
         dry_run=bool(wire.dry_run),
         phase=Phase.VALIDATING,
+        authenticated=authenticated,
     )
 
 
@@ -381,21 +389,23 @@ def _respond(request: Request, decision: Decision) -> _Response:
 def audit_annotations(decision: Decision) -> dict[str, str]:
     """Name the decision in the apiserver's audit log: `<webhook name>/<key>`.
 
-    Keys are qualified names without a prefix; what is empty is left out.
+    Keys are qualified names without a prefix; what is empty is left out. The caller reads them too:
+    one who is not told all is told neither the profile nor other findings than the message has.
     """
+    findings = decision.findings if decision.answered is None else decision.answered
     annotations = {
         "decision": decision.id,
         "verdict": decision.verdict.value,
         "mode": decision.mode,
     }
-    if decision.profile:
+    if decision.profile and decision.answered is None:
         annotations["profile"] = decision.profile
     if decision.policy_revision:
         annotations["policy"] = decision.policy_revision
     if decision.profiles_revision:
         annotations["profiles"] = decision.profiles_revision
-    if decision.findings:
-        annotations["findings"] = summarize_findings(decision.findings)
+    if findings:
+        annotations["findings"] = summarize_findings(findings)
     return annotations
 
 

@@ -231,8 +231,8 @@ def relax_outcomes(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> l
 
 
 def relaxation_warning(used: Iterable[BreakGlass], decision: str) -> list[str]:
-    """Return what the person who asked is warned of last."""
-    names_of = ", ".join(one.meta.name for one in used)
+    """Return what the person who asked is warned of last; none `used` where none is named."""
+    names_of = ", ".join(one.meta.name for one in used) or "in force"
     return [f"Without BreakGlass {names_of} Sallyport would have refused this; decision {decision}"]
 
 

@@ -32,7 +32,10 @@ def without_unrecorded(decision: Decision) -> Decision:
         return decision
     if left:
         return msgspec.structs.replace(decision, findings=left)
-    return msgspec.structs.replace(decision, findings=[], verdict=Verdict.ALLOW, message="")
+    answered = None if decision.answered is None else []
+    return msgspec.structs.replace(
+        decision, findings=[], answered=answered, verdict=Verdict.ALLOW, message=""
+    )
 
 
 def _not_recorded(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[Finding]:

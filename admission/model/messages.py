@@ -128,13 +128,19 @@ def warning_lines(outcomes: Sequence[Outcome], decision: str, announced: str = "
 
 
 def catalogue_notices(
-    outcomes: Sequence[Outcome], decision: str, profile: Profile, catalogue: int
+    outcomes: Sequence[Outcome], decision: str, profile: Profile | None, catalogue: int
 ) -> list[str]:
-    """Return the same of what is admitted today, since the profile knows no newer catalogue."""
-    why = (
-        f"The profile {profile.name} is written for catalogue {profile.catalogue}, "
-        f"these privileges are of {catalogue}"
-    )
+    """Return the same of what is admitted today, since the profile knows no newer catalogue.
+
+    Without a profile it is not named.
+    """
+    if profile is None:
+        why = f"Its profile is written for an older catalogue, these privileges are of {catalogue}"
+    else:
+        why = (
+            f"The profile {profile.name} is written for catalogue {profile.catalogue}, "
+            f"these privileges are of {catalogue}"
+        )
     last = (
         f"Sallyport will refuse this once spec.catalogue of the profile is {catalogue}, "
         f"unless it covers them; decision {decision}"

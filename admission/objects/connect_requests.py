@@ -72,9 +72,14 @@ class ConnectRequestReader:
         )
 
 
+def is_of_connection(rule: str) -> bool:
+    """Return whether a rule is about the connection itself, and not about what it enters."""
+    return rule.startswith(_OF_CONNECTIONS)
+
+
 def is_of_pod(need: Need) -> bool:
     """Return whether a need of a connection is that of the Pod that it enters."""
-    return not need.rule.startswith(_OF_CONNECTIONS)
+    return not is_of_connection(need.rule)
 
 
 def place_in_pod(answer: PolicyAnswer, pod: str) -> PolicyAnswer:

@@ -224,6 +224,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """For the person who asked; empty when there is nothing to say."""
     warnings: list[str] = []
     findings: list[Finding] = []
+    answered: list[Finding] | None = None
+    """What the caller is told of the findings, where it is not told all (`admission.answers`)."""
     profile: str | None = None
     """The profile it was admitted under, or was judged by."""
     mode: str = "enforce"

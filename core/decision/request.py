@@ -83,6 +83,8 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The object runs already, and nothing says who made it (the sweep)."""
     phase: Phase | None = None
     """None where no kube-apiserver asks: a file, or what runs."""
+    authenticated: bool = False
+    """Whether the caller that brings the review proved to be kube-apiserver."""
     by_accounts: bool = False
     """Nobody says who submits it: the service accounts of its Pods count (a file that is read)."""
     asked_profile: str | None = None
@@ -92,6 +94,14 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def object(self) -> msgspec.Raw | None:
         """The object as JSON."""
         return self.submitted.json() if isinstance(self.submitted, DecodedPod) else self.submitted
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether who is answered may read all of the decision.
+
+        A review can be sent by everyone who reaches the port; a file is read by its reader.
+        """
+        return self.authenticated or self.phase is None
 
     @property
     def what(self) -> str:

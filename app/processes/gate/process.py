@@ -217,7 +217,10 @@ def _revision(cluster: Cluster) -> str:
 def _app_settings(settings: Settings) -> AppSettings:
     listen = settings.listen
     return AppSettings(
-        listen.max_body_bytes, listen.max_held_bytes, log_recorded=not settings.record.lines
+        listen.max_body_bytes,
+        listen.max_held_bytes,
+        authenticates=listen.client_ca is not None,
+        log_recorded=not settings.record.lines,
     )
 
 

@@ -39,7 +39,7 @@ async def crippled_gate(
     kubeconfig = installation.kubeconfig if slow else kubeconfig_without_reviews
     settings = {"SALLYPORT_ACCESS__TIMEOUT": "0.0001"} if slow else {}
     authority = installation.apiserver.authority
-    gate = await asyncio.to_thread(Gate, tmp_path, authority, kubeconfig, settings)
+    gate = await asyncio.to_thread(Gate, tmp_path, authority, kubeconfig, settings, strangers=True)
     yield gate
     gate.stop()
 

@@ -104,14 +104,14 @@ def rss_mib(pid: int) -> float:
 async def test_no_hostile_pod_is_let_in(installation: Installation, admin: Client) -> None:
     """A 4xx or a refusal for each, no crash, no growth; a good review is answered as before."""
     namespace = await new_namespace(admin)
-    ca_pem = installation.apiserver.authority.pem
+    ca_pem, shown = installation.apiserver.authority.pem, installation.apiserver.webhook_client
     url = f"{installation.gate.url}/validate?timeout=10s"
     chance = random.Random(20261121)  # noqa: S311 (the same Pods each time)
     outcomes: Counter[str] = Counter()
 
     async def send(pod: Json) -> None:
         body = pod_review(pod, namespace, ALICE, name="hostile")
-        status, review = await post(url, body, ca_pem, 60)
+        status, review = await post(url, body, ca_pem, 60, shown)
         if status != 200:
             assert 400 <= status < 500, (status, review)
             outcomes[f"status {status}"] += 1
@@ -121,7 +121,7 @@ async def test_no_hostile_pod_is_let_in(installation: Installation, admin: Clien
         outcomes[response["auditAnnotations"]["verdict"]] += 1
 
     async def good() -> bool:
-        _, review = await post(url, pod_review(GOOD(), namespace, ALICE), ca_pem)
+        _, review = await post(url, pod_review(GOOD(), namespace, ALICE), ca_pem, shown=shown)
         return bool(review["response"]["allowed"])
 
     async def after(pods: list[Json]) -> float:

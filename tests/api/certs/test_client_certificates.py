@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import json
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.apiserver import ApiServer, write_admission_configuration
 from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, Json, connect
 from tests.harness.programs.pki import Authority
@@ -49,34 +48,7 @@ def server(
 def configure(clients: Authority, port: int) -> Path:
     """Write what kube-apiserver shows to webhooks at the gate's address, and how it is told so."""
     pair = clients.issue_client(NAME, "spiffe://cluster/apiserver")
-    folder = pair.certificate.parent
-    user = {"client-certificate": str(pair.certificate), "client-key": str(pair.key)}
-    kubeconfig = folder / "admission.kubeconfig"
-    kubeconfig.write_text(
-        json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "users": [{"name": f"localhost:{port}", "user": user}],
-            }
-        )
-    )
-    plugin = {
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "WebhookAdmissionConfiguration",
-        "kubeConfigFile": str(kubeconfig),
-    }
-    file = folder / "admission.yaml"
-    file.write_text(
-        json.dumps(
-            {
-                "apiVersion": "apiserver.config.k8s.io/v1",
-                "kind": "AdmissionConfiguration",
-                "plugins": [{"name": "ValidatingAdmissionWebhook", "configuration": plugin}],
-            }
-        )
-    )
-    return file
+    return write_admission_configuration(pair.certificate.parent, pair, f"localhost:{port}")
 
 
 def registration(port: int, ca: bytes) -> Json:

@@ -47,7 +47,7 @@ class Field:
         folder = self.folder / f"gate-{len(self.gates)}"
         folder.mkdir()
         settings = {"SALLYPORT_NAMESPACE": self.namespace, **(environment or {})}
-        gate = Gate(folder, self.authority, self.kubeconfig, settings)
+        gate = Gate(folder, self.authority, self.kubeconfig, settings, strangers=True)
         self.gates.append(gate)
         return gate
 

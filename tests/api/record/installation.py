@@ -104,6 +104,7 @@ class Installation:
             "SALLYPORT_LISTEN__CERT": str(tls / "tls.crt"),
             "SALLYPORT_LISTEN__KEY": str(tls / "tls.key"),
             "SALLYPORT_LISTEN__DRAIN_SECONDS": "0",
+            "SALLYPORT_LISTEN__CLIENT_CA": str(self.apiserver.authority.certificate_path),
         }
         account = await self._account(client, "gate")
         self._start("gate", account, 0, environment | self._shipping("gate"))

@@ -51,7 +51,7 @@ async def asked(cluster: ApiServer, tmp_path: Path) -> AsyncIterator[Asked]:
     async with connect(cluster) as client:
         await install(client, TEAMS)
     believe = {"SALLYPORT_ACCESS__ALLOW_AGE": "300", "SALLYPORT_ACCESS__DENY_AGE": "60"}
-    gate = Gate(tmp_path, cluster.authority, cluster.kubeconfig(), believe)
+    gate = Gate(tmp_path, cluster.authority, cluster.kubeconfig(), believe, strangers=True)
     try:
         async with review_client(gate.port, cluster.authority.certificate_path) as asker:
             yield Asked(asker, gate)

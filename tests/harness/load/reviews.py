@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.harness.programs.client import Json
+from tests.harness.programs.pki import KeyPair
 
 
 def pod_review(pod: Json, namespace: str, username: str, name: str = "pod") -> bytes:
@@ -25,14 +26,20 @@ def pod_review(pod: Json, namespace: str, username: str, name: str = "pod") -> b
     return json.dumps(review).encode()
 
 
-async def post(url: str, body: bytes, ca_pem: bytes, timeout_s: float = 15.0) -> tuple[int, Json]:
+async def post(
+    url: str, body: bytes, ca_pem: bytes, timeout_s: float = 15.0, shown: KeyPair | None = None
+) -> tuple[int, Json]:
     """Send one review over a connection of its own; give status and body.
+
+    `shown` is the certificate of who sends it.
 
     Raises:
         OSError: there is nobody, or not for long.
     """
     parts = urlsplit(url)
     context = ssl.create_default_context(cadata=ca_pem.decode())
+    if shown is not None:
+        context.load_cert_chain(shown.certificate, shown.key)
     head = (
         f"POST {parts.path}?{parts.query} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
         "Content-Type: application/json\r\nConnection: close\r\n"

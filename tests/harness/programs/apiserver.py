@@ -13,7 +13,7 @@ from typing import Final
 
 from core.base.whole_files import write_whole
 from tests.harness.programs.availability import require
-from tests.harness.programs.pki import Authority, new_key, write_key
+from tests.harness.programs.pki import Authority, KeyPair, new_key, write_key
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerFailedError, ServerProcess
 from tests.tools.provide import provide
@@ -48,7 +48,8 @@ class ApiServer:
     which `Client.create_namespace` makes the `default` service account that a controller
     would make on a whole cluster. No controller runs: the ClusterRoles `admin`, `edit` and
     `view`, which one fills, are empty (bind `system:aggregate-to-view` and such instead), and
-    what is deleted leaves its dependents behind.
+    what is deleted leaves its dependents behind. To webhooks it shows a certificate, as a cluster
+    can whose kube-apiserver reads an AdmissionConfiguration.
     """
 
     def __init__(
@@ -75,6 +76,9 @@ class ApiServer:
         self._program = program
         self._users = {user.name: user for user in (ADMIN, *users)}
         self._serving = self.authority.issue_loopback_server("kube-apiserver")
+        self.webhook_client = self.authority.issue_client(
+            "kube-apiserver-webhooks", "spiffe://cluster/apiserver"
+        )
         self._write_inputs()
         self.ssl_context = ssl.create_default_context(cafile=str(self.authority.certificate_path))
         for attempt in range(1, ATTEMPTS + 1):
@@ -145,6 +149,7 @@ class ApiServer:
             for user in self._users.values()
         )
         self._tokens.write_text("".join(rows))
+        self._admission = write_admission_configuration(self.folder, self.webhook_client)
 
     def _start(self) -> None:
         etcd_port, peer_port, self.port = free_ports(3)
@@ -190,6 +195,7 @@ class ApiServer:
             f"--tls-cert-file={self._serving.certificate}",
             f"--tls-private-key-file={self._serving.key}",
             f"--token-auth-file={self._tokens}",
+            f"--admission-control-config-file={self._admission}",
             "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self._service_account_key}",
@@ -221,6 +227,31 @@ class ApiServer:
             return response.status, response.read()
         finally:
             connection.close()
+
+
+def write_admission_configuration(folder: Path, shown: KeyPair, at: str = "*") -> Path:
+    """Write which certificate kube-apiserver shows to webhooks at `host:port`, or to all.
+
+    docs/operate/certificates.md has the same for an operator's cluster.
+    """
+    user = {"client-certificate": str(shown.certificate), "client-key": str(shown.key)}
+    users = [{"name": at, "user": user}]
+    kubeconfig = folder / "admission.kubeconfig"
+    kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "users": users}))
+    plugin = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(kubeconfig),
+    }
+    names = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+    content = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{"name": name, "configuration": plugin} for name in names],
+    }
+    file = folder / "admission.yaml"
+    file.write_text(json.dumps(content))
+    return file
 
 
 @contextmanager

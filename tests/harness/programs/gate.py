@@ -26,11 +26,13 @@ class Gate:
         *,
         port: int | None = None,
         wait: bool = True,
+        strangers: bool = False,
     ) -> None:
         """Start it, its log in `folder`, and (unless told not to) wait until it is ready.
 
         `environment` holds further settings (`SALLYPORT_…`); `port` is the webhooks', any that
-        is free without it.
+        is free without it. It answers who has a certificate of the authority, as kube-apiserver
+        shows one; with `strangers` everyone, as on AKS.
 
         Raises:
             ServerFailedError: with the tail of its log.
@@ -38,6 +40,7 @@ class Gate:
         free, self._status_port = free_ports(2)
         self.port = port or free
         pair = authority.issue_loopback_server("gate")
+        client_ca = str(authority.certificate_path)
         self._process = ServerProcess(
             "gate",
             [PROGRAM, "gate", "--kubeconfig", kubeconfig],
@@ -48,6 +51,7 @@ class Gate:
                 "SALLYPORT_LISTEN__KEY": str(pair.key),
                 "SALLYPORT_LISTEN__DRAIN_SECONDS": "0",
                 "SALLYPORT_STATUS__PORT": str(self._status_port),
+                **({} if strangers else {"SALLYPORT_LISTEN__CLIENT_CA": client_ca}),
                 **(environment or {}),
             },
         )

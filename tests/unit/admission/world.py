@@ -110,6 +110,7 @@ def request(
         "kind": POD,
         "namespace": "train",
         "name": "llama-0",
+        "authenticated": True,
     } | more
     return Request(
         operation=operation, subject=subject, submitted=objects[0], old_object=objects[1], **fields
