@@ -32,6 +32,7 @@ class AppSettings:
     max_held_bytes: int = 64 * 1024 * 1024
     """Of all bodies that are being read or judged at one time; never less than one body."""
     authenticates: bool = False
-    """Whether only who has shown a certificate of the client CA is answered."""
+    """Whether only who has shown a certificate of the client CA that names kube-apiserver is
+    answered."""
     log_recorded: bool = True
     """Whether decisions that are recorded get a line in the log too."""

@@ -20,6 +20,7 @@ from tests.harness.programs.availability import require
 from tests.harness.programs.client import ApiStatusError, Client, connect
 from tests.harness.programs.cluster_network import ClusterNetwork
 from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
+from tests.harness.programs.pki import WEBHOOK_CLIENT
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerProcess
 from tests.harness.programs.status import ask, is_ready
@@ -105,6 +106,7 @@ class Installation:
             "SALLYPORT_LISTEN__KEY": str(tls / "tls.key"),
             "SALLYPORT_LISTEN__DRAIN_SECONDS": "0",
             "SALLYPORT_LISTEN__CLIENT_CA": str(self.apiserver.authority.certificate_path),
+            "SALLYPORT_LISTEN__CLIENT_NAMES": json.dumps([WEBHOOK_CLIENT]),
         }
         account = await self._account(client, "gate")
         self._start("gate", account, 0, environment | self._shipping("gate"))

@@ -13,7 +13,7 @@ from typing import Final
 
 from core.base.whole_files import write_whole
 from tests.harness.programs.availability import require
-from tests.harness.programs.pki import Authority, KeyPair, new_key, write_key
+from tests.harness.programs.pki import WEBHOOK_CLIENT, Authority, KeyPair, new_key, write_key
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerFailedError, ServerProcess
 from tests.tools.provide import provide
@@ -77,7 +77,7 @@ class ApiServer:
         self._users = {user.name: user for user in (ADMIN, *users)}
         self._serving = self.authority.issue_loopback_server("kube-apiserver")
         self.webhook_client = self.authority.issue_client(
-            "kube-apiserver-webhooks", "spiffe://cluster/apiserver"
+            WEBHOOK_CLIENT, "spiffe://cluster/apiserver"
         )
         self._write_inputs()
         self.ssl_context = ssl.create_default_context(cafile=str(self.authority.certificate_path))

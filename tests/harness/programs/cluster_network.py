@@ -7,6 +7,7 @@ one knows where the Services' Pods are; the TLS between the two ends is untouche
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 _HEAD_BYTES = 8192
 _TIMEOUT_S = 60.0
@@ -15,11 +16,16 @@ _TIMEOUT_S = 60.0
 class ClusterNetwork:
     """An HTTP CONNECT proxy on loopback, for the names in `ports` alone."""
 
-    def __init__(self) -> None:
-        """Listen, on threads of its own."""
+    def __init__(self, path: Path | None = None) -> None:
+        """Listen, on threads of its own; with a path at a socket of the file system instead."""
         self.ports: dict[str, int] = {}
         """Ports of loopback by `name.namespace.svc:443`."""
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        if path is None:
+            self._listener = socket.create_server(("127.0.0.1", 0))
+        else:
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(str(path))
+            self._listener.listen()
         threading.Thread(target=self._accept, name="cluster-network", daemon=True).start()
 
     @property
@@ -47,8 +53,11 @@ class ClusterNetwork:
                 return
             with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as there:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                client.settimeout(None)
+                there.settimeout(None)
                 for each in (client, there):
-                    each.settimeout(None)
+                    if each.family == socket.AF_UNIX:
+                        continue
                     # As both ends have it: else the end of a body waits 40 ms for an answer to its
                     # beginning (Nagle's algorithm, and acknowledgements that are delayed).
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

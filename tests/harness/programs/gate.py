@@ -1,17 +1,26 @@
 """The gate as a process of its own, as it is run in a cluster."""
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.harness.programs.pki import Authority
+from tests.harness.programs.pki import WEBHOOK_CLIENT, Authority
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerProcess
 from tests.harness.programs.status import ask, is_ready
 
 START_TIMEOUT_S: Final = 120.0
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
+
+
+def _known(client_ca: str) -> dict[str, str]:
+    """Return the settings by which kube-apiserver alone is answered."""
+    return {
+        "SALLYPORT_LISTEN__CLIENT_CA": client_ca,
+        "SALLYPORT_LISTEN__CLIENT_NAMES": json.dumps([WEBHOOK_CLIENT]),
+    }
 
 
 class Gate:
@@ -51,12 +60,19 @@ class Gate:
                 "SALLYPORT_LISTEN__KEY": str(pair.key),
                 "SALLYPORT_LISTEN__DRAIN_SECONDS": "0",
                 "SALLYPORT_STATUS__PORT": str(self._status_port),
-                **({} if strangers else {"SALLYPORT_LISTEN__CLIENT_CA": client_ca}),
+                **({} if strangers else _known(client_ca)),
                 **(environment or {}),
             },
         )
-        if not wait:
-            return
+        if wait:
+            self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Wait until it answers; where it does not, end it.
+
+        Raises:
+            ServerFailedError: with the tail of its log.
+        """
         try:
             self._process.wait_until(self.ready, START_TIMEOUT_S)
         except BaseException:

@@ -11,6 +11,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+WEBHOOK_CLIENT: Final = "kube-apiserver-webhooks"
+"""Whom the certificate names that kube-apiserver shows to webhooks."""
+
 VALIDITY: Final = dt.timedelta(days=2)
 _SLACK: Final = dt.timedelta(minutes=5)
 _PEM: Final = serialization.Encoding.PEM
