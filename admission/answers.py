@@ -36,7 +36,7 @@ _OF_IDENTITY: Final = "identity/"
 _OF_CODE: Final = "sandbox/code/"
 """Rules of signals that read the object alone."""
 
-_ASK: Final = "sallyport explain, with the decision's id, says the rest to who asked."
+_ASK: Final = "What is not said here, sallyport explain says by the decision's id."
 _HELP: Final = "Give the decision's id to your security team, or to your cluster's operators."
 
 _CLAIM_MARKS: Final = ("persistentVolumeClaim", "ephemeral", "spec.volumeName")

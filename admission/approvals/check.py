@@ -32,7 +32,7 @@ def without_unrecorded(decision: Decision) -> Decision:
         return decision
     if left:
         return msgspec.structs.replace(decision, findings=left)
-    answered = None if decision.answered is None else []
+    answered: list[Finding] | None = None if decision.answered is None else []
     return msgspec.structs.replace(
         decision, findings=[], answered=answered, verdict=Verdict.ALLOW, message=""
     )
