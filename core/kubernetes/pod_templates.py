@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, Final
 
 from core.base.errors import InvalidObjectError
