@@ -16,7 +16,7 @@ _ANSWERS: Final = "admission/answers.py"
 """It words what others find, and so names nearly every rule."""
 
 _RULE_ID: Final = re.compile(
-    r"(?:approvals|break-glass|egress|exceptions|grants|guards|identity|namespaces|notes|profiles"
+    r"(?:approvals|break-glass|egress|exceptions|field|grants|guards|identity|namespaces|notes|profiles"
     r"|sandbox|weights)/[a-z][a-z-]*"
 )
 

@@ -79,7 +79,7 @@ def published() -> list[Published]:
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "definitions.lock"):
         if not path.exists():
-            go = _go()
+            go = go_program()
             _write(path, [*_read_all(_downloaded(go, pins())), *_made(go)])
     return [Published(**each) for each in json.loads(path.read_text())]
 
@@ -120,7 +120,8 @@ def _key() -> str:
     return digest.hexdigest()[:12]
 
 
-def _go() -> str:
+def go_program() -> str:
+    """Return the path of Go; raises CannotProvideError where it is missing."""
     go = shutil.which("go")
     if go is None:
         raise CannotProvideError(

@@ -1,0 +1,191 @@
+"""The table of fields: each field of each supported minor has a row, and rows name real rules."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+import yaml
+
+from core.base.errors import InvalidObjectError
+from core.kubernetes.field_rows import FieldRow, FieldRows, decode_rows
+from docs.generate.rule_ids import find_rule_ids
+from policies.fields import TABLE
+from policies.fields.openapi import read_types
+from policies.fields.table import MOST_FOUND, MOST_PARTS, FieldTable, built_in_rows
+from tests.harness.evidence import ROOT
+from tests.tools.field_table import made_table, missing_rows, read_rows
+from tests.tools.openapi import KINDS, PINS, supported
+
+EXAMPLES: Final = sorted((ROOT / "examples").rglob("*.yaml"))
+
+
+def table(added: FieldRows | None = None) -> FieldTable:
+    """Return the table of this release."""
+    return FieldTable(built_in_rows(), added)
+
+
+def paths(of: FieldTable, made: object, kind: str = "Pod", group: str = "") -> list[str]:
+    """Return the unknown fields of an object."""
+    found = of.search(group, kind, msgspec.json.encode(made))
+    return [each.path for each in found if each is not None]
+
+
+@pytest.mark.parametrize("minor", PINS)
+def test_each_field_of_a_minor_has_a_row(minor: str) -> None:
+    """Of all kinds that are judged, as Kubernetes' own OpenAPI of that minor has them."""
+    found = supported(minor)
+    assert {"core/PodSpec", "core/Container", "rbac/PolicyRule"} <= found.keys()
+    problems = [each for each in missing_rows(found) if each.endswith("has no row")]
+    assert problems == []
+
+
+def test_a_field_without_a_row_is_found() -> None:
+    """The test above can fail."""
+    types = {"core/SecurityContext": {"privileged": "", "writableCgroups": ""}}
+    assert "core/SecurityContext.writableCgroups has no row" in missing_rows(types)
+
+
+def test_the_table_is_made_of_its_rows() -> None:
+    """`python -m tests.tools.field_table` writes what is there already."""
+    assert TABLE.read_bytes() == made_table()
+
+
+def test_rows_name_rules_that_there_are() -> None:
+    """A rule of Rego is a folder, one in Python a word that its check writes."""
+    python = find_rule_ids()
+    named = {
+        rule
+        for row in read_rows().values()
+        if row.startswith("judged: ")
+        for rule in row.removeprefix("judged: ").split(", ")
+    }
+    assert [
+        rule
+        for rule in sorted(named)
+        if rule not in python and not (ROOT / "policies" / "rego" / rule).is_dir()
+    ] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_have_no_unknown_field(path: Path) -> None:
+    """What people really submit."""
+    known = table()
+    for made in yaml.safe_load_all(path.read_text()):
+        if not isinstance(made, dict) or "kind" not in made:
+            continue
+        group = made["apiVersion"].rpartition("/")[0]
+        raw = json.dumps(made, default=str).encode()
+        assert known.knows_all(group, made["kind"], raw), paths(known, made, made["kind"], group)
+
+
+UNKNOWN: Final = {
+    "metadata": {"name": "a", "labels": {"any": "label"}},
+    "spec": {
+        "containers": [
+            {"name": "a", "securityContext": {"writableCgroups": True, "privileged": True}},
+            {"name": "b", "securityContext": {"writableCgroups": True}, "image": None},
+        ],
+        "volumes": [{"name": "v", "quantumDisk": {"size": 1}}],
+        "nodeSelector": {"any": "key"},
+    },
+    "status": {"any": "thing"},
+}
+
+
+def test_unknown_fields_are_named_with_their_places() -> None:
+    """Each once a value, at the first place that is looked at; status is never submitted."""
+    known = table()
+    assert not known.knows_all("", "Pod", msgspec.json.encode(UNKNOWN))
+    found = [each for each in known.search("", "Pod", msgspec.json.encode(UNKNOWN)) if each]
+    assert sorted((each.everywhere, each.value) for each in found) == [
+        ("spec.containers[*].securityContext.writableCgroups", b"true"),
+        ("spec.volumes[*].quantumDisk", b'{"size":1}'),
+    ]
+    assert re.fullmatch(r"spec\.containers\[[01]\]\..+", found[0].path) or len(found) > 1
+
+
+def test_a_field_that_is_known_elsewhere_is_unknown_here() -> None:
+    """A name alone says nothing."""
+    made = {"spec": {"containers": [{"name": "a", "privileged": True}]}}
+    assert paths(table(), made) == ["spec.containers[0].privileged"]
+
+
+def test_templates_of_workloads_are_looked_through() -> None:
+    """With paths from the object's root."""
+    spec = {"containers": [{"name": "a", "example": 1}]}
+    job = {"spec": {"jobTemplate": {"spec": {"template": {"spec": spec}}}}}
+    found = paths(table(), job, "CronJob", "batch")
+    assert found == ["spec.jobTemplate.spec.template.spec.containers[0].example"]
+
+
+def test_rows_can_be_added() -> None:
+    """As a ConfigMap adds them: no new release is needed."""
+    row = {"writableCgroups": FieldRow("harmless: it is a test")}
+    volume = {"quantumDisk": FieldRow("judged: privileges/volume/type", "core/QuantumDisk")}
+    disk = {"size": FieldRow("harmless: how large it is")}
+    added = FieldRows(
+        types={"core/SecurityContext": row, "core/Volume": volume, "core/QuantumDisk": disk}
+    )
+    assert table(added).knows_all("", "Pod", msgspec.json.encode(UNKNOWN))
+
+
+def test_kinds_without_rows_have_nothing_unknown() -> None:
+    """Custom kinds are judged by their Pods."""
+    assert table().knows_all("example.com", "Widget", b'{"spec":{"any":1}}')
+    assert paths(table(), {"spec": {"any": 1}}, "Widget", "example.com") == []
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b'{"spec":[1]}', b'{"spec":{"containers":{"a":1}}}'])
+def test_what_has_another_shape_has_nothing_unknown(raw: bytes) -> None:
+    """Whoever reads it says so; here it only must not fail."""
+    assert [each for each in table().search("", "Pod", raw) if each] == []
+
+
+def test_the_search_is_bounded() -> None:
+    """In what is found, in what is looked through, and in how long a name is."""
+    many = {"spec": {f"field{n}": n for n in range(10_000)}}
+    assert len(paths(table(), many)) == MOST_FOUND
+    long = {"spec": {"x" * 100_000: 1}}
+    assert len(paths(table(), long)[0]) < 300
+    wide = {"spec": {"containers": [{"name": "a"}] * 100_000 + [{"name": "a", "late": 1}]}}
+    steps = list(table().search("", "Pod", msgspec.json.encode(wide)))
+    assert len(steps) <= MOST_PARTS
+
+
+def test_recursive_rows_end() -> None:
+    """A table that is shipped may name a type within itself."""
+    loop = {"core/PodSpec": {"again": FieldRow("harmless: test", "core/PodSpec")}}
+    known = table(FieldRows(types=loop))
+    deep: dict[str, Any] = {"again": {"again": {}}}
+    assert known.knows_all("", "Pod", msgspec.json.encode({"spec": deep}))
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"format":2}', b"[]", b'{"types":{"core/Pod":[]}}', b" " * (1024 * 1024 + 1)]
+)
+def test_broken_tables_are_refused(text: bytes) -> None:
+    """With what is wrong."""
+    with pytest.raises(InvalidObjectError):
+        decode_rows(text, "table.json")
+
+
+def test_openapi_of_a_cluster_reads_as_that_of_the_repository() -> None:
+    """Version 3 has `allOf` around references, and `components.schemas`."""
+    name = "io.k8s.api.core.v1."
+    three = {
+        "components": {
+            "schemas": {
+                f"{name}Pod": {
+                    "properties": {
+                        "spec": {"allOf": [{"$ref": f"#/components/schemas/{name}PodSpec"}]}
+                    }
+                },
+                f"{name}PodSpec": {"properties": {"hostIPC": {"type": "boolean"}}},
+            }
+        }
+    }
+    found = read_types([three], KINDS)
+    assert found == {"core/Pod": {"spec": "core/PodSpec"}, "core/PodSpec": {"hostIPC": ""}}
