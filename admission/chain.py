@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from admission.approvals.check import check_guards
 from admission.egress.check import check_egress, check_host_network
+from admission.fields.check import check_fields
 from admission.model.facts import Facts
 from admission.model.outcome import Outcome
 from admission.objects.namespace_labels import check_namespace_labels
@@ -35,6 +36,7 @@ CHAIN: Final[tuple[Link, ...]] = (
     Link(check_profiles, lambda facts: facts.pod),
     Link(check_sandbox, lambda facts: facts.pod and facts.pod.sandbox),
     Link(check_notes, lambda facts: facts.notes or facts.origin),
+    Link(check_fields, lambda facts: facts.fields),
     Link(check_site_warnings, lambda facts: facts.site_rules),
     Link(check_host_network, lambda facts: facts.egress),
 )
@@ -43,7 +45,8 @@ CHAIN: Final[tuple[Link, ...]] = (
 def run_checks(request: Request, facts: Facts) -> list[Outcome]:
     """Run every check that has facts; all findings of a request are shown at once."""
     noted = facts.notes is not None or facts.egress is not None or facts.site_rules is not None
-    speaks = noted or facts.risk is not None or facts.weights is not None
+    found = facts.weights is not None or facts.fields is not None
+    speaks = noted or facts.risk is not None or found
     if facts.left_alone and not speaks:
         return []
     return [link.check(request, facts) for link in CHAIN if link.part(facts) is not None]

@@ -21,6 +21,7 @@ from admission.chain import run_checks
 from admission.egress.network_policies import NetworkPolicyGatherer
 from admission.egress.pod_labels import PodLabelGatherer
 from admission.evidence import facts_from_record
+from admission.fields.facts import FieldGatherer
 from admission.guarded_objects import GuardedObjects
 from admission.model.candidates import candidates, find_privileges
 from admission.model.facts import Facts, PodFacts
@@ -61,7 +62,7 @@ from admission.weights.facts import WeightGatherer
 from core.base.fair_queue import FairQueue, Flow
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
-from core.decision.namespaces import Mode, Modes, Namespace
+from core.decision.namespaces import Mode, Modes, Namespace, WhenFieldUnknown
 from core.decision.request import WRITES, Request
 from core.kubernetes.workload_kinds import may_carry
 from core.people.subject import Subject
@@ -114,6 +115,8 @@ class Gatherer:
     """What the installation says of egress."""
     freshness: Freshness = DEFAULT_FRESHNESS
     """How old what is known of risk may be."""
+    when_field_unknown: WhenFieldUnknown = WhenFieldUnknown.WARN
+    """The rule of namespaces without the label."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
     seats: FairQueue = field(default_factory=lambda: FairQueue(_SEATS, _MOST_WAITING))
@@ -253,6 +256,10 @@ class Gatherer:
         return BreakGlassGatherer(self.cluster, self.terms, self.clock, run_checks)
 
     @cached_property
+    def _fields(self) -> FieldGatherer:
+        return FieldGatherer(self.cluster, self.when_field_unknown)
+
+    @cached_property
     def _reader(self) -> ObjectReader:
         return ObjectReader(self.cluster, self.controllers, self.engine.reads)
 
@@ -343,6 +350,12 @@ class Gatherer:
         if isinstance(reading, LeftAlone):
             return facts
         return self._risk.of_reading(request, reading, facts)
+
+    async def gather_fields(
+        self, request: Request, reading: Reading | LeftAlone, facts: Facts
+    ) -> Facts:
+        """Add the fields that nobody has judged."""
+        return await self._fields.facts_of(request, reading, facts)
 
     async def gather_site_rules(self, evaluated: EvaluatedObject) -> Facts:
         """Add what a site's rules say, and what policies were shown."""
@@ -490,6 +503,12 @@ READ_STEPS: Final = (
         "the snapshot of identities' risk, in memory",
         "about 10 µs; nothing where no tenant is connected",
         Gatherer.gather_risk,
+    ),
+    ReadStep(
+        "fields",
+        "the table of fields, and what two ConfigMaps add to it, in memory",
+        "about 4 µs: the object is decoded once more",
+        Gatherer.gather_fields,
     ),
 )
 """In this order, each from what those before have found. After them the policies say what the

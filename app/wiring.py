@@ -155,6 +155,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
         sandbox_settings=sandbox_settings,
         intent_settings=intent_settings_of(settings.egress, settings.namespace),
         freshness=_freshness(settings.identity),
+        when_field_unknown=settings.when_field_unknown,
     )
     return Judge(
         gatherer,

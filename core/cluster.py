@@ -13,6 +13,7 @@ from core.approvals.exceptions import PolicyException
 from core.decision.namespaces import Namespace
 from core.decision.requester_notes import OwnerObject
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.kubernetes.field_rows import KnownFields
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
@@ -260,6 +261,12 @@ class Cluster(Protocol):
         """Return what is known of the nodes of a RuntimeClass; None where nothing can be relied on.
 
         Never an error: it is a reason to warn, and no more.
+        """
+
+    def known_fields(self) -> KnownFields:
+        """Return what the cluster says of fields beside the table of the release.
+
+        Never an error: without it more is warned of. The same object as long as it is unchanged.
         """
 
     def risk(self) -> RiskSnapshot | None:

@@ -20,8 +20,9 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from admission.fields.facts import UNKNOWN
 from admission.objects.reader import JUDGED_KINDS
-from core.decision.decision import Decision, TraceOutcome
+from core.decision.decision import Action, Decision, TraceOutcome
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Request
 from core.sandbox.decision import SandboxDecision
@@ -92,6 +93,8 @@ class Metrics:
         self.observe_evaluation: Callable[[float], None] = evaluation.observe
         """Count one evaluation that took so many seconds."""
         self._findings = counter("sallyport_findings", "Findings by rule.", ("rule", "action"))
+        for action in Action:  # From zero, or the first would be no increase.
+            self._findings.labels(UNKNOWN, action.value)
         self._errors = counter("sallyport_errors", "Reviews nobody could judge.", ("kind",))
         self._rejected = counter(
             "sallyport_rejected_bodies",

@@ -180,6 +180,13 @@ class EgressFacts(msgspec.Struct, frozen=True, gc=False):
     """Warnings: Pods that no policy holds."""
 
 
+class FieldFacts(msgspec.Struct, frozen=True, gc=False):
+    """Fields of an object that the table does not know."""
+
+    unknown: tuple[Finding, ...]
+    """Warnings, or refusals where that is the rule."""
+
+
 class RiskFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is known of the identities of a request, and what the risk table says of each."""
 
@@ -268,6 +275,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     of."""
     weights: WeightFacts | None = None
     """None where nothing reaches model weights."""
+    fields: FieldFacts | None = None
+    """None where the table knows each field."""
     site_rules: SiteRuleFacts | None = None
     """None where no rule of a site says anything."""
     policy_inputs: PolicyInputFacts | None = None

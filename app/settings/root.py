@@ -43,7 +43,7 @@ from app.settings.rollout import RolloutSection
 from app.settings.sandbox import CapacitySection, SandboxSection
 from app.settings.weights import WeightsSection
 from core.base.errors import SettingsError
-from core.decision.namespaces import Mode
+from core.decision.namespaces import Mode, WhenFieldUnknown
 from kube.manifests.strict_yaml import YamlError, load_all
 
 _ELSEWHERE: Final = frozenset({"HELM", "KAFKA", "OPA", "POSTGRES", "PROOF"})
@@ -128,6 +128,11 @@ class Settings(BaseSettings):
     bundle: Path | None = Field(None, description="A policy bundle; without it the built-in one.")
     bundles: BundlesSection = BundlesSection()
     default_mode: Mode = Field(Mode.ENFORCE, description="For namespaces without the label.")
+    when_field_unknown: WhenFieldUnknown = Field(
+        WhenFieldUnknown.WARN,
+        description="What becomes of an object with a field that this release does not know: "
+        "`warn`, or `refuse`. For namespaces without the label `sallyport.dev/when-field-unknown`.",
+    )
     rollout: RolloutSection = RolloutSection()
     max_staleness: float = Field(
         LIVE.max_staleness_s,

@@ -77,6 +77,9 @@ REQUESTER_ANNOTATION = f"{GROUP}/requester"
 UNNOTED_LABEL = f"{GROUP}/when-unnoted"
 """On a Namespace: `service-account` or `refuse` Pods of workloads without a note. Guarded."""
 
+UNKNOWN_FIELD_LABEL = f"{GROUP}/when-field-unknown"
+"""On a Namespace: `warn` of fields that the gate does not know, or `refuse`. Guarded."""
+
 RISK_CLASS_LABEL = f"{GROUP}/risk-class"
 """On a Namespace: a word of the site's that rows of the risk table match. Guarded by `exempt`."""
 

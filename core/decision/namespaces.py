@@ -26,6 +26,7 @@ _GUARDED_LABELS: Final = frozenset(
         names.MODE_LABEL,
         names.UNRECORDED_LABEL,
         names.UNNOTED_LABEL,
+        names.UNKNOWN_FIELD_LABEL,
         names.SANDBOX_LABEL,
         names.EGRESS_LABEL,
         names.RISK_CLASS_LABEL,
@@ -51,6 +52,14 @@ class WhenUnnoted(enum.Enum):
 
     SERVICE_ACCOUNT = "service-account"
     """The service account's right alone; the decision and a metric say so."""
+    REFUSE = "refuse"
+
+
+class WhenFieldUnknown(enum.Enum):
+    """What becomes of an object with a field that the gate does not know."""
+
+    WARN = "warn"
+    """It is admitted; its author is warned, and operators hear of it."""
     REFUSE = "refuse"
 
 
@@ -89,6 +98,14 @@ class Namespace(msgspec.Struct, frozen=True):
         label = self.labels.get(names.UNNOTED_LABEL, WhenUnnoted.SERVICE_ACCOUNT.value)
         known = label == WhenUnnoted.SERVICE_ACCOUNT.value
         return WhenUnnoted.SERVICE_ACCOUNT if known else WhenUnnoted.REFUSE
+
+    def when_field_unknown(self, default: WhenFieldUnknown) -> WhenFieldUnknown:
+        """Return the rule: the label's; `default` without one; REFUSE for a word unknown."""
+        label = self.labels.get(names.UNKNOWN_FIELD_LABEL)
+        if label is None:
+            return default
+        warns = label == WhenFieldUnknown.WARN.value
+        return WhenFieldUnknown.WARN if warns else WhenFieldUnknown.REFUSE
 
     @property
     def risk_class(self) -> str:

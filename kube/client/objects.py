@@ -89,6 +89,15 @@ class Objects:
         """
         return await self._write("POST", collection, body)
 
+    async def try_create(self, collection: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an object as it would be if it were created (a dry run): nothing is stored.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        parameters = {"fieldManager": FIELD_MANAGER, "dryRun": "All"}
+        return await self._write("POST", collection, body, parameters)
+
     async def replace(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Replace an object; with `metadata.resourceVersion`, only as it was when it was read.
 

@@ -34,6 +34,7 @@ from core.egress.allowlists import (
 )
 from core.kubernetes import crds
 from core.kubernetes.crds import CustomResourceDefinition, read_definition
+from core.kubernetes.field_rows import NOTHING_KNOWN, KnownFields
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
@@ -69,7 +70,13 @@ from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac.objects import GROUP as RBAC_GROUP
 from kube.rbac.objects import Binding, PolicyRule, Role, check_binding, check_role
-from kube.resources import exposed_services, runtime_classes, sandbox_capacity, service_accounts
+from kube.resources import (
+    exposed_services,
+    known_fields,
+    runtime_classes,
+    sandbox_capacity,
+    service_accounts,
+)
 from kube.resources.exposed_services import ExposedService, Services
 from kube.resources.namespaces import parse_namespace
 from kube.resources.owners import read_owned
@@ -129,6 +136,7 @@ class FolderReader:
         self.definitions: dict[tuple[str, str], CustomResourceDefinition] = {}
         self.runtime_classes: dict[str, RuntimeClass] = {}
         self.capacities: Mapping[str, Capacity] = {}
+        self.fields = NOTHING_KNOWN
         self.exposing: list[ExposedService] = []
         self.service_accounts: dict[tuple[str, str], service_accounts.AccountRecord] = {}
         self.risk: dict[str, SecretContent] = {}
@@ -170,6 +178,16 @@ class FolderReader:
         elif key == (crds.GROUP, crds.KIND):
             self._define(manifest)
 
+    def _take_config_map(self, name: str, manifest: Manifest) -> None:
+        if name == sandbox_capacity.NAME:
+            self.capacities = sandbox_capacity.parse_capacities(manifest.raw)
+        elif name == known_fields.ADDED:
+            added = _in_file(manifest, known_fields.parse_added)
+            self.fields = msgspec.structs.replace(self.fields, added=added)
+        elif name == known_fields.FILLED:
+            filled = _in_file(manifest, known_fields.parse_filled)
+            self.fields = msgspec.structs.replace(self.fields, filled=filled)
+
     def _take_running(self, manifest: Manifest) -> None:
         """Take in what runs, and with what: how it can be run, what sends to it, as whom."""
         metadata = manifest.value.get("metadata") or {}
@@ -179,8 +197,7 @@ class FolderReader:
             self._note(manifest, "", found.name)
             self.runtime_classes[found.name] = found
         elif manifest.kind == sandbox_capacity.KIND:
-            if place[1] == sandbox_capacity.NAME:
-                self.capacities = sandbox_capacity.parse_capacities(manifest.raw)
+            self._take_config_map(place[1], manifest)
         elif manifest.kind == exposed_services.KIND:
             exposing = _in_file(manifest, exposed_services.parse_exposing)
             self.exposing += [exposing] if exposing else []
@@ -283,6 +300,7 @@ class FolderCluster:
         self._volumes = Volumes(reading.volumes)
         self._runtime_classes = reading.runtime_classes
         self._capacities = reading.capacities
+        self._fields = reading.fields
         self._service_accounts = reading.service_accounts
         self.exposing_services = Services(reading.exposing).exposing_services
         self._owners = reading.owners
@@ -359,6 +377,10 @@ class FolderCluster:
     def capacity(self, runtime_class: str) -> Capacity | None:
         """Return the summary of a RuntimeClass's nodes, however old: a folder is a moment's."""
         return self._capacities.get(runtime_class)
+
+    def known_fields(self) -> KnownFields:
+        """Return what ConfigMaps of the folder say of fields."""
+        return self._fields
 
     def risk(self) -> RiskSnapshot | None:
         """Return the risk snapshot whose Secrets the folder holds; None where it holds none."""

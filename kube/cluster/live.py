@@ -29,6 +29,7 @@ from kube.cluster.access_reviews import AccessCache, AccessQuestion, AccessRevie
 from kube.egress.allowlists import IntentLookup
 from kube.egress.generated_policies import GeneratedPolicies, WatchedDefaultDenies
 from kube.resources.exposed_services import WatchedServices
+from kube.resources.known_fields import WatchedFields
 from kube.resources.lookups import PodLookup, RoleLookup
 from kube.resources.namespaces import parse_namespace
 from kube.resources.owners import OwnerCache, OwnerLookup
@@ -115,6 +116,8 @@ class LiveCluster:
         self.volumes_of_namespace = self._volumes.volumes_of_namespace
         self._capacities = WatchedCapacities(self._connection, self._settings)
         self.capacity = self._capacities.of
+        self._fields = WatchedFields(self._connection, self._settings)
+        self.known_fields = self._fields.current
         self._risk = WatchedRisk(self._connection, self._settings)
         self.risk = self._risk.current
         classes = WatchedRuntimeClasses(self._connection, self._settings)
@@ -161,6 +164,7 @@ class LiveCluster:
             self._follow_version(),
             self._capacities.run(),
             self._risk.run(),
+            self._fields.run(),
             *(watch.run() for watch in watches),
             *(watched.run() for watched in self._for_few),
         )

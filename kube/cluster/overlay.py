@@ -17,6 +17,7 @@ from core.cluster import (
 )
 from core.decision.namespaces import Namespace
 from core.decision.requester_notes import OwnerObject
+from core.kubernetes.field_rows import KnownFields
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
@@ -207,6 +208,10 @@ class OverlayCluster:
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Return the cluster's."""
         return self._cluster.runtime_class(name)
+
+    def known_fields(self) -> KnownFields:
+        """Return the cluster's."""
+        return self._cluster.known_fields()
 
     def capacity(self, runtime_class: str) -> Capacity | None:
         """Return the cluster's."""

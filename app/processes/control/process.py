@@ -43,6 +43,7 @@ from control.certificates.status import CertificateStatus
 from control.discovery.loop import Discovery
 from control.discovery.workload_kinds import DiscoveryChoices
 from control.egress.loop import Egress
+from control.filled_fields import FilledFields
 from control.loop import Loop, LoopMetrics, Runner
 from control.required_crds import RequiredDefinitions
 from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
@@ -152,7 +153,9 @@ class _Control:
                 self.metrics.registry,
             ).loop,
         ]
-        loops += [self._backstop(), self._capacity(), self._bundles(), *self.egress.loops]
+        fields = FilledFields(self.objects, namespace, self.cluster.known_fields)
+        loops += [self._backstop(), self._capacity(), self._bundles(), fields.loop]
+        loops += self.egress.loops
         if self.taking is not None:
             loops.append(self.taking.loop)
         if self.risk is not None:

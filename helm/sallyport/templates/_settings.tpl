@@ -16,6 +16,7 @@ status:
 {{- $values := .root.Values -}}
 {{ include "sallyport.settings.common" .root }}
 default_mode: {{ $values.defaultMode }}
+when_field_unknown: {{ $values.whenFieldUnknown }}
 rollout:
   least: {{ $values.rollout.least }}
   new: {{ $values.rollout.new | quote }}

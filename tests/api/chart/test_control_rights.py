@@ -7,6 +7,7 @@ from control.weights.changes.loop import BUNDLE, RISK_TABLE
 from control.weights.changes.store import name_of
 from control.weights.checkpoint import NAME as REACHED
 from core.policy_bundles import GATES_NAME, HEAD_NAME
+from kube.resources.known_fields import ADDED, FILLED
 from kube.weights.recorded_objects import KINDS
 from kube.weights.store_access import NAME as STORE_ACCESS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
@@ -80,8 +81,10 @@ IN_ITS_NAMESPACE = {
     *(
         (verb, "", "configmaps", name)
         for verb in ("get", "list", "watch", "patch")
-        for name in (CAPACITY, OPENINGS)
+        for name in (CAPACITY, OPENINGS, FILLED)
     ),
+    *((verb, "", "configmaps", ADDED) for verb in ("list", "watch")),
+    ("create", "", "podtemplates", ""),
     *(
         (verb, "", "configmaps", f"sallyport-egress-names-{index}")
         for verb in ("get", "patch", "delete")

@@ -9,6 +9,7 @@ from core.people.subject import Subject
 from core.policy_bundles import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
+from kube.resources.known_fields import ADDED, FILLED
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
 from tests.harness.programs.apiserver import ApiServer
@@ -85,13 +86,13 @@ IN_ITS_NAMESPACE = {
     *(
         (verb, "", "configmaps", name)
         for verb in ("list", "watch")
-        for name in (CAPACITY, OPENINGS, HEAD_NAME)
+        for name in (CAPACITY, OPENINGS, HEAD_NAME, ADDED, FILLED)
     ),
     *PARTS,
     ("patch", "", "configmaps", GATES_NAME),
 }
-"""How full the sandbox's nodes are, which allowlists lead to model weights, and which policies are
-in force: it says there which it has loaded."""
+"""How full the sandbox's nodes are, what is known of fields, which allowlists lead to weights, and
+which policies are in force: it says there which it has loaded."""
 
 EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
 

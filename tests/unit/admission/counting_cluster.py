@@ -23,6 +23,7 @@ from core.cluster import (
 )
 from core.decision.namespaces import Namespace
 from core.decision.requester_notes import OwnerObject
+from core.kubernetes.field_rows import KnownFields
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
@@ -156,6 +157,10 @@ class Watched:
         if self.lost == "runtime-classes":
             raise NotSyncedError("the RuntimeClasses have not been loaded")
         return self.inner.runtime_class(name)
+
+    def known_fields(self) -> KnownFields:
+        """Answer as the cluster does."""
+        return self.inner.known_fields()
 
     def capacity(self, runtime_class: str) -> Capacity | None:
         """Return the folder's."""

@@ -18,6 +18,9 @@ G: Final = '{instance="g0",job="s"}'
 C: Final = '{instance="c0",job="s"}'
 A: Final = '{instance="a0",job="s"}'
 
+UNKNOWN: Final = (
+    'sallyport_findings_total{instance="g0",job="s",rule="field/unknown",action="warn"}'
+)
 DENIED: Final = 'sallyport_admissions_total{instance="g0",job="s",verdict="deny"}'
 LEFT: Final = (
     'sallyport_certificate_seconds_left{certificate="sallyport-gate-tls",instance="c0",job="s"}'
@@ -63,6 +66,7 @@ HEALTHY: Final = MappingProxyType(
         'sallyport_certificate_reloads_total{instance="g0",job="s",result="error"}': "0x200",
         'apiserver_admission_webhook_rejection_count{name="validate.sallyport.dev",'
         'error_type="calling_webhook_error"}': "0x200",
+        UNKNOWN: "0x200",
         f"sallyport_bundle_refused{G}": "0x200",
         f"sallyport_bundle_pending_since_seconds{C}": "0x200",
         f"sallyport_bundle_source_problem{C}": "0x200",
@@ -127,6 +131,7 @@ FIRES: Final = MappingProxyType[str, Changes](
         "SallyportReviewsNotJudged": {
             'sallyport_errors_total{instance="g0",job="s",kind="internal"}': "0x120 0+60x79",
         },
+        "SallyportFieldUnknown": {UNKNOWN: "0x150 1x49"},
         "SallyportPoliciesRefused": {f"sallyport_bundle_refused{G}": "1x200"},
         "SallyportPoliciesWait": {f"sallyport_bundle_pending_since_seconds{C}": "60x200"},
         "SallyportPoliciesNotTaken": {f"sallyport_bundle_source_problem{C}": "0x150 1x49"},

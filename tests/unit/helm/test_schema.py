@@ -17,6 +17,7 @@ VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SETTING_OF = {
     "clusterId": "cluster_id",
     "defaultMode": "default_mode",
+    "whenFieldUnknown": "when_field_unknown",
     "rollout.least": "rollout.least",
     "rollout.new": "rollout.new",
     "rollout.newSince": "rollout.new_since",
