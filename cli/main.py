@@ -14,6 +14,7 @@ from cli.egress.command import app as egress_app
 from cli.explain.command import EXPLAIN, explain
 from cli.ledger.command import app as ledger_app
 from cli.policy.command import app as policy_app
+from cli.preflight.command import PREFLIGHT, preflight
 from cli.processes.command import AUDITOR, CONTROL, GATE, RUN, auditor, control, gate, run
 from cli.profile.command import app as profile_app
 from cli.report.command import REPORT, report
@@ -78,6 +79,7 @@ def root(
 app.command(epilog=REVIEW)(review)
 app.command(epilog=EXPLAIN)(explain)
 app.command(epilog=VERIFY)(verify)
+app.command(epilog=PREFLIGHT)(preflight)
 app.command(epilog=DECISIONS)(decisions)
 app.command(epilog=APPROVE)(approve)
 app.command(epilog=REPORT)(report)

@@ -1,0 +1,54 @@
+"""The command `sallyport preflight`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
+from cli.output import Format, make_console, print_json
+from cli.session import log_to_stderr, run_async
+
+PREFLIGHT = """**Examples**
+
+    sallyport preflight --kubeconfig ~/.kube/config
+
+    sallyport preflight --openapi swagger.json
+
+    sallyport preflight --openapi swagger.json -o json
+
+Before an upgrade of Kubernetes: compares the fields that kinds have with those
+that this release knows. The fields come from a cluster's own OpenAPI, that of a
+test cluster of the new version say, or from a file: `api/openapi-spec/swagger.json`
+of Kubernetes' repository at the version's tag. Of a cluster it reads what
+operators have added (the ConfigMap sallyport-fields), and asks by a dry run which
+unknown fields kube-apiserver fills into a Pod by itself. Nothing is written.
+
+**Exit codes**: 0 each field is known; 1 some are not; 2 the cluster does not
+answer; 64 wrong usage."""
+
+
+def preflight(
+    openapi: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Kubernetes' OpenAPI, for a cluster's."),
+    ] = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Compare the fields of a Kubernetes version with those that this release knows."""
+    log_to_stderr()
+    from cli.preflight.render import print_compared  # noqa: PLC0415 (keeps --help quick)
+    from cli.preflight.run import compare_cluster, compare_file  # noqa: PLC0415
+
+    if openapi is not None:
+        compared = compare_file(openapi)
+    else:
+        settings = read_flags(config, kubeconfig=kubeconfig)
+        compared = run_async(compare_cluster(settings))
+    if output is Format.JSON:
+        print_json(compared)
+    else:
+        print_compared(compared, make_console())
+    raise typer.Exit(1 if compared.unknown else 0)

@@ -1,0 +1,1 @@
+"""Fields of kinds, and rows about them."""
