@@ -20,7 +20,7 @@ from core.base import names
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from tests.harness.evidence import ROOT, record
-from tests.harness.load.hostile_reviews import (
+from tests.harness.load.hostile_objects import (
     LARGEST,
     STORED,
     Schemas,

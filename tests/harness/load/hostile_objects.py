@@ -1,7 +1,7 @@
-"""Reviews of objects that hold as much of something as kube-apiserver lets through.
+"""Objects that hold as much of something as kube-apiserver lets through.
 
-Made from kube-apiserver's own OpenAPI: any list or map of any kind may be the one that is large,
-wherever it lies.
+Made from kube-apiserver's own OpenAPI: any list, map or text of any kind may be the one that is
+large, wherever it lies, and a list may hold many elements with a large list in each.
 """
 
 import json
@@ -23,6 +23,12 @@ _DEEPEST: Final = 9
 _SMALLEST: Final = 200
 _FILL: Final = 0.35
 """How often an element has a field that it need not have."""
+
+_LONG_TEXTS: Final = 0.15
+_PRODUCTS: Final = 0.35
+"""How often a text is long, and how often each of many elements is large."""
+
+_PIECES: Final = ("a", "/", "a/", ",", "{[", "<", "\U0001f600", "curl a|", "a=b ", "$(a)", "\n")
 
 Path = tuple[str, ...]
 """Names of fields; `[]` goes into a list, `*` into a map."""
@@ -56,6 +62,19 @@ class Schemas:
             if (*path, name)[:1] != ("status",) and name not in path:
                 yield from self.collections(below, (*path, name))
 
+    def texts(self, schema: Json, path: Path = ()) -> Iterator[Path]:
+        """Yield the paths of all texts below a schema."""
+        schema = self.resolve(schema)
+        if len(path) > _DEEPEST:
+            return
+        if schema.get("type") == "string":
+            yield path
+        if "items" in schema:
+            yield from self.texts(schema["items"], (*path, "[]"))
+        for name, below in schema.get("properties", {}).items():
+            if (*path, name)[:1] != ("status",) and name not in path:
+                yield from self.texts(below, (*path, name))
+
     def at(self, schema: Json, path: Path) -> Json:
         """Return the schema at a path."""
         for step in path:
@@ -87,16 +106,34 @@ class Schemas:
 
 def inflate(schemas: Schemas, schema: Json, path: Path, chance: random.Random, size: int) -> Any:
     """Return an object of about `size` bytes of JSON, nearly all of it at one path."""
-    found = schemas.at(schema, path)
-    elements = _elements(schemas, found, chance, size)
+    return _wrapped(path, _elements(schemas, schemas.at(schema, path), chance, size))
+
+
+def multiply(schemas: Schemas, schema: Json, path: Path, chance: random.Random, size: int) -> Any:
+    """Return such an object in which each of many elements on the way to the path is large."""
+    steps = [index for index, step in enumerate(path) if step in {"[]", "*"}]
+    at = chance.choice(steps)
+    outer, inner = path[:at], path[at + 1 :]
+    count = max(1, int((size / chance.choice([50, 500, 5000])) ** 0.5))
+    element = inflate(schemas, schemas.at(schema, path[: at + 1]), inner, chance, size // count)
+    is_list = path[at] == "[]"
+    return _wrapped(outer, [element] * count if is_list else dict.fromkeys(_keys(count), element))
+
+
+def lengthen(path: Path, chance: random.Random, size: int) -> Any:
+    """Return an object of about `size` bytes of JSON, nearly all of it one text."""
+    piece = chance.choice(_PIECES)
+    return _wrapped(path, piece * max(1, size // len(json.dumps(piece))))
+
+
+def _wrapped(path: Path, value: Any) -> Any:
     for step in reversed(path):
-        if step == "[]":
-            elements = [elements]
-        elif step == "*":
-            elements = {"a": elements}
-        else:
-            elements = {step: elements}
-    return elements
+        value = [value] if step == "[]" else {"a" if step == "*" else step: value}
+    return value
+
+
+def _keys(count: int) -> Iterator[str]:
+    return (f"{number:x}" for number in range(count))
 
 
 def _elements(schemas: Schemas, found: Json, chance: random.Random, size: int) -> Any:
@@ -107,7 +144,8 @@ def _elements(schemas: Schemas, found: Json, chance: random.Random, size: int) -
     each = max(1, sum(len(json.dumps(sample)) + 1 for sample in samples) // len(samples))
     if is_list:
         return [samples[n % len(samples)] for n in range(max(1, size // each))]
-    return {f"{n:x}": samples[n % len(samples)] for n in range(max(1, size // (each + 9)))}
+    keys = enumerate(_keys(max(1, size // (each + 9))))
+    return {key: samples[n % len(samples)] for n, key in keys}
 
 
 def _empties(samples: list[Any]) -> list[Any]:
@@ -119,10 +157,18 @@ def hostile_object(
 ) -> dict[str, Any]:
     """Return an object of a kind, as large as `size` in one or two places, else almost empty."""
     paths = [path for path in schemas.collections(kind) if path]
+    texts = [path for path in schemas.texts(kind) if path]
     whole: dict[str, Any] = {}
     count = chance.choice([1, 1, 2])
     for path in chance.sample(paths, min(count, len(paths))):
-        whole = _merged(whole, inflate(schemas, kind, path, chance, size // count))
+        how = chance.random()
+        if how < _LONG_TEXTS and texts:
+            part = lengthen(chance.choice(texts), chance, size // count)
+        elif how < _LONG_TEXTS + _PRODUCTS and {"[]", "*"} & {*path}:
+            part = multiply(schemas, kind, path, chance, size // count)
+        else:
+            part = inflate(schemas, kind, path, chance, size // count)
+        whole = _merged(whole, part)
     return whole
 
 
