@@ -27,6 +27,7 @@ from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException, parse_exception
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import printable
 from core.base.sallyport_objects import UntypedObject, read_object
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
@@ -44,6 +45,9 @@ from core.people.two_person import (
 from core.weights import access_grants, stores
 from core.weights.access_grants import AccessGrant, parse_grant
 from egress.limits.settings import DEFAULT_INTENT_SETTINGS, IntentSettings
+
+STATED_RULE: Final = "approvals/stated"
+"""An Approval states the UID and the digest that its author saw."""
 
 _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
 _KINDS: Final = frozenset(
@@ -110,7 +114,7 @@ class GuardedObjects:
         approval = parse_approval(raw, request.namespace, request.kind.kind)
         if old is not None:
             return _unchanged(approval, old)
-        return await self._of_approval(request, approval)
+        return await self._of_approval(request, approval, facts)
 
     def _apart(
         self, kind: str
@@ -158,7 +162,7 @@ class GuardedObjects:
         rights = ProfileRights(self.cluster, (request.subject,), request.namespace)
         return any((await rights.usable(tried, advise=False)).values())
 
-    async def _of_approval(self, request: Request, approval: Approval) -> GuardFacts:
+    async def _of_approval(self, request: Request, approval: Approval, facts: Facts) -> GuardFacts:
         subject = request.subject
         wanted = approval.spec.for_
         tier = approvals.TIERS[wanted.kind]
@@ -185,6 +189,8 @@ class GuardedObjects:
             findings += (_may_not_approve(tier),)
         if not proposed:
             findings += _against(approval, what, person_of(subject))
+        elif wanted.uid is None and _is_there(wanted, facts):
+            findings += (_not_stated(approval, "uid"),)
         found = annotations_of(approval.meta.annotations, _ON_APPROVALS)
         return GuardFacts(recorded, found, findings)
 
@@ -238,11 +244,29 @@ def _against(approval: Approval, what: ApprovedWrite | None, who: Person) -> tup
         "digest": (wanted.digest, what.approvable.digest),
     }
     for field, (expected, now) in seen.items():
-        if expected is not None and expected != now:
+        if expected is None:
+            found += (_not_stated(approval, field),)
+        elif expected != now:
             message = f"it is no longer as you saw it: its {field} is {now}"
             remedy = "Look at it again, then approve it as it is now."
             found += (guard_finding(rule, f"spec.for.{field}", message, remedy),)
     return found
+
+
+def _is_there(wanted: ApprovedObject, facts: Facts) -> bool:
+    """Return whether what a proposal changes has a UID: a profile may be new, a store never is."""
+    return wanted.kind != approvals.PROFILE or wanted.name in facts.profiles.by_name
+
+
+def _not_stated(approval: Approval, field: str) -> Finding:
+    """Refuse an approval that does not say what its author saw: the gate knows only what is now."""
+    wanted = approval.spec.for_
+    place = f" -n {approval.meta.namespace}" if approval.meta.namespace else ""
+    name = "FILE" if wanted.kind in approvals.PROPOSED else printable(wanted.name, 80)
+    command = f"sallyport approve {wanted.kind.lower()} {name}{place}"
+    message = f"is missing: state the {field} of the {wanted.kind} as you saw it"
+    remedy = f"Approve with `{command}`: it shows the {wanted.kind} and states its {field}."
+    return guard_finding(STATED_RULE, f"spec.for.{field}", message, remedy)
 
 
 def _no_store(grant: AccessGrant) -> Finding:

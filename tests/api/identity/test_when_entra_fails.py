@@ -15,6 +15,7 @@ from tests.api.identity.requests import enter, until, until_refused
 from tests.api.identity.scene import Scene, new_id, pod
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.helm import NAMESPACE
+from tests.harness.worlds.approvals import seen
 
 _SEEN_S: Final = 60.0
 _AGED_S: Final = 7200.0
@@ -55,7 +56,7 @@ async def seal(scene: Scene, admin: Client, name: str, namespace: str) -> None:
     await author.create(glass(name, namespace))
     for who in SEALERS:
         approver = scene.person(admin, f"{who}@example.com", new_id())
-        await approver.create(consent(name, who))
+        await approver.create(await seen(admin, consent(name, who)))
 
 
 async def open_glass(client: Client, name: str) -> tuple[int, Json]:
@@ -173,5 +174,6 @@ async def test_glass_breaks_when_entra_is_wrong(scene: Scene, admin: Client) -> 
 
     await until(let_in, _SEEN_S)
     path = "/apis/sallyport.dev/v1alpha1/clusterapprovals"
-    status, answer = await person.request("POST", path, consent(name, "nils"))
+    made = await seen(admin, consent(name, "nils"))
+    status, answer = await person.request("POST", path, made)
     assert (status, "at risk" in answer["message"]) == (403, True), answer

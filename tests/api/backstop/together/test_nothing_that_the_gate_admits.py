@@ -28,6 +28,7 @@ from tests.api.people.exceptions.exceptions import ANN, API, AUTHOR, BEN, approv
 from tests.harness.evidence import record
 from tests.harness.programs.client import Client, Json, Outcome
 from tests.harness.sizes import PROOF, size
+from tests.harness.worlds.approvals import seen
 from tests.harness.worlds.pods import RESTRICTED
 from tests.harness.worlds.rbac import binding, role, service_account, use_of, user
 
@@ -88,7 +89,7 @@ async def _excuse(admin: Client) -> None:
     ]
     await admin.as_user(AUTHOR).create(exception(EXCUSED, excuses=excuses))
     for name in (ANN, BEN):
-        made = approval(EXCUSED, name.partition("@")[0])
+        made = await seen(admin, approval(EXCUSED, name.partition("@")[0]))
         await admin.as_user(name).create(made)
 
 

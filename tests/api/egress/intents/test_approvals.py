@@ -21,6 +21,7 @@ from tests.api.egress.intents.people import (
 from tests.api.people.exceptions.test_approve_command import approve
 from tests.harness.programs.client import ApiStatusError, Client, Json
 from tests.harness.programs.guarded_apiserver import Installation
+from tests.harness.worlds.approvals import seen
 
 BROAD = {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}
 
@@ -47,11 +48,11 @@ async def test_two_others_approve_it(admin: Client, place: str, *, cluster: bool
     await admin.as_user(AUTHOR).create(item)
     base = new_name("by")
     with pytest.raises(ApiStatusError) as error:
-        await admin.as_user(AUTHOR).create(approval(item, base))
+        await admin.as_user(AUTHOR).create(await seen(admin, approval(item, base)))
     assert "nobody approves their own" in error.value.message
-    await admin.as_user(ANN).create(approval(item, f"{base}-ann"))
+    await admin.as_user(ANN).create(await seen(admin, approval(item, f"{base}-ann")))
     assert isinstance(await counted(admin, item), NotApproved)
-    await admin.as_user(BEN).create(approval(item, f"{base}-ben"))
+    await admin.as_user(BEN).create(await seen(admin, approval(item, f"{base}-ben")))
     assert isinstance(await counted(admin, item), Approved)
     await admin.as_user(AUTHOR).patch(item, {"spec": {"reason": "another"}})
     assert isinstance(await counted(admin, item), NotApproved)

@@ -24,6 +24,7 @@ from tests.api.people.exceptions.exceptions import (
     stays_out,
 )
 from tests.harness.programs.client import Client, Outcome
+from tests.harness.worlds.approvals import seen
 
 HOUR = 3600
 SETTLES_WITHIN_S = 60.0
@@ -63,18 +64,19 @@ async def test_someone_at_risk_approves_nothing(admin: Client, store: RiskStore)
     place = await new_namespace(admin)
     await admin.as_user(AUTHOR).create(exception(place))
     await put_at_risk(store, ANN)
-    said = await answers(admin.as_user(ANN), place, Outcome.DENIED)
+    said = await answers(admin, place, Outcome.DENIED)
     assert "someone at risk cannot approve until the risk is gone" in said
     assert ANN not in said
     await clear(store, ANN)
-    await answers(admin.as_user(ANN), place, Outcome.ALLOWED)
+    await answers(admin, place, Outcome.ALLOWED)
 
 
-async def answers(client: Client, place: str, outcome: Outcome) -> str:
-    """Try to approve until this comes of it; give what is said."""
+async def answers(admin: Client, place: str, outcome: Outcome) -> str:
+    """Try to approve as Ann until this comes of it; give what is said."""
+    made = await seen(admin, approval(place, "by-ann"))
     end = time.monotonic() + SETTLES_WITHIN_S
     while True:
-        answer = await client.dry_run(approval(place, "by-ann"))
+        answer = await admin.as_user(ANN).dry_run(made)
         if answer.outcome is outcome:
             return answer.message
         assert time.monotonic() < end, answer
@@ -89,7 +91,8 @@ async def test_what_they_approved_does_not_count_while_they_are(
     place = await new_namespace(admin)
     await admin.as_user(AUTHOR).create(exception(place))
     for who in (ANN, BEN):
-        await admin.as_user(who).create(approval(place, f"by-{who.partition('@')[0]}"))
+        made = await seen(admin, approval(place, f"by-{who.partition('@')[0]}"))
+        await admin.as_user(who).create(made)
     await begins(admin, place)
     await put_at_risk(store, BEN)
     await ends(admin, place)
@@ -104,7 +107,8 @@ async def test_their_exceptions_are_suspended(admin: Client, store: RiskStore) -
     place = await new_namespace(admin)
     await admin.as_user(AUTHOR).create(exception(place))
     for who in (ANN, BEN):
-        await admin.as_user(who).create(approval(place, f"by-{who.partition('@')[0]}"))
+        made = await seen(admin, approval(place, f"by-{who.partition('@')[0]}"))
+        await admin.as_user(who).create(made)
     await begins(admin, place)
     await put_at_risk(store, AUTHOR)
     await ends(admin, place)

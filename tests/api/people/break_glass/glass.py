@@ -16,6 +16,7 @@ from tests.api.people.exceptions.exceptions import (
 )
 from tests.api.people.exceptions.exceptions import set_up as set_up_exceptions
 from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.approvals import seen
 from tests.harness.worlds.rbac import binding, grant, group, rule, user
 
 ON_CALL: Final = "oncall@example.com"
@@ -93,7 +94,7 @@ def consent(of: str, by: str) -> Json:
 async def approve(admin: Client, of: str, *people: str) -> None:
     """Approve it as each of some people."""
     for name in people:
-        await admin.as_user(name).create(consent(of, name))
+        await admin.as_user(name).create(await seen(admin, consent(of, name)))
 
 
 async def change(

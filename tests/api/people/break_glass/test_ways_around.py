@@ -35,6 +35,7 @@ from tests.api.people.exceptions.exceptions import (
     stays_out,
 )
 from tests.harness.programs.client import APPLY_PATCH, ApiStatusError, Client, Json, Outcome
+from tests.harness.worlds.approvals import seen
 from tests.harness.worlds.rbac import binding, grant, rule, user
 
 Place = tuple[str, str]
@@ -90,7 +91,7 @@ async def test_the_local_admin_opens_it_and_cannot_approve_it(admin: Client, pla
     """When sign-in is down there is no other account; what it opens was approved before."""
     namespace, name = place
     local = admin.as_user(ADMIN, ("system:masters", "system:authenticated"))
-    await refused(local, consent(name, "local"), "system:masters")
+    await refused(local, await seen(admin, consent(name, "local")), "system:masters")
     await stays_shut(local, name, "0 of 2")
     await approve(admin, name, ANN, BEN)
     await opens(local, name)
@@ -113,7 +114,8 @@ async def test_its_author_alone_opens_nothing(admin: Client, place: Place) -> No
     namespace, name = place
     author = admin.as_user(AUTHOR)
     await stays_shut(author, name, "0 of 2")
-    await refused(author, consent(name, AUTHOR), "nobody approves their own")
+    own = await seen(admin, consent(name, AUTHOR))
+    await refused(author, own, "nobody approves their own")
     await approve(admin, name, ANN)
     await knows(author, name, "1 of 2")
     await stays_out(admin, namespace)
@@ -140,7 +142,8 @@ async def test_an_edit_takes_the_approvals_away(admin: Client, place: Place) -> 
             await stays_shut(admin.as_user(ON_CALL), name, "0 of 2")
     assert (await change(admin.as_user(BEN), name, {"spec": {"hours": 2}}))[0] == 200
     await admin.as_user(BEN).delete(consent(name, BEN))
-    await refused(admin.as_user(BEN), consent(name, BEN), "nobody approves their own")
+    again = await seen(admin, consent(name, BEN))
+    await refused(admin.as_user(BEN), again, "nobody approves their own")
 
 
 @pytest.mark.parametrize(
@@ -215,11 +218,12 @@ async def test_the_right_to_approve_exceptions_is_not_enough(admin: Client, plac
     mallory = admin.as_user("mallory@example.com")
     attributes = {"group": "sallyport.dev", "resource": "clusterapprovals"}
     await mallory.wait_until_can("create", attributes)
-    await refused(mallory, consent(name, "mallory"), "approvaltiers.sallyport.dev/break-glass")
+    made = await seen(admin, consent(name, "mallory"))
+    await refused(mallory, made, "approvaltiers.sallyport.dev/break-glass")
     role = "sallyport-approve-break-glass"
     await admin.apply([binding(role, user("mallory@example.com"), name="mallorys-glass")])
     await approve(admin, name, ANN)
-    await creates(mallory, consent(name, "mallory"))
+    await creates(mallory, made)
     await opens(admin.as_user(ON_CALL), name)
     await begins(admin, namespace)
     await admin.delete(binding(role, name="mallorys-glass"))
@@ -258,7 +262,8 @@ async def test_what_would_outlive_it_is_refused_while_it_is_open(
     await opens(admin.as_user(ON_CALL), name)
     await begins(admin, namespace)
     await refused(admin.as_user(BEN), exception(namespace), "may use no profile here")
-    await refused(admin.as_user(AUTHOR), consent(name, AUTHOR), "nobody approves their own")
+    own = await seen(admin, consent(name, AUTHOR))
+    await refused(admin.as_user(AUTHOR), own, "nobody approves their own")
 
 
 async def test_whoever_is_let_in_is_told(admin: Client, place: Place) -> None:

@@ -19,6 +19,7 @@ from tests.api.people.exceptions.exceptions import (
     stays_out,
 )
 from tests.harness.programs.client import APPLY_PATCH, ApiStatusError, Client, Json
+from tests.harness.worlds.approvals import seen
 from tests.harness.worlds.rbac import binding, grant, rule, user
 
 MERGE = "application/merge-patch+json"
@@ -53,9 +54,8 @@ async def may_approve(admin: Client, name: str) -> None:
 async def approve(admin: Client, place: str, *people: str) -> None:
     """Approve the exception as each of some people."""
     for index, name in enumerate(people):
-        await admin.as_user(name).create(
-            approval(place, f"by-{index}-{name.lower().partition('@')[0]}")
-        )
+        made = approval(place, f"by-{index}-{name.lower().partition('@')[0]}")
+        await admin.as_user(name).create(await seen(admin, made))
 
 
 async def patch(client: Client, place: str, path: str, body: Json, kind: str = MERGE) -> int:
@@ -77,7 +77,11 @@ async def test_two_others_put_it_in_force_and_either_can_end_it(admin: Client, p
 
 async def test_nobody_approves_their_own(admin: Client, place: str) -> None:
     """The author may approve, but not this."""
-    await refused(admin.as_user(AUTHOR), approval(place, "own"), "nobody approves their own")
+    await refused(
+        admin.as_user(AUTHOR),
+        await seen(admin, approval(place, "own")),
+        "nobody approves their own",
+    )
 
 
 async def test_one_person_is_one_person(admin: Client, place: str) -> None:
@@ -108,17 +112,30 @@ async def test_an_edit_takes_the_approvals_away(admin: Client, place: str) -> No
         body = {"spec": {"reason": reason}}
         assert await patch(admin.as_user(ANN), place, "policyexceptions/llama", body) == 200
         await ends(admin, place)
-    await refused(admin.as_user(ANN), approval(place, "again"), "nobody approves their own")
+    again = await seen(admin, approval(place, "again"))
+    await refused(admin.as_user(ANN), again, "nobody approves their own")
     stored = await admin.get(API, "PolicyException", "llama", place)
     assert stored["metadata"]["annotations"]["sallyport.dev/editors"].startswith("user:")
 
 
 async def test_an_edit_between_looking_and_approving_is_noticed(admin: Client, place: str) -> None:
     """An approval that names the digest or UID that was seen is refused for anything else."""
-    for seen in ({"digest": f"sha256:{64 * '0'}"}, {"uid": "0"}):
-        await refused(
-            admin.as_user(ANN), approval(place, "late", seen=seen), "no longer as you saw it"
-        )
+    for other in ({"digest": f"sha256:{64 * '0'}"}, {"uid": "0"}):
+        late = await seen(admin, approval(place, "late", seen=other))
+        await refused(admin.as_user(ANN), late, "no longer as you saw it")
+
+
+@pytest.mark.parametrize("left_out", [("uid",), ("digest",), ("uid", "digest")])
+async def test_an_approval_states_what_its_author_saw(
+    admin: Client, place: str, left_out: tuple[str, ...]
+) -> None:
+    """Without UID or digest it would approve what the object has become; both are named."""
+    made = await seen(admin, approval(place, "blind"))
+    for field in left_out:
+        del made["spec"]["for"][field]
+    fields = [f"spec.for.{field}" for field in left_out]
+    how = f"sallyport approve policyexception llama -n {place}"
+    await refused(admin.as_user(ANN), made, "is missing", how, *fields)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +159,7 @@ async def test_who_is_no_person_or_has_no_right_is_refused(
     client = admin.as_user(name, (*groups, "system:authenticated"))
     attributes = {"group": "sallyport.dev", "resource": "approvals", "namespace": place}
     await client.wait_until_can("create", attributes)
-    await refused(client, approval(place, "other"), why)
+    await refused(client, await seen(admin, approval(place, "other")), why)
 
 
 async def test_a_namespace_admins_star_is_not_enough(admin: Client, place: str) -> None:
@@ -151,7 +168,7 @@ async def test_a_namespace_admins_star_is_not_enough(admin: Client, place: str) 
     await admin.apply(grant("star", everything, user("boss@example.com"), namespace=place))
     boss = admin.as_user("boss@example.com")
     await boss.wait_until_can("create", {**TIER, "resource": "approvals", "namespace": place})
-    await refused(boss, approval(place, "star"), "do not have the right")
+    await refused(boss, await seen(admin, approval(place, "star")), "do not have the right")
 
 
 async def test_the_right_that_is_taken_away_counts_no_more(admin: Client, place: str) -> None:
@@ -168,7 +185,7 @@ async def test_the_right_that_is_taken_away_counts_no_more(admin: Client, place:
 
 async def test_a_name_in_the_body_is_not_believed(admin: Client, place: str) -> None:
     """Annotations that somebody wrote are replaced by those of who asked."""
-    forged = approval(place, "forged")
+    forged = await seen(admin, approval(place, "forged"))
     account = '{"user":"ben@example.com","groups":["system:authenticated"]}'
     forged["metadata"]["annotations"] = {
         "sallyport.dev/approver": "user:0",
@@ -231,7 +248,7 @@ async def test_what_is_created_again_starts_from_none(admin: Client, place: str)
 async def test_generated_names_and_dry_runs_change_nothing(admin: Client, place: str) -> None:
     """An approval by a generated name is one person's, and a dry run is nobody's."""
     path = f"/apis/{API}/namespaces/{place}/approvals"
-    made = approval(place, "")
+    made = await seen(admin, approval(place, ""))
     made["metadata"] = {"generateName": "llama-", "namespace": place}
     for name, parameters in ((ANN, None), (ANN, None), (BEN, {"dryRun": "All"})):
         client = admin.as_user(name)
@@ -242,7 +259,7 @@ async def test_generated_names_and_dry_runs_change_nothing(admin: Client, place:
 
 async def test_an_approval_that_is_held_back_from_deletion_ends(admin: Client, place: str) -> None:
     """A finalizer keeps the object, not the consent."""
-    held = approval(place, "held")
+    held = await seen(admin, approval(place, "held"))
     held["metadata"]["finalizers"] = ["example.com/hold"]
     await admin.as_user(BEN).create(held)
     await approve(admin, place, ANN)
@@ -255,6 +272,6 @@ async def test_an_approval_that_is_held_back_from_deletion_ends(admin: Client, p
 async def test_an_approval_cannot_be_for_ever(admin: Client, place: str) -> None:
     """At most 90 days; and not in the past."""
     for seconds in (-10, 91 * 86_400):
-        made = approval(place, "long")
+        made = await seen(admin, approval(place, "long"))
         made["spec"]["expiresAt"] = in_seconds(seconds)
         await refused(admin.as_user(ANN), made, "at most 90 days")

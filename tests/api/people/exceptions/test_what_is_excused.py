@@ -36,6 +36,7 @@ from tests.api.people.exceptions.exceptions import (
 )
 from tests.harness.programs.client import ApiStatusError, Client, Json
 from tests.harness.programs.guarded_apiserver import Installation
+from tests.harness.worlds.approvals import seen
 from tests.unit.admission.world import raw
 
 
@@ -51,7 +52,7 @@ async def put_in_force(admin: Client, place: str, item: Json) -> None:
     await admin.as_user(AUTHOR).create(item)
     for name in (ANN, BEN):
         made = approval(place, f"{item['metadata']['name']}-{name[:3]}", item["metadata"]["name"])
-        await admin.as_user(name).create(made)
+        await admin.as_user(name).create(await seen(admin, made))
 
 
 async def test_only_what_it_names_is_excused(admin: Client, place: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,20 @@ async def test_two_people_approve_what_a_third_writes(admin: Client) -> None:
         await author.apply([there])
         await author.patch(there, {"metadata": {"labels": {"team": "a"}}})
         await author.patch(there, {"spec": {"description": "less"}})
+
+
+async def test_an_approval_of_a_profile_that_exists_states_its_uid(admin: Client) -> None:
+    """Without one it would wait for the profile to be deleted and made again."""
+    async with existing(admin) as (there, uid):
+        approver = admin.as_user(ANN)
+        blind, said = consent(wider(there), ANN), ""
+        end = time.monotonic() + 10
+        while not said:  # Until the gate has heard of the profile.
+            assert time.monotonic() < end
+            said = (await approver.dry_run(blind)).message
+        assert "spec.for.uid" in said
+        assert "sallyport approve containerprofile FILE" in said
+        await approver.create(consent(wider(there), ANN, uid=uid))
 
 
 async def test_one_person_is_not_two(admin: Client) -> None:
@@ -124,7 +139,8 @@ async def test_approvals_of_one_object_are_not_those_of_the_next(admin: Client) 
     """Deleted and created again it is another one; nor do approvals of a new one widen an old."""
     author = admin.as_user(AUTHOR)
     async with existing(admin) as (there, uid):
-        await approve(admin, wider(there), ANN, BEN)
+        again = f"{uid[:-1]}{'0' if uid[-1] != '0' else '1'}"
+        await approve(admin, wider(there), ANN, BEN, uid=again)
         await stays(author, wider(there), "0 of 2")
         other = profile(new_name())
         await approve(admin, other, ANN, BEN, uid=uid)

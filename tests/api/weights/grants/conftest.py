@@ -17,6 +17,7 @@ from tests.harness.programs.availability import require
 from tests.harness.programs.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.programs.controller_manager import ControllerManager
 from tests.harness.programs.guarded_apiserver import guarded
+from tests.harness.worlds.approvals import seen
 from tests.harness.worlds.rbac import binding, grant, group, rule, use_of, user
 
 API: Final = "sallyport.dev/v1alpha1"
@@ -181,14 +182,13 @@ async def approve(admin: Client, of: Json, *who: str) -> None:
             "name": f"{meta['name']}-{name.partition('@')[0]}",
             "namespace": meta["namespace"],
         }
-        await human(admin, name).create(
-            {
-                "apiVersion": API,
-                "kind": "Approval",
-                "metadata": metadata,
-                "spec": {"for": wanted, "expiresAt": in_seconds(3600)},
-            }
-        )
+        made: Json = {
+            "apiVersion": API,
+            "kind": "Approval",
+            "metadata": metadata,
+            "spec": {"for": wanted, "expiresAt": in_seconds(3600)},
+        }
+        await human(admin, name).create(await seen(admin, made))
 
 
 def pod(namespace: str, name: str, **spec: Any) -> Json:

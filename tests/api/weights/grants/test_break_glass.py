@@ -27,6 +27,7 @@ from tests.api.weights.grants.conftest import (
 from tests.api.weights.grants.test_copies import copied, kept, until_known
 from tests.api.weights.grants.test_stores import another, claim, claiming, put, volume
 from tests.harness.programs.client import ApiStatusError, Client, Json
+from tests.harness.worlds.approvals import seen
 from tests.harness.worlds.rbac import binding, user
 
 SEALER = "sealer@example.com"
@@ -53,14 +54,13 @@ async def open_glass(admin: Client, glass: Json) -> Json:
     for name in (ANN, BEN):
         named = {"kind": "BreakGlass", "name": glass["metadata"]["name"]}
         metadata = {"name": f"{named['name']}-{name.partition('@')[0]}"}
-        await human(admin, name).create(
-            {
-                "apiVersion": API,
-                "kind": "ClusterApproval",
-                "metadata": metadata,
-                "spec": {"for": named, "expiresAt": in_seconds(3600)},
-            }
-        )
+        made: Json = {
+            "apiVersion": API,
+            "kind": "ClusterApproval",
+            "metadata": metadata,
+            "spec": {"for": named, "expiresAt": in_seconds(3600)},
+        }
+        await human(admin, name).create(await seen(admin, made))
     opens = partial(human(admin, ON_CALL).patch, glass, {"spec": {"activated": True}})
     opened: Json = await soon(opens)
     return opened

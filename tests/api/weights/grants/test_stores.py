@@ -88,6 +88,14 @@ async def test_a_store_is_narrowed_only_as_two_people_approved_it(admin: Client)
     await soon(partial(dave.delete, made))
 
 
+async def test_an_approval_of_a_stores_change_states_its_uid(admin: Client) -> None:
+    """A store that is made again under its name is another one."""
+    await human(admin, DAVE).create(another("blind"))
+    made = proposal("blind", "", store_digest("blind", None), ANN)
+    del made["spec"]["for"]["uid"]
+    await refused(partial(human(admin, ANN).create, made), "spec.for.uid")
+
+
 async def test_who_proposes_it_does_not_count_among_the_two(admin: Client) -> None:
     """Carol may approve, and writes it: then it takes two others."""
     carol = human(admin, CAROL)

@@ -76,7 +76,15 @@ def approved(item: dict[str, Any], who: Subject, **metadata: Any) -> dict[str, A
         "metadata": {"name": name, "namespace": "train", "uid": f"of-{name}"}
         | {"annotations": annotations}
         | metadata,
-        "spec": {"for": {"kind": "PolicyException", "name": "net"}, "expiresAt": END},
+        "spec": {
+            "for": {
+                "kind": "PolicyException",
+                "name": "net",
+                "uid": exception.meta.uid,
+                "digest": exception.approvable.digest,
+            },
+            "expiresAt": END,
+        },
     }
 
 
@@ -126,6 +134,17 @@ async def test_in_force_it_admits_and_is_named(
         name_subject=lambda s: s.label,
     )
     assert document.exceptions == ["net@uid-1"]
+
+
+async def test_an_approval_stored_by_an_older_release_counts_until_it_ends(
+    engine: EmbeddedEngine, world: Callable[..., Watched]
+) -> None:
+    """It states neither UID nor digest; the webhook recorded both when it was made."""
+    item = written()
+    approvals = [approved(item, who) for who in (ANN, BEN)]
+    for each in approvals:
+        each["spec"]["for"] = {"kind": "PolicyException", "name": "net"}
+    assert (await decide(world(item, *approvals), engine, ON_HOST)).verdict is Verdict.ALLOW
 
 
 @pytest.mark.parametrize("approvers", [(), (ANN,), (ANN, AUTHOR), (ANN, BOB)], ids=str)
