@@ -241,6 +241,15 @@ class Cluster(Protocol):
             NotSyncedError: as `volume`.
         """
 
+    def shares_volume(self, claim: str) -> bool:
+        """Return whether a claim, `namespace/name`, is a file system that others mount, or may be.
+
+        A claim that no volume is bound to, or kept for, may get any that is nobody's.
+
+        Raises:
+            NotSyncedError: the volumes are not known.
+        """
+
     def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return all volumes that claims of a namespace have, or that are kept for some.
 

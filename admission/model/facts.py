@@ -154,6 +154,8 @@ class NamespaceLabelFacts(msgspec.Struct, frozen=True, gc=False):
     """Paths of the marks that the request sets, changes or takes away."""
     exempt: bool
     """Whether the requester has the verb `exempt` on the Namespace."""
+    broken: str = ""
+    """Why its IDs cannot be read; empty where they can, or stay as they were."""
 
 
 class GuardFacts(msgspec.Struct, frozen=True, gc=False):

@@ -5,7 +5,6 @@ connection and the Pod, whatever profile the Pod was admitted under (docs/adr/00
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -59,8 +58,8 @@ class ConnectRequestReader:
         pod = await self.reader.cluster.pod(request.namespace, own.object.name)
         if pod is None:
             return LeftAlone("there is no such Pod: kube-apiserver says so itself")
-        claimed = partial(self.reader.claimed, request.namespace)
-        inside = project(pod, claimed, placed=True, weighed=facts.weighs(pod))
+        known = self.reader.known_volumes(request.namespace, facts)
+        inside = project(pod, known, placed=True, weighed=facts.weighs(pod))
         whole = msgspec.structs.replace(inside, object=own.object)
         return Reading(
             (Part(whole),),

@@ -9,19 +9,31 @@ import msgspec
 from admission.model.facts import Facts, NamespaceLabelFacts
 from admission.model.outcome import NOTHING, Outcome
 from core.base import names
-from core.base.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError, NamespaceMarkError
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
+from core.decision.id_ranges import parse_id_ranges
 from core.decision.namespaces import guarded_settings
 from core.decision.request import Request
 from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import decode_metadata
 
 RULE = "namespaces/exempt"
+IDS_RULE = "namespaces/ids"
+
+_IDS = tuple(
+    f"metadata.annotations[{each}]"
+    for each in (names.UID_RANGE_ANNOTATION, names.SUPPLEMENTAL_GROUPS_ANNOTATION)
+)
 
 
 def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
-    """Refuse guarded marks to a requester without `exempt` on `namespaces.sallyport.dev`."""
+    """Refuse guarded marks to a requester without `exempt` on `namespaces.sallyport.dev`.
+
+    And to everybody IDs that cannot be read: Pods on shared file systems could not be judged.
+    """
+    if facts.namespace_labels is not None and facts.namespace_labels.broken:
+        return Outcome((_broken(facts.namespace_labels.broken),), "Its IDs cannot be read.")
     if (
         facts.namespace_labels is None
         or facts.namespace_labels.exempt
@@ -48,6 +60,12 @@ def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
     )
 
 
+def _broken(problem: str) -> Finding:
+    path, _, rest = problem.partition(": ")
+    said, _, remedy = rest.partition(". ")
+    return Finding(IDS_RULE, Action.DENY, path, said, remedy)
+
+
 async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) -> Facts:
     """Return the facts with the marks that change, and whether the requester may change them.
 
@@ -63,9 +81,20 @@ async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) 
     exempt = bool(changed) and await cluster.allowed(
         request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
     )
+    broken = _why_broken(request.name, metadata) if not set(changed).isdisjoint(_IDS) else ""
     return msgspec.structs.replace(
-        facts, namespace_labels=NamespaceLabelFacts(changed, exempt), object_uid=metadata.uid or ""
+        facts,
+        namespace_labels=NamespaceLabelFacts(changed, exempt, broken),
+        object_uid=metadata.uid or "",
     )
+
+
+def _why_broken(name: str, metadata: ObjectMeta) -> str:
+    try:
+        parse_id_ranges(name, metadata.annotations or {})
+    except NamespaceMarkError as error:
+        return str(error).removeprefix(f"Namespace {name}: ")
+    return ""
 
 
 def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:

@@ -17,7 +17,7 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
-from core.decision.request import WRITES, DecodedPod, Operation, Request
+from core.decision.request import WRITES, DecodedPod, Operation, Phase, Request
 from core.decision.requester_notes import profile_annotation
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
@@ -36,6 +36,7 @@ from policies.projection.connections import CONNECTION_KINDS
 from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
 from policies.projection.pods import mark_added, project
 from policies.projection.rbac import KINDS
+from policies.projection.volumes import KnownVolumes
 from policies.site.fields import NO_DECLARED_FIELDS, NO_FIELDS, POD, DeclaredFields
 
 SNAPSHOT_KIND: Final = ("snapshot.storage.k8s.io", "VolumeSnapshot")
@@ -101,11 +102,12 @@ class ObjectReader:
         kind = _group_kind(request)
         reader = _READERS.get(kind)
         if reader is None:
-            claimed = partial(self.claimed, request.namespace)
+            # The Pods of a template pass the mutating webhook themselves.
+            known = self.known_volumes(request.namespace, facts, filled=True)
             if kind not in WORKLOADS:
-                return await read_unlisted(request, claimed, self.controllers, self.reads)
+                return await read_unlisted(request, known, self.controllers, self.reads)
             return await read_workload(
-                WORKLOADS[kind], request, claimed, self.controllers, self.reads
+                WORKLOADS[kind], request, known, self.controllers, self.reads
             )
         try:
             reading = reader(self, request, facts)
@@ -126,8 +128,10 @@ class ObjectReader:
         if is_mirror(request.subject, pod):
             return LeftAlone("a node shows a static Pod that it already runs")
         placed = request.running or request.operation is not Operation.CREATE
-        claimed = partial(self.claimed, request.namespace)
-        projection = project(pod, claimed, placed=placed, weighed=facts.weighs(pod))
+        known = self.known_volumes(
+            request.namespace, facts, filled=_is_yet_to_be_filled(request, facts)
+        )
+        projection = project(pod, known, placed=placed, weighed=facts.weighs(pod))
         subjects = self._subjects(request, pod, facts.mode)
         if is_debug(request) and request.old_object is not None:
             projection = mark_added(projection, _pod_of(request.old_object))
@@ -151,6 +155,21 @@ class ObjectReader:
             return self.reads.fields_of(POD, _json(request))
         except DECODE_ERRORS as error:
             raise decode_error("Pod", error) from error
+
+    def known_volumes(self, namespace: str, facts: Facts, *, filled: bool = False) -> KnownVolumes:
+        """Return what is known of the volumes and the IDs of Pods of a namespace."""
+        place = facts.namespace
+        return KnownVolumes(
+            partial(self.claimed, namespace),
+            partial(self._shares, namespace),
+            lambda: place.id_ranges if place is not None else None,
+            filled,
+        )
+
+    def _shares(self, namespace: str, name: str, names: str) -> bool:
+        """Return whether a claim is a file system that others mount, or may become one."""
+        named = self.cluster.volume(names) if names else None
+        return named.shared if named else self.cluster.shares_volume(f"{namespace}/{name}")
 
     def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes of a claim: those on a node that it has, and one that it will name."""
@@ -317,6 +336,16 @@ def _same(old: Reading, new: Reading) -> bool:
         and old.named == new.named
         and old.parts == new.parts
     )
+
+
+def _is_yet_to_be_filled(request: Request, facts: Facts) -> bool:
+    """Return whether the mutating webhook has not filled in a Pod's defaults yet.
+
+    Where nothing is enforced it fills in nothing; what enforcing would do is judged as if it did.
+    """
+    if request.phase is Phase.MUTATING or facts.mode is not Mode.ENFORCE:
+        return True
+    return request.phase is None and not request.running
 
 
 def _group_kind(request: Request) -> tuple[str, str]:

@@ -31,7 +31,7 @@ from identity.requester_note_rules import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projection.model import Projection
 from policies.projection.pods import check_containers, project
-from policies.projection.volumes import ClaimLookup
+from policies.projection.volumes import KnownVolumes
 from policies.site.fields import NO_DECLARED_FIELDS, POD, DeclaredFields
 
 _READ_S: Final = 0.002
@@ -51,7 +51,7 @@ MISSHAPEN: Final = "what looks like a Pod template in it is none"
 async def read_workload(
     workload: WorkloadKind,
     request: Request,
-    claimed: ClaimLookup,
+    known: KnownVolumes,
     controllers: Controllers,
     reads: DeclaredFields = NO_DECLARED_FIELDS,
 ) -> Reading | LeftAlone:
@@ -79,7 +79,7 @@ async def read_workload(
     pods, parts, containers, began = [], [], 0, time.perf_counter()
     for template in templates:
         pod = _pod_of(workload, template)
-        projection = _project(workload.kind, pod, template, claimed)
+        projection = _project(workload.kind, pod, template, known)
         containers += len(projection.containers)
         if containers > MAX_TEMPLATE_CONTAINERS:
             most = MAX_TEMPLATE_CONTAINERS
@@ -171,9 +171,9 @@ def _pod_of(workload: WorkloadKind, template: PodTemplate) -> Pod:
     return pod
 
 
-def _project(kind: str, pod: Pod, template: PodTemplate, claimed: ClaimLookup) -> Projection:
+def _project(kind: str, pod: Pod, template: PodTemplate, known: KnownVolumes) -> Projection:
     try:
-        return project(pod, claimed)
+        return project(pod, known)
     except InvalidObjectError as error:
         raise _placed(error, kind, template) from error
 
@@ -219,7 +219,7 @@ def _named(
 
 async def read_unlisted(
     request: Request,
-    claimed: ClaimLookup,
+    known: KnownVolumes,
     controllers: Controllers,
     reads: DeclaredFields = NO_DECLARED_FIELDS,
 ) -> Reading | LeftAlone:
@@ -227,7 +227,7 @@ async def read_unlisted(
     if is_too_large(request):
         return LeftAlone(TOO_LARGE)
     try:
-        reading = await read_workload(_as_workload(request), request, claimed, controllers, reads)
+        reading = await read_workload(_as_workload(request), request, known, controllers, reads)
     except InvalidObjectError as error:
         return LeftAlone(f"{MISSHAPEN}: {error}")
     if isinstance(reading, LeftAlone):

@@ -3,7 +3,7 @@
 Which fields, when, and why these: docs/adr/0026.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -13,17 +13,29 @@ from admission.model.facts import Facts
 from core.base import names
 from core.base.json_errors import decode_json
 from core.decision.decision import Patch
+from core.decision.id_ranges import IdRanges
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes import pod as k8s
 from core.kubernetes.pod import is_nothing
-from core.profiles.defaults import Defaults, DefaultVariable
+from core.profiles.defaults import Defaults, DefaultVariable, NamespaceId
 
 _SECCOMP: Final = "seccomp/unset"
 _CAPABILITIES: Final = "capabilities/default"
 _ESCALATION: Final = "container/privilege-escalation"
 _MOUNTED: Final = "token/automount"
+_USER: Final = "shared-volume/user/any"
+_GROUP: Final = "shared-volume/group/any"
 """Privileges that a Pod needs because it leaves a field out."""
+
+_ANY_OF: Final[Mapping[NamespaceId, str]] = {
+    "runAsUser": _USER,
+    "runAsGroup": _GROUP,
+    "fsGroup": _GROUP,
+    "supplementalGroups": _GROUP,
+    "supplementalGroupsPolicy": _GROUP,
+}
+"""Fields that are filled in from the namespace's IDs, and what a Pod needs without them."""
 
 _MOUNTED_VOLUME: Final = "kube-api-access-"
 _MOUNTED_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -33,6 +45,12 @@ plugin/pkg/admission/serviceaccount/admission.go)."""
 _ESCALATES: Final = frozenset({"ALL", "SYS_ADMIN"})
 """Who adds one of these may not be without escalation (pkg/apis/core/validation, 1.36: what has
 CAP_SYS_ADMIN or is privileged is refused)."""
+
+
+class _Projection(msgspec.Struct, frozen=True):
+    """What the Pod was judged by: the IDs of its namespace, where it shares a file system."""
+
+    ids: IdRanges | None = None
 
 
 class _Resources(msgspec.Struct, frozen=True):
@@ -93,19 +111,27 @@ def fill_defaults(request: Request, facts: Facts, profile: str | None) -> list[P
     if defaults is None or facts.mode is not Mode.ENFORCE or request.object is None:
         return []
     excused = frozenset(need.privilege for need in pod.excepted_needs)
-    return default_patches(request.object, defaults, excused)
+    ranges = None
+    if defaults.namespace_ids and b'"ids":' in pod.projection:
+        ranges = msgspec.json.decode(pod.projection, type=_Projection).ids
+    return default_patches(request.object, defaults, excused, ranges)
 
 
 def default_patches(
-    pod: bytes | msgspec.Raw, defaults: Defaults, excused: frozenset[str] = frozenset()
+    pod: bytes | msgspec.Raw,
+    defaults: Defaults,
+    excused: frozenset[str] = frozenset(),
+    ranges: IdRanges | None = None,
 ) -> list[Patch]:
     """Return what these defaults fill in, of a Pod that is admitted; `excused` are privileges.
+
+    `ranges` are the IDs of its namespace, where it mounts a file system that others mount too.
 
     Raises:
         InvalidObjectError: the Pod does not have its kind's shape.
     """
     spec = decode_json(_POD, pod, "Pod").spec
-    return list(_filled(spec, _without(defaults, excused)))
+    return list(_filled(spec, _without(defaults, excused), ranges))
 
 
 def defaults_note(facts: Facts, profile: str | None, filled: list[Patch]) -> dict[str, str]:
@@ -138,13 +164,18 @@ def _without(defaults: Defaults, excused: frozenset[str]) -> Defaults:
         automount_service_account_token=(
             None if _MOUNTED in excused else defaults.automount_service_account_token
         ),
+        namespace_ids=[each for each in defaults.namespace_ids if _ANY_OF[each] not in excused],
     )
 
 
-def _filled(spec: _Spec, defaults: Defaults) -> Iterator[Patch]:
+def _filled(spec: _Spec, defaults: Defaults, ranges: IdRanges | None) -> Iterator[Patch]:
     if spec.os is None or spec.os.name != "windows":  # There kube-apiserver refuses these fields.
+        absent: dict[str, Any] = {}
         if defaults.seccomp_profile is not None:
-            yield from _seccomp(spec, defaults.seccomp_profile.type)
+            absent |= _seccomp(spec, defaults.seccomp_profile.type)
+        if ranges is not None:
+            absent |= _ids(spec, defaults.namespace_ids, ranges)
+        yield from _add_within("/spec", "securityContext", spec.security_context, absent)
         for path, container in spec.containers_with_paths:
             yield from _security_context(path, container.security_context, defaults)
     if defaults.env:
@@ -154,14 +185,31 @@ def _filled(spec: _Spec, defaults: Defaults) -> Iterator[Patch]:
         yield from _token(spec)
 
 
-def _seccomp(spec: _Spec, name: str) -> Iterator[Patch]:
+def _seccomp(spec: _Spec, name: str) -> dict[str, Any]:
     """Set it for the whole Pod, where a container has none of its own."""
     context = spec.security_context
     if context is not None and context.seccomp_profile is not None:
-        return
+        return {}
     contexts = (container.security_context for _, container in spec.containers_with_paths)
     if any(each is None or each.seccomp_profile is None for each in contexts):
-        yield _add_within("/spec", "securityContext", context, {"seccompProfile": {"type": name}})
+        return {"seccompProfile": {"type": name}}
+    return {}
+
+
+def _ids(spec: _Spec, fields: Iterable[NamespaceId], ranges: IdRanges) -> dict[str, Any]:
+    """Return those of the fields that the Pod leaves out, with the first ID of its namespace."""
+    context = spec.security_context or k8s.PodSecurityContext()
+    user = ranges.users[0].first if ranges.users else None
+    group = ranges.groups[0].first if ranges.groups else None
+    known: dict[NamespaceId, tuple[object, object]] = {
+        "runAsUser": (context.run_as_user, user),
+        "runAsGroup": (context.run_as_group, group),
+        "fsGroup": (context.fs_group, group),
+        "supplementalGroups": (context.supplemental_groups or None, group and [group]),
+        "supplementalGroupsPolicy": (context.supplemental_groups_policy, group and "Strict"),
+    }
+    found = {field: known[field] for field in fields}
+    return {field: due for field, (there, due) in found.items() if there is None and due}
 
 
 def _security_context(
@@ -267,12 +315,12 @@ def _token(spec: _Spec) -> Iterator[Patch]:
     )
 
 
-def _add_within(path: str, field: str, there: object, value: dict[str, Any]) -> Patch:
-    """Add one field to an object, which is added with it where it is absent."""
-    if there is None:
-        return _add(f"{path}/{field}", value)
-    ((inner, inner_value),) = value.items()
-    return _add(f"{path}/{field}/{inner}", inner_value)
+def _add_within(path: str, field: str, there: object, values: dict[str, Any]) -> Iterator[Patch]:
+    """Add fields to an object, which is added with them where it is absent."""
+    if there is None and values:
+        yield _add(f"{path}/{field}", values)
+        return
+    yield from (_add(f"{path}/{field}/{inner}", value) for inner, value in values.items())
 
 
 def _add(path: str, value: object) -> Patch:

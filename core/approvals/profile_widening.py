@@ -102,6 +102,9 @@ def _defaults(old: Defaults, new: Defaults) -> Iterator[str]:
     dropped = set(new.capabilities.drop if new.capabilities else ())
     lost = _lost(old.capabilities.drop if old.capabilities else (), dropped)
     yield from (f"no longer drops {each}" for each in lost)
+    for each in old.namespace_ids:
+        if each not in new.namespace_ids:
+            yield f"no longer fills in {each} from the namespace"
     yield from _variables(old.env, new.env)
 
 

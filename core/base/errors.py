@@ -28,6 +28,7 @@ and what to do about it. An exception that only one folder and its callers know 
         ├── OwnerUnknownError      … because the cluster did not say what owns the object
         ├── PodUnknownError        … because the cluster did not give the Pod that is entered
         ├── RoleUnknownError       … because the cluster did not give the role that is bound
+        ├── NamespaceMarkError     … because the namespace says something that cannot be read
         ├── NotSyncedError         … because what a watch brings is missing or too old
         ├── DeadlineError          … because the caller's time ran out
         ├── OverloadError          … because too much of its namespace waits already
@@ -191,6 +192,12 @@ class RoleUnknownError(CannotJudgeError):
     """The cluster did not give the role that somebody binds, so nobody knows what it gives."""
 
     kind = "role"
+
+
+class NamespaceMarkError(CannotJudgeError):
+    """A label or annotation of the namespace cannot be read; the message names it and the fix."""
+
+    kind = "namespace"
 
 
 class NotSyncedError(CannotJudgeError):

@@ -42,6 +42,12 @@ EGRESS_FINALIZER = f"{EGRESS_GROUP}/close"
 CEILING_ANNOTATION = f"{GROUP}/ceiling"
 """On a Namespace: profiles, comma-separated, that no right exceeds. Guarded by `exempt`."""
 
+UID_RANGE_ANNOTATION = f"{GROUP}/uid-range"
+"""On a Namespace: the user IDs of Pods on shared file systems, FIRST/COUNT. Guarded by `exempt`."""
+
+SUPPLEMENTAL_GROUPS_ANNOTATION = f"{GROUP}/supplemental-groups"
+"""On a Namespace: their group IDs, blocks with commas between. Guarded by `exempt`."""
+
 PROFILE_ANNOTATION = f"{GROUP}/profile"
 """On a Pod or a workload: the profile it asks for, or was noted under. On a Namespace: the one
 for all."""

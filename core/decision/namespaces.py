@@ -15,6 +15,7 @@ import msgspec
 
 from core.base import names
 from core.decision.decision import WhenUnrecorded
+from core.decision.id_ranges import IdRanges, parse_id_ranges
 from core.risk.model import Effect
 from core.sandbox.decision import SandboxMode, mode_of_label
 
@@ -33,6 +34,14 @@ _GUARDED_LABELS: Final = frozenset(
         names.WHEN_RISK_STALE_LABEL,
         names.AKS_EXEMPTION_LABEL,
     }
+)
+
+
+_GUARDED_ANNOTATIONS: Final = (
+    names.CEILING_ANNOTATION,
+    names.ENFORCE_FROM_ANNOTATION,
+    names.UID_RANGE_ANNOTATION,
+    names.SUPPLEMENTAL_GROUPS_ANNOTATION,
 )
 
 
@@ -137,6 +146,15 @@ class Namespace(msgspec.Struct, frozen=True):
         return frozenset(name.strip() for name in value.split(",") if name.strip())
 
     @property
+    def id_ranges(self) -> IdRanges | None:
+        """The IDs that Pods may have on shared file systems; None where it gives none.
+
+        Raises:
+            NamespaceMarkError: the annotation is no range.
+        """
+        return parse_id_ranges(self.name, self.annotations)
+
+    @property
     def profile(self) -> str | None:
         """The profile that the namespace names for everything in it, if it does."""
         return self.annotations.get(names.PROFILE_ANNOTATION)
@@ -155,7 +173,7 @@ def guarded_settings(labels: Mapping[str, str], annotations: Mapping[str, str]) 
     }
     return marks | {
         f"metadata.annotations[{key}]": annotations[key]
-        for key in (names.CEILING_ANNOTATION, names.ENFORCE_FROM_ANNOTATION)
+        for key in _GUARDED_ANNOTATIONS
         if key in annotations
     }
 

@@ -9,6 +9,7 @@ import msgspec
 
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.blob_volumes import BlobMount, find_blob_mounts
+from core.kubernetes.shared_volumes import is_shared_volume
 
 _NO_SOURCES: Final = frozenset(
     {
@@ -52,6 +53,8 @@ class PersistentVolume(msgspec.Struct, frozen=True, gc=False):
     """`namespace/name` of the claim that it is bound to, or kept for; empty for anyone's."""
     claim_uid: str = ""
     """Of the claim that it is bound to; empty where it is only kept for one."""
+    shared: bool = False
+    """Whether it is a file system that others mount too (`core.kubernetes.shared_volumes`)."""
     mounts: tuple[BlobMount, ...] = ()
     """The blobs of Azure Storage that it shows; paths are of the volume."""
 
@@ -87,6 +90,8 @@ class _Sources(msgspec.Struct, frozen=True, rename="camel"):
     local: _Path | None = None
     csi: _Csi | None = None
     mount_options: list[str] | None = None
+    access_modes: list[str] | None = None
+    volume_mode: str | None = None
 
 
 class _Typed(msgspec.Struct):
@@ -127,6 +132,12 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
         driver=spec.csi.driver if spec.csi else "",
         claim=f"{claim.namespace}/{claim.name}" if claim else "",
         claim_uid=claim.uid if claim else "",
+        shared=is_shared_volume(
+            found,
+            spec.csi.driver if spec.csi else "",
+            spec.access_modes or (),
+            spec.volume_mode or "",
+        ),
         mounts=find_blob_mounts(envelope.spec, "spec", inline=False, options=options)
         if of_blobs
         else (),

@@ -94,6 +94,10 @@ class PodSecurityContext(_Struct, frozen=True):
     """`spec.securityContext`."""
 
     run_as_user: int | None = None
+    run_as_group: int | None = None
+    fs_group: int | None = None
+    supplemental_groups: list[int] | None = None
+    supplemental_groups_policy: str | None = None
     run_as_non_root: bool | None = None
     seccomp_profile: TypedProfile | None = None
     app_armor_profile: TypedProfile | None = None
@@ -108,6 +112,7 @@ class SecurityContext(_Struct, frozen=True):
     privileged: bool | None = None
     allow_privilege_escalation: bool | None = None
     run_as_user: int | None = None
+    run_as_group: int | None = None
     run_as_non_root: bool | None = None
     proc_mount: str | None = None
     read_only_root_filesystem: bool | None = None

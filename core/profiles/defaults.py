@@ -1,7 +1,7 @@
 """`spec.defaults` of a ContainerProfile: fields that are filled in where a Pod leaves them out.
 
-None can make an object need more than it needs without them, and none says who a container runs
-as (docs/adr/0026).
+None can make an object need more than it needs without them. Who a container runs as is filled in
+only from the IDs that an operator gives a namespace (docs/adr/0026, 0061).
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -42,6 +42,12 @@ class DefaultCapabilities(_Struct, frozen=True):
     ]
 
 
+NamespaceId = Literal[
+    "runAsUser", "runAsGroup", "fsGroup", "supplementalGroups", "supplementalGroupsPolicy"
+]
+"""A field of a Pod's `securityContext` that can be filled in from the IDs of its namespace."""
+
+
 class Defaults(_Struct, frozen=True):
     """Fields that are filled in where they are absent; the CRD says what each means."""
 
@@ -50,6 +56,7 @@ class Defaults(_Struct, frozen=True):
     allow_privilege_escalation: bool | None = None
     automount_service_account_token: bool | None = None
     env: Annotated[list[DefaultVariable], msgspec.Meta(max_length=16)] = []
+    namespace_ids: Annotated[list[NamespaceId], msgspec.Meta(max_length=5)] = []
 
 
 NO_DEFAULTS: Final = Defaults()
@@ -67,6 +74,8 @@ def validate_defaults(defaults: Defaults, what: str) -> None:
     ):
         if value:
             raise InvalidObjectError(what, f"spec.defaults.{name}", "must be false, or absent")
+    if len(set(defaults.namespace_ids)) != len(defaults.namespace_ids):
+        raise InvalidObjectError(what, "spec.defaults.namespaceIds", "names a field twice")
     for index, variable in enumerate(defaults.env):
         asks = variable.name in READ_BY_TOOLKITS or variable.name.endswith(VISIBLE)
         if asks and variable.value not in NO_DEVICE:
@@ -78,7 +87,7 @@ def normalize_defaults(written: Any) -> Any:
     """Write defaults as kube-apiserver stores them: no null in an optional field."""
     if not isinstance(written, dict):
         return written
-    kept = _without_nulls(written, "env")
+    kept = _without_nulls(written, "env", "namespaceIds")
     if isinstance(env := kept.get("env"), list):
         kept["env"] = [_without_nulls(each, "value", "withoutResources") for each in env]
     return kept

@@ -366,6 +366,10 @@ class FolderCluster:
         """Return the volumes of blobs that a claim, `namespace/name`, has."""
         return self._volumes.blob_volumes_of(claim)
 
+    def shares_volume(self, claim: str) -> bool:
+        """Return whether a claim, `namespace/name`, has a file system that others mount, or may."""
+        return self._volumes.shares(claim)
+
     def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have."""
         return self._volumes.volumes_of_namespace(namespace)

@@ -113,6 +113,7 @@ class LiveCluster:
         self.volume = self._volumes.named
         self.node_volumes_of = self._volumes.node_volumes_of
         self.blob_volumes_of = self._volumes.blob_volumes_of
+        self.shares_volume = self._volumes.shares
         self.volumes_of_namespace = self._volumes.volumes_of_namespace
         self._capacities = WatchedCapacities(self._connection, self._settings)
         self.capacity = self._capacities.of

@@ -201,6 +201,10 @@ class OverlayCluster:
         """Return the cluster's."""
         return self._cluster.blob_volumes_of(claim)
 
+    def shares_volume(self, claim: str) -> bool:
+        """Return what the cluster says."""
+        return self._cluster.shares_volume(claim)
+
     def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the cluster's."""
         return self._cluster.volumes_of_namespace(namespace)

@@ -28,7 +28,8 @@ class Volumes:
     """
 
     def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
-        self._names: dict[str, dict[str, None]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._free: dict[str, None] = {}
         by_name = {each.name: each for each in volumes}
         for volume in by_name.values():
             self._note(volume)
@@ -49,6 +50,7 @@ class Volumes:
         self._by_name = by_name
         if len(self._names) > 2 * len(by_name) + _MOST_GONE:
             self._names.clear()
+            self._free.clear()
             for volume in by_name.values():
                 self._note(volume)
 
@@ -64,6 +66,27 @@ class Volumes:
         """Return the volumes of blobs that a claim, `namespace/name`, has, by name."""
         return tuple(each for each in self._of(claim) if each.mounts)
 
+    def shares(self, claim: str) -> bool:
+        """Return whether a claim, `namespace/name`, is a file system that others mount, or may be.
+
+        One that no volume is bound to, or kept for, may get any that is nobody's.
+        """
+        bound = False
+        for volume in self._of(claim):
+            if volume.shared:
+                return True
+            bound = True
+        return not bound and self._any_free()
+
+    def _any_free(self) -> bool:
+        """Return whether a shared file system is nobody's; forget those that are not any more."""
+        for name in list(self._free):
+            volume = self._by_name.get(name)
+            if volume is not None and volume.shared and not volume.claim:
+                return True
+            del self._free[name]
+        return False
+
     def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have: looks at all, some ms at 20,000."""
         mark = f"{namespace}/"
@@ -74,8 +97,12 @@ class Volumes:
         return (each for each in found if each and each.claim == claim)
 
     def _note(self, volume: PersistentVolume) -> None:
-        if volume.claim and (_ON_NODE in volume.types or volume.mounts):
-            self._names.setdefault(volume.claim, {})[volume.name] = None
+        if volume.claim:
+            known = self._names.get(volume.claim, ())
+            if volume.name not in known:
+                self._names[volume.claim] = (*known, volume.name)
+        elif volume.shared:
+            self._free[volume.name] = None
 
 
 class WatchedVolumes:
@@ -121,6 +148,15 @@ class WatchedVolumes:
         """
         self._watch.require()
         return self._known.blob_volumes_of(claim)
+
+    def shares(self, claim: str) -> bool:
+        """Return whether a claim, `namespace/name`, is a file system that others mount, or may be.
+
+        Raises:
+            NotSyncedError: as `named`.
+        """
+        self._watch.require()
+        return self._known.shares(claim)
 
     def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have.

@@ -171,6 +171,10 @@ UNCOVERED: Final[Mapping[str, str]] = {
     "list that CEL would have to repeat",
     "gpu/mount": "only where a toolkit takes mounts for requests, which is off by default; it "
     "gives devices, not the node",
+    **dict.fromkeys(
+        ("shared_volume/group", "shared_volume/user"),
+        "what a claim is bound to, and the namespace's ranges, are not in the Pod",
+    ),
     "run_as/root": "ordinary images run as root: nearly every Pod would be asked about",
 }  # fmt: skip
 """By the rule's id without its area: why the back-stop does not hold it."""

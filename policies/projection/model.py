@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
+from core.decision.id_ranges import IdRanges
 from core.kubernetes import pod as k8s
 
 MAX_NAMES: Final = 256
@@ -113,6 +114,8 @@ class Container(_Struct, frozen=True):
     """Whether an update adds it to a Pod that runs."""
     target: bool = False
     """Whether it joins the processes of another container."""
+    shares: bool = False
+    """Whether it mounts a file system that others mount too, or may get one."""
 
 
 class Token(_Struct, frozen=True):
@@ -314,6 +317,10 @@ class Projection(_Struct, frozen=True):
     security_context: k8s.PodSecurityContext | None = None
     annotations: dict[str, str] = {}
     volumes: list[Volume] = []
+    ids: IdRanges | None = None
+    """Of the namespace, where a container shares a file system."""
+    ids_filled: bool = False
+    """Whether what the Pod leaves out is yet to be filled in from them."""
     weighed: bool = False
     """Whether anybody may ask that the Pod run in a sandbox; what follows is left out otherwise."""
     hints: tuple[Hint, ...] = ()

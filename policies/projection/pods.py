@@ -2,7 +2,7 @@
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -31,7 +31,12 @@ from policies.projection.model import (
     bound,
     check_length,
 )
-from policies.projection.volumes import ClaimLookup, no_claims, project_volumes
+from policies.projection.volumes import (
+    NOTHING_KNOWN,
+    KnownVolumes,
+    project_volumes,
+    shared_names,
+)
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Prefix of the annotations that older kubelets honour (k8s.io/api/core/v1)."""
@@ -83,24 +88,26 @@ _MOST_REMEMBERED: Final = 4096
 
 def project(
     pod: k8s.Pod,
-    claimed: ClaimLookup = no_claims,
+    known: KnownVolumes = NOTHING_KNOWN,
     *,
     placed: bool = False,
     weighed: bool = True,
 ) -> Projection:
     """Return the projection of a Pod. Pure.
 
-    `claimed` gives the volumes that a claim of the Pod's namespace amounts to.
     A Pod that is `placed` may have its node from the scheduler: who set it is not known. What
     makes it risky is read only where that is `weighed`.
 
     Raises:
         InvalidObjectError: a volume has the wrong shape, or there is more of something than any
             real Pod has; names the field.
+        NamespaceMarkError: it mounts a shared file system, and the namespace's IDs cannot be read.
     """
     spec = pod.spec
     _bound_lists(pod)
-    containers = list(project_containers(spec, weighed=weighed))
+    shared = shared_names(spec.volumes, pod.metadata.name or "", known) if spec.volumes else None
+    containers = list(project_containers(spec, shared, weighed=weighed))
+    ranges = known.ranges() if shared and any(each.shares for each in containers) else None
     return Projection(
         containers=containers,
         os=spec.os.name if spec.os else "",
@@ -120,7 +127,9 @@ def project(
         annotations=project_annotations(pod.metadata.annotations)
         if pod.metadata.annotations
         else {},
-        volumes=list(project_volumes(pod, claimed)) if spec.volumes else [],
+        volumes=list(project_volumes(pod, known.of_claim)) if spec.volumes else [],
+        ids=ranges,
+        ids_filled=known.filled and ranges is not None,
         weighed=weighed,
         hints=project_hints(containers, pod.metadata) if weighed else (),
         resources=special_resources(spec.resources.limits, "spec")
@@ -142,6 +151,9 @@ def _bound_lists(pod: k8s.Pod) -> None:
         bound(len(spec.volumes), "spec.volumes", most=MAX_VOLUMES)
     if spec.security_context and spec.security_context.sysctls:
         bound(len(spec.security_context.sysctls), "spec.securityContext.sysctls")
+    if spec.security_context and spec.security_context.supplemental_groups:
+        groups = spec.security_context.supplemental_groups
+        bound(len(groups), "spec.securityContext.supplementalGroups")
 
 
 def mark_added(projection: Projection, before: Pod) -> Projection:
@@ -213,6 +225,7 @@ def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:
     ]
 
 
+<<<<<<< HEAD
 def check_containers(spec: object) -> None:
     """Raise InvalidObjectError if the spec of a Pod, as JSON, has more containers than are judged.
 
@@ -225,9 +238,14 @@ def check_containers(spec: object) -> None:
 
 
 def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[Container]:
+=======
+def project_containers(
+    spec: k8s.PodSpec, shared: Collection[str] | None = None, *, weighed: bool = True
+) -> Iterator[Container]:
+>>>>>>> 554769bd (Make who a Pod is on shared file systems a privilege, and fill in a namespace's own IDs)
     """Yield all containers of a Pod: ordinary, init, ephemeral.
 
-    If `weighed`, with what is risky.
+    `shared` names the volumes that others mount too. If `weighed`, with what is risky.
     """
     lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
     bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
@@ -245,15 +263,20 @@ def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[C
     ]
     if not weighed:
         for path, container, kind in placed:
-            yield _project(container, kind, path, spec, None)
+            yield _project(container, kind, path, spec, shared, None)
         return
     risks = risks_of([(path, container) for path, container, _ in placed])
     for (path, container, kind), risk in zip(placed, risks, strict=True):
-        yield _project(container, kind, path, spec, risk)
+        yield _project(container, kind, path, spec, shared, risk)
 
 
-def _project(
-    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, risk: ContainerRisk | None
+def _project(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
+    container: k8s.Container,
+    kind: str,
+    path: str,
+    spec: k8s.PodSpec,
+    shared: Collection[str] | None,
+    risk: ContainerRisk | None,
 ) -> Container:
     """Project one container; `risk` is None where nobody may ask that its Pod be sandboxed."""
     context = container.security_context
@@ -287,6 +310,7 @@ def _project(
         start.scripts,
         resources,
         target=bool(container.target_container_name),
+        shares=any(each.name in shared for each in mounted) if shared and mounted else False,
     )
 
 

@@ -1,6 +1,7 @@
 """Volumes, as policies see them: a claim as what it is bound to, projected ones as credentials."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -8,8 +9,10 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_json_as
+from core.decision.id_ranges import IdRanges
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.shared_volumes import SHARED_TYPES, is_shared_source
 from policies.projection.images import origin
 from policies.projection.model import (
     MAX_IMAGE,
@@ -60,6 +63,38 @@ ClaimLookup = Callable[[str, str], Iterable[PersistentVolume]]
 """Gives the volumes that a claim amounts to, by its name and, for one that is yet to be made, the
 volume that it will name (or nothing)."""
 
+_SHARABLE: Final = frozenset({"csi", *_CLAIMS, *SHARED_TYPES})
+
+
+def no_claims(_claim: str, _volume: str) -> Iterable[PersistentVolume]:
+    """Know of no claim."""
+    return ()
+
+
+def _shares_nothing(_claim: str, _volume: str) -> bool:
+    return False
+
+
+def _no_ranges() -> IdRanges | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVolumes:
+    """What is known besides a Pod of the volumes that it mounts, and of its namespace."""
+
+    of_claim: ClaimLookup = no_claims
+    shares: Callable[[str, str], bool] = _shares_nothing
+    """Says of a claim, asked for as in `of_claim`, whether it is a file system that others mount
+    too, or may become one."""
+    ranges: Callable[[], IdRanges | None] = _no_ranges
+    """Gives the IDs of the namespace; it may raise NamespaceMarkError."""
+    filled: bool = False
+    """Whether what a Pod leaves out is yet to be filled in from them."""
+
+
+NOTHING_KNOWN: Final = KnownVolumes()
+
 
 class _TokenSource(msgspec.Struct):
     audience: str | None = None
@@ -106,9 +141,36 @@ class _ImageSource(msgspec.Struct):
     reference: str = ""
 
 
-def no_claims(_claim: str, _volume: str) -> Iterable[PersistentVolume]:
-    """Know of no claim."""
-    return ()
+def shared_names(volumes: list[dict[str, msgspec.Raw]], pod: str, known: KnownVolumes) -> set[str]:
+    """Return the names of the volumes that are file systems which others mount too, or may be.
+
+    `pod` is the Pod's name, of which the claims of ephemeral volumes have theirs.
+
+    Raises:
+        InvalidObjectError: one has the wrong shape; names the field.
+    """
+    found = set()
+    for index, volume in enumerate(volumes):
+        for source in _SHARABLE.intersection(volume):
+            raw, path = volume[source], f"spec.volumes[{index}]"
+            if bytes(raw) == _NULL:
+                continue
+            name = decode_json_as(str, volume.get("name", b'""'), "Pod", f"{path}.name")
+            if _is_shared(source, raw, f"{path}.{source}", f"{pod}-{name}", known):
+                found.add(name)
+    return found
+
+
+def _is_shared(source: str, raw: msgspec.Raw, path: str, claim: str, known: KnownVolumes) -> bool:
+    """Say it of one source; `claim` is the one that is made for an ephemeral volume."""
+    if source == "csi":
+        return is_shared_source(source, decode_json_as(Csi, raw, "Pod", path).driver)
+    if source == "persistentVolumeClaim":
+        return known.shares(decode_json_as(_ClaimSource, raw, "Pod", path).claim_name, "")
+    if source == "ephemeral":
+        template = decode_json_as(_EphemeralSource, raw, "Pod", path).volume_claim_template
+        return known.shares(claim, (template.spec.volume_name if template else None) or "")
+    return is_shared_source(source)
 
 
 def project_volumes(of: k8s.Pod, claimed: ClaimLookup) -> Iterator[Volume]:

@@ -82,6 +82,8 @@ of_pods := {rule: entries |
 		"seccomp/unconfined": privileges.seccomp.unconfined.needs,
 		"seccomp/unset": privileges.seccomp.unset.needs,
 		"selinux/options": privileges.selinux.options.needs,
+		"shared_volume/group": privileges.shared_volume.group.needs,
+		"shared_volume/user": privileges.shared_volume.user.needs,
 		"sysctl/set": privileges.sysctl.set.needs,
 		"token/audience": privileges.token.audience.needs,
 		"token/automount": privileges.token.automount.needs,

@@ -38,6 +38,8 @@ MARKS = [
     {"labels": {"control-plane": "true"}},
     {"labels": {"kubernetes.azure.com/managedby": "aks"}},
     {"annotations": {"sallyport.dev/ceiling": "pss-privileged"}},
+    {"annotations": {"sallyport.dev/uid-range": "1000680000/10000"}},
+    {"annotations": {"sallyport.dev/supplemental-groups": "1-5,6/5"}},
 ]
 
 

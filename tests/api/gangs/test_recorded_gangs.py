@@ -10,6 +10,7 @@ from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import decode_pod
 from policies.projection.model import encode
 from policies.projection.pods import project
+from policies.projection.volumes import KnownVolumes
 from tests.harness.programs.client import Client, Json, Outcome
 from tests.harness.worlds.gangs import classes, gangs, pod_json, pod_name, projection, recorded
 
@@ -89,6 +90,6 @@ def test_a_random_name_of_a_volume_does_not_divide_a_gang() -> None:
     def claimed(claim: str, _: str) -> tuple[PersistentVolume, ...]:
         return (disk,) if claim == "datasets" else ()
 
-    seen = {encode(project(decode_pod(pod_json(pod)), claimed)) for pod in workers}
+    seen = {encode(project(decode_pod(pod_json(pod)), KnownVolumes(claimed))) for pod in workers}
     assert len(seen) == 1
     assert b"/mnt/datasets" in seen.pop()

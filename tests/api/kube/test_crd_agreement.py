@@ -56,6 +56,17 @@ DEFAULTS_ACCEPTED: dict[str, Spec] = {
     "empty device": _env(value=""),
     "a variable of libraries that is empty": _env(name="CUDA_VISIBLE_DEVICES", value=""),
     "any value of another variable": _env(name="VISIBLE_DEVICES", value="all"),
+    "IDs of the namespace": _default(
+        namespaceIds=[
+            "runAsUser",
+            "runAsGroup",
+            "fsGroup",
+            "supplementalGroups",
+            "supplementalGroupsPolicy",
+        ]
+    ),
+    "no IDs of the namespace": _default(namespaceIds=[]),
+    "IDs of the namespace are null": _default(namespaceIds=None),
     "most variables": spec_with(defaults={"env": [{"name": f"V{index}"} for index in range(16)]}),
 }
 
@@ -80,6 +91,10 @@ DEFAULTS_REFUSED: dict[str, Spec] = {
     "escalation": _default(allowPrivilegeEscalation=True),
     "escalation as text": _default(allowPrivilegeEscalation="false"),
     "token": _default(automountServiceAccountToken=True),
+    "an unknown ID of the namespace": _default(namespaceIds=["runAsNonRoot"]),
+    "an ID of the namespace twice": _default(namespaceIds=["runAsUser", "runAsUser"]),
+    "IDs of the namespace are text": _default(namespaceIds="runAsUser"),
+    "an ID of the namespace is null": _default(namespaceIds=[None]),
     "all devices": _env(value="all"),
     "another vendor's devices": _env(name="X_VISIBLE_DEVICES", value="0"),
     "devices by another variable": _env(name="NVIDIA_GDS", value="enabled"),
@@ -130,6 +145,7 @@ ACCEPTED: dict[str, Spec] = {
     "rank 5.0": spec_with(rank=5.0),
     "catalogue 2": spec_with(catalogue=2),
     "catalogue 3": spec_with(catalogue=3),
+    "catalogue 4": spec_with(catalogue=4),
     "sandboxed by risk": spec_with(sandbox="by-risk"),
     "sandboxed always": spec_with(sandbox="required"),
     "null for a sandbox": spec_with(sandbox=None),
@@ -182,7 +198,7 @@ REFUSED: dict[str, Any] = {
     "rank half": spec_with(rank=1.5),
     "rank true": spec_with(rank=True),
     "catalogue 0": spec_with(catalogue=0),
-    "catalogue 4": spec_with(catalogue=4),
+    "catalogue 5": spec_with(catalogue=5),
     **DEFAULTS_REFUSED,
     "description too long": spec_with(description="a" * 1025),
     "description a number": spec_with(description=1),

@@ -106,6 +106,12 @@ class Watched:
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.node_volumes_of(claim)
 
+    def shares_volume(self, claim: str) -> bool:
+        """Return whether a claim is shared, unless the volumes are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.shares_volume(claim)
+
     @property
     def exceptions(self) -> ExceptionSource:
         """Return the folder's."""

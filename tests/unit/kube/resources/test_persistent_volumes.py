@@ -38,3 +38,22 @@ def test_the_claim_finds_the_volumes_that_it_has_now(
             having = [v for v in now.values() if v.claim == asked and "hostPath" in v.types]
             assert volumes.node_volumes_of(asked) == tuple(sorted(having, key=lambda v: v.name))
         assert volumes.named(name) == now.get(name)
+
+
+@given(events=EVENTS)
+def test_a_claim_is_shared_where_its_volume_is_or_may_be(
+    events: list[tuple[str, str, str, bool]],
+) -> None:
+    """After each event: an NFS volume of the claim; or any that is nobody's, where it has none."""
+    volumes, now = Volumes(), dict[str, PersistentVolume]()
+    for name, claim, source, gone in events:
+        if gone:
+            now.pop(name, None)
+        else:
+            now[name] = volumes.read(stored(name, claim, source))
+        volumes.take(now)
+        free = any(each.shared and not each.claim for each in now.values())
+        for asked in ("x/1", "x/2", "y/1"):
+            having = [each for each in now.values() if each.claim == asked]
+            expected = any(each.shared for each in having) if having else free
+            assert volumes.shares(asked) == expected

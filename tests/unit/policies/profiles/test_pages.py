@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from core.profiles.container_profiles import CATALOGUE, ContainerProfile, ProfileSet, parse_profile
-from core.profiles.defaults import Defaults, DefaultSeccompProfile
+from core.profiles.defaults import Defaults, DefaultSeccompProfile, NamespaceId
 from core.profiles.privileges import PatternSet, validate_pattern
 from kube.cluster.folder import read_profiles
 from policies import SHIPPED_PROFILES
@@ -91,11 +91,16 @@ def test_workloads_without_a_gpu_are_told_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(WORKLOADS))
 def test_shipped_defaults_fill_in_what_images_start_with(name: str) -> None:
-    """Baseline alone lets seccomp be absent; what else may be absent in it, images start with."""
+    """Baseline alone lets seccomp be absent; what else may be absent in it, images start with.
+
+    IDs are an operator's word, and never fsGroup, to which the kubelet would give a whole share.
+    """
     defaults = PROFILES[name].spec.defaults
     assert defaults is not None
     seccomp = DefaultSeccompProfile("RuntimeDefault") if name == "baseline" else None
-    assert msgspec.structs.replace(defaults, env=[]) == Defaults(seccomp_profile=seccomp)
+    ids: list[NamespaceId] = ["runAsUser", "runAsGroup", "supplementalGroups"]
+    expected = Defaults(seccomp_profile=seccomp, namespace_ids=[*ids, "supplementalGroupsPolicy"])
+    assert msgspec.structs.replace(defaults, env=[]) == expected
 
 
 def test_ranks_differ() -> None:

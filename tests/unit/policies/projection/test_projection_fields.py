@@ -6,6 +6,7 @@ import jsonschema
 
 from tests.unit.policies.projection.whole_pod import (
     CONTAINER_CONTEXT,
+    GROUPS,
     IMAGE,
     NO_IMAGE,
     POD,
@@ -41,7 +42,7 @@ def test_every_field_that_rules_read_is_there() -> None:
         "dnsPolicy": "None",
         "nameservers": ["192.0.2.1"],
         "hostAliases": [{"path": "spec.hostAliases[0]", "hostnames": ["kubernetes.default"]}],
-        "securityContext": SECURITY_CONTEXT | {"sysctls": [{"name": "kernel.msgmax"}]},
+        "securityContext": SECURITY_CONTEXT | GROUPS | {"sysctls": [{"name": "kernel.msgmax"}]},
         "annotations": {
             "container.apparmor.security.beta.kubernetes.io/main": "unconfined",
             "container.seccomp.security.alpha.kubernetes.io/main": "unconfined",
@@ -160,6 +161,7 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "image": PUBLIC_IMAGE,
                 "imageFrom": "docker.io/somebody/jupyter",
                 "public": True,
+                "shares": True,
             },
             {
                 "path": "spec.initContainers[0]",
@@ -204,5 +206,7 @@ def keys(value: object, path: str = "") -> set[str]:
 def test_the_pod_above_leaves_out_no_field_of_the_schema() -> None:
     """A field added to the projection must be added to the test above."""
     seen = {key for key in keys(projection_of_update(POD)) if "/annotations/" not in key}
-    others = {key for key in properties(SCHEMA) if key.startswith("/object")}
+    # The IDs are the namespace's: test_projection_shared_volumes.py.
+    apart = ("/object", "/ids")
+    others = {key for key in properties(SCHEMA) if key.startswith(apart)}
     assert seen == properties(SCHEMA) - others - {"/weighed"}

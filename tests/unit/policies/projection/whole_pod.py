@@ -14,11 +14,17 @@ SCHEMA = json.loads(
 
 SECURITY_CONTEXT: dict[str, Any] = {
     "runAsUser": 0,
+    "runAsGroup": 0,
     "runAsNonRoot": False,
     "seccompProfile": {"type": "Localhost", "localhostProfile": "a.json"},
     "appArmorProfile": {"type": "Localhost", "localhostProfile": "b"},
     "seLinuxOptions": {"user": "u", "role": "r", "type": "t"},
     "windowsOptions": {"hostProcess": True},
+}
+GROUPS: dict[str, Any] = {
+    "fsGroup": 0,
+    "supplementalGroups": [0],
+    "supplementalGroupsPolicy": "Merge",
 }
 CONTAINER_CONTEXT: dict[str, Any] = SECURITY_CONTEXT | {
     "privileged": False,
@@ -98,7 +104,7 @@ POD: dict[str, Any] = {
         "hostAliases": [{"ip": "192.0.2.2", "hostnames": ["kubernetes.default"]}],
         "resources": {"limits": {"memory": "1Gi", "hugepages-2Mi": "4Mi"}},
         "resourceClaims": [{"name": "canary", "resourceClaimName": "canary"}],
-        "securityContext": SECURITY_CONTEXT | {"sysctls": [{"name": "kernel.msgmax"}]},
+        "securityContext": SECURITY_CONTEXT | GROUPS | {"sysctls": [{"name": "kernel.msgmax"}]},
         "volumes": VOLUMES,
         "containers": [
             {
@@ -132,7 +138,8 @@ POD: dict[str, Any] = {
                 "name": "second",
                 "image": PUBLIC_IMAGE,
                 "volumeMounts": [
-                    {"name": "log", "readOnly": True, "recursiveReadOnly": "IfPossible"}
+                    {"name": "log", "readOnly": True, "recursiveReadOnly": "IfPossible"},
+                    {"name": "share", "mountPath": "/share"},
                 ],
             },
         ],

@@ -43,6 +43,9 @@ ALSO_NEEDS = {
     "privileges/host/network": {"privileges/run_as/host_users"},
     "privileges/host/pid": {"privileges/run_as/host_users"},
     "privileges/volume/block": {"privileges/run_as/host_users"},
+    # Without a cluster an inline volume alone is known to be shared.
+    "privileges/shared_volume/group": {"privileges/volume/type"},
+    "privileges/shared_volume/user": {"privileges/volume/type", "privileges/run_as/root"},
     # In a user namespace the privilege is a weaker one.
     "privileges/run_as/root": {"privileges/run_as/host_users"},
     "privileges/run_as/unset": {"privileges/run_as/host_users"},

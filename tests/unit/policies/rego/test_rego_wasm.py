@@ -60,6 +60,7 @@ def security_contexts() -> st.SearchStrategy[object]:
             "allowPrivilegeEscalation": st.booleans(),
             "readOnlyRootFilesystem": st.booleans(),
             "runAsUser": st.integers(0, 2),
+            "runAsGroup": st.integers(0, 1001),
             "runAsNonRoot": st.booleans(),
             "procMount": st.just("Default") | TEXTS,
             "capabilities": capabilities,
@@ -132,6 +133,7 @@ def containers() -> st.SearchStrategy[dict[str, object]]:
             "env": named(variables, "name"),
             "mounts": entries(mountPath=TEXTS),
             "blockDevices": st.lists(st.just("p"), max_size=2),
+            "shares": st.booleans(),
             "recursiveReadOnly": st.lists(st.just("p"), max_size=2),
         },
     )
@@ -193,13 +195,26 @@ def projections() -> st.SearchStrategy[dict[str, object]]:
     """Projections as the schema has them, with odd texts everywhere."""
     of_containers = {"privileged", "allowPrivilegeEscalation", "procMount", "capabilities"}
     of_containers |= {"readOnlyRootFilesystem"}
-    pod = security_contexts().map(
-        lambda given: {
-            key: value
-            for key, value in given.items()  # type: ignore[attr-defined] # A fixed dictionary.
-            if key not in of_containers
-        }
+    groups = st.fixed_dictionaries(
+        {},
+        optional={
+            "fsGroup": st.integers(0, 1001),
+            "supplementalGroups": st.lists(st.integers(0, 1001), max_size=2),
+            "supplementalGroupsPolicy": st.sampled_from(["Merge", "Strict"]),
+        },
     )
+    pod = st.tuples(security_contexts(), groups).map(
+        lambda given: (
+            given[1]
+            | {
+                key: value
+                for key, value in given[0].items()  # type: ignore[attr-defined] # A fixed dictionary.
+                if key not in of_containers
+            }
+        )
+    )
+    block = {"first": st.integers(1, 1000), "last": st.integers(1, 1000)}
+    blocks = st.lists(st.fixed_dictionaries(block), max_size=2)
     return st.fixed_dictionaries(
         {"containers": st.lists(containers(), max_size=2)},
         optional={
@@ -222,6 +237,8 @@ def projections() -> st.SearchStrategy[dict[str, object]]:
             "securityContext": pod,
             "annotations": st.dictionaries(ANNOTATIONS, TEXTS, max_size=3),
             "volumes": st.lists(volumes(), max_size=2),
+            "ids": st.fixed_dictionaries({}, optional={"users": blocks, "groups": blocks}),
+            "idsFilled": st.booleans(),
             "hints": hints(),
             "resources": st.lists(RESOURCES, max_size=2),
             "resourceClaims": st.booleans(),
