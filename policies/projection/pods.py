@@ -225,7 +225,6 @@ def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:
     ]
 
 
-<<<<<<< HEAD
 def check_containers(spec: object) -> None:
     """Raise InvalidObjectError if the spec of a Pod, as JSON, has more containers than are judged.
 
@@ -237,12 +236,9 @@ def check_containers(spec: object) -> None:
     bound(count, "spec.containers", most=MAX_CONTAINERS)
 
 
-def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[Container]:
-=======
 def project_containers(
     spec: k8s.PodSpec, shared: Collection[str] | None = None, *, weighed: bool = True
 ) -> Iterator[Container]:
->>>>>>> 554769bd (Make who a Pod is on shared file systems a privilege, and fill in a namespace's own IDs)
     """Yield all containers of a Pod: ordinary, init, ephemeral.
 
     `shared` names the volumes that others mount too. If `weighed`, with what is risky.
