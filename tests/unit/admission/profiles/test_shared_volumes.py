@@ -30,7 +30,7 @@ def volume(name: str, claim: str = "", **source: Any) -> dict[str, Any]:
     }
 
 
-NFS = {"nfs": {"server": "nfs.example", "path": "/research"}}
+NFS: dict[str, Any] = {"nfs": {"server": "nfs.example", "path": "/research"}}
 
 
 def mounting(claim: str = "data", name: str = "", **context: Any) -> dict[str, Any]:
