@@ -105,6 +105,8 @@ def _defaults(old: Defaults, new: Defaults) -> Iterator[str]:
     for each in old.namespace_ids:
         if each not in new.namespace_ids:
             yield f"no longer fills in {each} from the namespace"
+    if "fsGroup" in new.namespace_ids and "fsGroup" not in old.namespace_ids:
+        yield "fills in fsGroup from the namespace"  # The kubelet gives it files of a whole share.
     yield from _variables(old.env, new.env)
 
 

@@ -136,8 +136,17 @@ def test_each_field_is_weighed() -> None:
     }
     assert set(Defaults.__struct_fields__) == {
         *("seccomp_profile", "allow_privilege_escalation", "automount_service_account_token"),
-        *("capabilities", "env"),
+        *("capabilities", "env", "namespace_ids"),
     }
+
+
+def test_ids_of_the_namespace_that_are_no_longer_filled_in_widen() -> None:
+    """And fsGroup that is: the kubelet gives it the files of a whole share."""
+    none, some = profile(), profile(defaults={"namespaceIds": ["runAsUser"]})
+    assert find_widenings(none, some) == []
+    assert find_widenings(some, none) == ["no longer fills in runAsUser from the namespace"]
+    more = profile(defaults={"namespaceIds": ["runAsUser", "fsGroup"]})
+    assert find_widenings(some, more) == ["fills in fsGroup from the namespace"]
 
 
 def test_a_new_profile_is_wider_than_none() -> None:
