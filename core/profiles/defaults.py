@@ -1,7 +1,7 @@
 """`spec.defaults` of a ContainerProfile: fields that are filled in where a Pod leaves them out.
 
 None can make an object need more than it needs without them. Who a container runs as is filled in
-only from the IDs that an operator gives a namespace (docs/adr/0026, 0061).
+only from the IDs that an operator gives a namespace (docs/adr/0026, 0063).
 """
 
 from typing import Annotated, Any, Final, Literal

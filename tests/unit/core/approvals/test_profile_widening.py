@@ -142,10 +142,10 @@ def test_each_field_is_weighed() -> None:
 
 def test_ids_of_the_namespace_that_are_no_longer_filled_in_widen() -> None:
     """And fsGroup that is: the kubelet gives it the files of a whole share."""
-    none, some = profile(), profile(defaults={"namespaceIds": ["runAsUser"]})
+    none, some = profile(), profile(defaults=defaults(namespaceIds=["runAsUser"]))
     assert find_widenings(none, some) == []
     assert find_widenings(some, none) == ["no longer fills in runAsUser from the namespace"]
-    more = profile(defaults={"namespaceIds": ["runAsUser", "fsGroup"]})
+    more = profile(defaults=defaults(namespaceIds=["runAsUser", "fsGroup"]))
     assert find_widenings(some, more) == ["fills in fsGroup from the namespace"]
 
 
