@@ -22,13 +22,11 @@ from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
+from core.decision.requester_view import ELSEWHERE_RULE
 from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, SandboxDecision
 from identity.requester_note_rules import PROFILE_PATH
 from policies.bundle.format import Rule
 from policies.projection.rbac import BINDINGS
-
-ELSEWHERE_RULE: Final = "profiles/elsewhere"
-"""Stands for the rules of all that another object needs: a role, a Pod, a volume."""
 
 _PRIVILEGES: Final = "privileges/"
 _DENIALS: Final = "rules/"

@@ -58,6 +58,21 @@ class ReceiveSection(Section):
     client_ca: Path | None = Field(None, description="CA (PEM) of the clients' certificates.")
 
 
+class ExplainSection(Section):
+    """Where people ask the auditor for their own decisions, by a token of the cluster."""
+
+    url: str | None = Field(
+        None, description="For `sallyport explain ID`: the auditor, `https://host:port`."
+    )
+    ca: Path | None = Field(
+        None, description="CA (PEM) of its certificate; without it those that the system trusts."
+    )
+    host: str = Field(_SERVER.host, description="Of the auditor: address; 0.0.0.0 in a Pod.")
+    port: int | None = Field(
+        None, ge=0, le=65535, description="Of the auditor: port; without one nobody is answered."
+    )
+
+
 class AnchorPlace(Section):
     """One place. Whoever can write the ledger must not be able to change what is in it."""
 

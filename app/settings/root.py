@@ -26,6 +26,7 @@ from app.settings.listeners import ListenSection, StatusSection
 from app.settings.messages import PREFIX, explain_problem, name_setting, unreadable_variable
 from app.settings.policies import BundlesSection, EvaluationSection, ShadowSection
 from app.settings.records import (
+    ExplainSection,
     LedgerSection,
     ReceiveSection,
     RecordSection,
@@ -106,6 +107,7 @@ class Settings(BaseSettings):
     shipping: ShippingSection = ShippingSection()
     receive: ReceiveSection = ReceiveSection()
     ledger: LedgerSection = LedgerSection()
+    explain: ExplainSection = ExplainSection()
     sweep: SweepSection = SweepSection()
     discovery: DiscoverySection = DiscoverySection()
     approvals: ApprovalsSection = ApprovalsSection()

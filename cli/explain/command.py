@@ -28,7 +28,10 @@ EXPLAIN = """**Examples**
 
     SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport explain 01a1fe42
 
-The first eight digits of an id are enough where no other begins so.
+    SALLYPORT_EXPLAIN__URL=https://… sallyport explain 01a1fe42-0ac4-7b5f-946c-9f0144aa65d3
+
+The first eight digits of an id are enough where no other begins so; the
+auditor (`explain.url`), which answers you about your own decisions, wants all.
 
 **Exit codes**: 0 it was admitted; 1 it was refused; 2 it could not be judged,
 or the ledger or cluster does not answer; 64 wrong usage, or nothing to

@@ -10,6 +10,7 @@ from admission.explain.explanation import Explanation, explain
 from admission.judge import Judge
 from app.records.ledger import open_ledger
 from app.settings.root import Settings
+from audit.clients.explanations import fetch_explanation
 from cli import exits
 from cli.output import STANDARD_INPUT
 from cli.shared.judge import BUDGET, open_judge
@@ -25,6 +26,7 @@ from core.base.errors import LedgerError, SettingsError
 from core.decision.decision import Decision, Verdict
 from core.decision.document import DecisionDocument, build_document, decode_document
 from core.decision.request import Request
+from kube.client.credentials import Credentials
 from kube.manifests.reader import Manifest
 
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")
@@ -79,12 +81,30 @@ def _is_file(target: str) -> bool:
 
 
 async def _of_ledger(settings: Settings, decision_id: str) -> list[DecisionDocument]:
+    if settings.explain.url is not None and settings.ledger.url is None:
+        return await _of_auditor(settings, settings.explain.url, decision_id)
     async with open_ledger(settings) as store:
         documents = await store.get(decision_id)
     if not documents:
         message = f"no decision {decision_id} is in the ledger: it is not shipped yet, or too old"
         raise LedgerError(message)
     return documents
+
+
+async def _of_auditor(settings: Settings, url: str, decision_id: str) -> list[DecisionDocument]:
+    """Ask the auditor, as the user of the kubeconfig."""
+    credentials = await Credentials.read(settings.kubeconfig)
+    try:
+        token = credentials.bearer_token
+    finally:
+        await credentials.close()
+    if not token:
+        message = (
+            "kubeconfig: its user signs in without a token, which the auditor needs; use one with "
+            "a token, or ask your cluster's operators"
+        )
+        raise SettingsError(message)
+    return await fetch_explanation(url, settings.explain.ca, token, decision_id.lower())
 
 
 async def _of_manifests(

@@ -127,6 +127,10 @@ APPROVE_VERB = "approve"
 EGRESS_TIER = "egress"
 """The tier of EgressAllowlists and EgressDestinations, where they are broad."""
 
+REVIEW_VERB = "review"
+"""RBAC verb on `decisions.sallyport.dev` in all namespaces: may read every decision of the cluster,
+with what is known of risks (`sallyport explain ID`)."""
+
 CLOSE_VERB = "close"
 """RBAC verb on `egressallowlists.sallyport.dev/<name>` in all namespaces: may take the finalizer of
 one away that is being deleted. `control` may; whoever gives up Sallyport may."""
@@ -158,4 +162,5 @@ BACKSTOPS_RESOURCE = "backstops"
 BREAK_GLASSES_RESOURCE = "breakglasses"
 CLUSTER_APPROVALS_RESOURCE = "clusterapprovals"
 TIERS_RESOURCE = "approvaltiers"
+DECISIONS_RESOURCE = "decisions"
 NAMESPACES_RESOURCE = "namespaces"

@@ -239,6 +239,8 @@ class DecisionDocument(DocumentPart, frozen=True):
     the projections; empty in records of earlier releases."""
     fields: str = ""
     """The same of the fields that a site's rules read; empty where they read none."""
+    caller_known: bool = False
+    """Whether the caller that brought the review proved to be kube-apiserver."""
     cut: dict[str, int] = {}
     """Of a decision that is too large for a record: how many entries a list lacks, by its name,
     where no `more…` counts them; and of `texts`, how many are shortened. They end in `…`."""
@@ -378,6 +380,7 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
         projection=digest,
         context=context,
         fields=fields,
+        caller_known=request.authenticated,
     )
 
 

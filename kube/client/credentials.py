@@ -115,6 +115,12 @@ class Credentials:
             refresh = asyncio.create_task(refreshing)
         return cls(configuration, refresh)
 
+    @property
+    def bearer_token(self) -> str:
+        """The token that is sent; empty where there is none, as with a client certificate."""
+        sent = str(self.configuration.api_key.get("BearerToken", ""))
+        return sent.removeprefix("Bearer ").strip()
+
     async def close(self) -> None:
         """Stop keeping them fresh."""
         if self._refresh:

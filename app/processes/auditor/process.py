@@ -10,6 +10,7 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
+from app.processes.auditor.explanations import serving_explanations
 from app.processes.auditor.ledger import KeptLedger, open_kept_ledger
 from app.processes.auditor.weight_logs import open_weights
 from app.settings.messages import name_setting
@@ -66,6 +67,9 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             ledger = await stack.enter_async_context(open_kept_ledger(settings, logger))
             learning = await stack.enter_async_context(open_learning(ledger, logger))
             weights = await stack.enter_async_context(open_weights(settings, ledger.store, logger))
+            await stack.enter_async_context(
+                serving_explanations(settings, ledger.store, tls, logger)
+            )
             receiver = Receiver(learning, logger)
             questions = {
                 BEHAVIOUR_PATH: learning.answer,

@@ -1,0 +1,120 @@
+"""What of a recorded decision its own requester may read: no risk, and nothing of other objects.
+
+Risk details would warn a thief who uses the requester's token. A review that a stranger sent may
+name any object, in anybody's name: so of a decision whose caller did not prove to be
+kube-apiserver, only what follows from the object itself is shown, and the requester's own rights.
+Pure (docs/adr/0061).
+"""
+
+from typing import Final
+
+import msgspec
+
+from core.decision.decision import Action, Finding, Need
+from core.decision.document import (
+    AccessAnswer,
+    DecisionDocument,
+    Isolated,
+    Revisions,
+    TracedRoot,
+    TriedProfile,
+)
+from core.people.subject import Subject
+
+ELSEWHERE_RULE: Final = "profiles/elsewhere"
+"""Stands for the rules of all that another object needs: a role, a Pod, a volume."""
+
+_OF_IDENTITY: Final = "identity/"
+_OF_PEOPLE: Final = ("sandbox/identity/", "sandbox/behaviour/", "sandbox/actor/")
+"""Signals that count who is behind an object."""
+
+_OF_OBJECT: Final = ("privileges/", "rules/")
+_ELSEWHERE: Final = (" of Pod ", "roleRef", "persistentVolumeClaim", "ephemeral", "spec.volumeName")
+"""In the path of what another object holds."""
+
+_HELP: Final = "Give the decision's id to your security team, or to your cluster's operators."
+_ASK: Final = "Ask your cluster's operators, who may read the decision: give them its id."
+
+
+def is_requester(document: DecisionDocument, subject: Subject, *, names: bool) -> bool:
+    """Return whether a subject asked, or submitted the workload that it was asked for.
+
+    `names` is whether people are recorded by their user names: a name could look like a label.
+    """
+    shown = subject.username if names else subject.label
+    root = document.root.requester if document.root else ""
+    return bool(shown) and shown in {document.requester, root}
+
+
+def view_for_requester(
+    document: DecisionDocument, subject: Subject, *, names: bool
+) -> DecisionDocument:
+    """Return what its requester may read of a decision."""
+    shown = subject.username if names else subject.label
+    whole = document.caller_known
+    return msgspec.structs.replace(
+        document,
+        risk=[],
+        more_risk=0,
+        behaviour=[],
+        context="",
+        revisions=Revisions(document.revisions.policy, document.revisions.profiles),
+        isolation=_sandbox(document.isolation) if document.isolation else None,
+        findings=[
+            told for each in document.findings if (told := _finding(each, whole=whole)) is not None
+        ],
+        needs=[each for each in document.needs if whole or _is_own(each)],
+        tried=[_tried(each, document, shown, whole=whole) for each in document.tried],
+        access_reviews=[each for each in document.access_reviews if _is_of(each, shown)],
+        root=_root(document.root, shown) if document.root else None,
+        exceptions=document.exceptions if whole else [],
+        break_glass=document.break_glass if whole else [],
+        weight_stores=document.weight_stores if whole else [],
+        grants=document.grants if whole else [],
+        reason=document.reason if whole or document.error_kind == "object" else "",
+    )
+
+
+def _finding(finding: Finding, *, whole: bool) -> Finding | None:
+    if finding.rule.startswith(_OF_IDENTITY):
+        if finding.action is Action.WARN:
+            return None
+        message = "this is held back for the risk of an identity behind it"
+        return Finding(finding.rule, finding.action, "", message, _HELP)
+    if whole or _is_own(finding):
+        return finding
+    rule = ELSEWHERE_RULE if finding.rule.startswith(_OF_OBJECT) else finding.rule
+    return Finding(rule, finding.action, "", "is refused by this rule", _ASK)
+
+
+def _is_own(one: Finding | Need) -> bool:
+    """Return whether something follows from the object that was sent alone."""
+    of_object = one.rule.startswith(_OF_OBJECT)
+    return of_object and not any(mark in one.path for mark in _ELSEWHERE)
+
+
+def _tried(
+    tried: TriedProfile, document: DecisionDocument, shown: str, *, whole: bool
+) -> TriedProfile:
+    """Return a profile with what it lacks of the object's own, and the requester's own right."""
+    if whole:
+        return tried
+    own = {need.privilege for need in document.needs if _is_own(need)}
+    usable = tried.usable if document.subjects == [shown] else None
+    lacks = [each for each in tried.lacks if each in own]
+    return msgspec.structs.replace(tried, lacks=lacks, usable=usable)
+
+
+def _is_of(answer: AccessAnswer, shown: str) -> bool:
+    return answer.subject == shown
+
+
+def _root(root: TracedRoot, shown: str) -> TracedRoot:
+    asked = root.requester if root.requester == shown else ""
+    return msgspec.structs.replace(root, requester=asked)
+
+
+def _sandbox(decided: Isolated) -> Isolated:
+    signals = [each for each in decided.signals if not each.rule.startswith(_OF_PEOPLE)]
+    score = sum(each.points for each in signals)
+    return msgspec.structs.replace(decided, signals=signals, score=score, identity=False)
