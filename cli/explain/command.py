@@ -28,7 +28,7 @@ EXPLAIN = """**Examples**
 
     SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport explain 01a1fe42
 
-    SALLYPORT_EXPLAIN__URL=https://… sallyport explain 01a1fe42-0ac4-7b5f-946c-9f0144aa65d3
+    SALLYPORT_EXPLAIN__URL=https://… sallyport explain 01a1fe42-0ac4-7b5f-…
 
 The first eight digits of an id are enough where no other begins so; the
 auditor (`explain.url`), which answers you about your own decisions, wants all.

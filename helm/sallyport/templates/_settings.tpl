@@ -248,6 +248,11 @@ receive:
   cert: /etc/sallyport/tls/tls.crt
   key: /etc/sallyport/tls/tls.key
   client_ca: /etc/sallyport/tls/ca.crt
+{{- if .Values.auditor.explain.enabled }}
+explain:
+  host: 0.0.0.0
+  port: 9445
+{{- end }}
 ledger:
   keep_days: {{ int64 .Values.auditor.ledger.keepDays }}
   head_every_s: {{ .Values.auditor.ledger.headEverySeconds }}

@@ -27,6 +27,10 @@ SWITCHES: Final = MappingProxyType[str, Values](
             "gate": {"spool": {"persistence": {"enabled": True, "storageClassName": "fast"}}}
         },
         "no auditor": {"auditor": {"enabled": False}},
+        "explanations": {
+            "clusterId": "prod",
+            "auditor": {"explain": {"enabled": True, "from": ["10.0.0.0/8"]}},
+        },
         "no back-stop": {"backstop": {"enabled": False}},
         "PostgreSQL": {"auditor": {"ledger": {"existingSecret": SECRET}}},
         "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},

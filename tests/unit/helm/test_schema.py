@@ -154,7 +154,7 @@ MADE = {
     *(f"{section}.{end}" for section in ("listen", "receive") for end in ("host", "port")),
     *(f"{section}.{end}" for section in ("listen", "receive") for end in ("cert", "key")),
     *("listen.client_ca", "receive.client_ca", "status.host", "status.port"),
-    *("spool.folder", "spool.max_bytes", "shipping.url"),
+    *("spool.folder", "spool.max_bytes", "shipping.url", "explain.host", "explain.port"),
     *("shipping.ca", "shipping.cert", "shipping.key", "ledger.url", "namespace", "egress.tags"),
     *(f"identity.{name}" for name in ("token_file", "certificate", "secret_file", "trust")),
     "identity.event_hub.connection_string_file",
@@ -181,6 +181,7 @@ LEFT_OUT = {
     "kubeconfig",  # In a Pod it is the service account.
     "bundle",  # The built-in one, or that of bundle.configMap.
     *(f"evaluation.opa.{name}" for name in ("push", "token_file", "ca_file")),  # Of its own Pod.
+    *("explain.url", "explain.ca"),  # Of the people who ask.
     "bundles.poll",  # A mounted ConfigMap changes once a minute.
 }
 
