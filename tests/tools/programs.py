@@ -34,8 +34,8 @@ def _kubernetes(name: str, minutes: int, folder: str = "kubernetes") -> Program:
         environment_is_folder=True,
         version_arguments=("--version",),
         # One with their kube-apiserver.
-        oldest=(1, 36),
-        newest=(1, 36),
+        oldest=(1, 37),
+        newest=(1, 37),
         linker_flags=_KUBERNETES_LINKER_FLAGS,
         minutes=minutes,
         folder=folder,
@@ -51,7 +51,7 @@ def _containerd(name: str, minutes: int) -> Program:
         environment="SALLYPORT_NODE_PROGRAMS",
         environment_is_folder=True,
         version_arguments=("-v",),
-        # kubelet 1.36 wants containerd 2.
+        # kubelet 1.37 wants containerd 2.
         oldest=(2, 2),
         newest=(2, 2),
         linker_flags="-s -w",
@@ -159,8 +159,8 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 environment_is_folder=True,
                 version_arguments=("--version",),
                 # One minor only: what "latest" means in Pod Security changes with each.
-                oldest=(1, 36),
-                newest=(1, 36),
+                oldest=(1, 37),
+                newest=(1, 37),
                 linker_flags=_KUBERNETES_LINKER_FLAGS,
                 minutes=3,
             ),
@@ -172,8 +172,8 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 environment_is_folder=False,
                 version_arguments=("--version",),
                 # One with its kube-apiserver; envtest's KUBEBUILDER_ASSETS do not hold it.
-                oldest=(1, 36),
-                newest=(1, 36),
+                oldest=(1, 37),
+                newest=(1, 37),
                 linker_flags=_KUBERNETES_LINKER_FLAGS,
                 minutes=3,
             ),
@@ -184,9 +184,9 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 environment="SALLYPORT_POD_SECURITY_WEBHOOK",
                 environment_is_folder=False,
                 version_arguments=("--version",),
-                # Kubernetes 1.36's own check, for the bench; libraries count from 0.
-                oldest=(0, 36),
-                newest=(0, 36),
+                # Kubernetes 1.37's own check, for the bench; libraries count from 0.
+                oldest=(0, 37),
+                newest=(0, 37),
                 linker_flags=_KUBERNETES_LINKER_FLAGS,
                 minutes=1,
                 is_tested_with=False,
@@ -243,7 +243,7 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
             ),
             # Of its own main.go; that reads deploy/terraform for the tests.
             _always_built("hcl-blocks", _HCL, "sallyport.dev/tests/tools/hcl-blocks", (2, 24), 1),
-            _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 36), 4),
+            _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 37), 4),
             _always_built("regal", _REGAL, _REGAL, (0, 35), 2),
             # Of the packages of its commands, which its module does not hold: cert-manager/main.go.
             _always_built(

@@ -1,6 +1,6 @@
 """Pods to compare verdicts on: bases, each with one change or a pair of them, by a seed.
 
-Source: k8s.io/pod-security-admission v0.36.3, policy/check_*.go; fields are spelled as in
+Source: k8s.io/pod-security-admission v0.37.2, policy/check_*.go; fields are spelled as in
 the comments there. A value is not marked as allowed or forbidden: kube-apiserver says that.
 """
 
@@ -213,7 +213,9 @@ _SAFE_SYSCTLS: Final = (
     "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start",
     "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time",
     "net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl",
-    "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
 )  # fmt: skip
 _OTHER_SYSCTLS: Final = (
     "kernel.msgmax", "kernel.shmmax", "net.core.somaxconn", "net.ipv4.tcp_mem",

@@ -21,8 +21,8 @@ Ask = Callable[[dict[str, Any]], PolicyAnswer]
 
 @pytest.fixture(scope="session")
 def shipped() -> ProfileSet:
-    """All shipped profiles, on a cluster of version 1.36."""
-    return build_profile_set(read_profiles([SHIPPED_PROFILES]), (1, 36))
+    """All shipped profiles, on a cluster of version 1.37."""
+    return build_profile_set(read_profiles([SHIPPED_PROFILES]), (1, 37))
 
 
 @pytest.fixture(scope="session")

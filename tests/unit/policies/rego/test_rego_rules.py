@@ -21,7 +21,7 @@ EXAMPLES = [f"{rule}/{example}.yaml" for rule in RULES for example in ("refused"
 RISKS = {"risk", "risks"}
 """What test_rego_signals.py asks of the rules of privileges."""
 SEVERITIES = {"low", "medium", "high", "critical"}
-POD_SECURITY = "https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/"
+POD_SECURITY = "https://github.com/kubernetes/pod-security-admission/blob/v0.37.2/"
 OF_EVERY_IMAGE = {"privileges/image/registry"}
 """Where an image comes from is always asked."""
 ALSO_NEEDS = {

@@ -9,7 +9,7 @@
 # related_resources:
 # - ref: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 #   description: Kubernetes documentation
-# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/policy/check_runAsUser.go
+# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.37.2/policy/check_runAsUser.go
 #   description: The check of Kubernetes' Pod Security admission
 # schemas:
 # - input: schema.projection

@@ -8,7 +8,7 @@
 # related_resources:
 # - ref: https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/
 #   description: Kubernetes documentation
-# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/policy/check_sysctls.go
+# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.37.2/policy/check_sysctls.go
 #   description: The check of Kubernetes' Pod Security admission
 # schemas:
 # - input: schema.projection

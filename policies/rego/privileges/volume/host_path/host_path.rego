@@ -12,7 +12,7 @@
 # related_resources:
 # - ref: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
 #   description: Kubernetes documentation
-# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/policy/check_hostPathVolumes.go
+# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.37.2/policy/check_hostPathVolumes.go
 #   description: The check of Kubernetes' Pod Security admission
 # schemas:
 # - input: schema.projection
