@@ -72,6 +72,8 @@ OWNERS = {
 }
 """What tracing a Pod to who asked for it takes."""
 
+TO_READ = ("get", "list", "watch")
+
 CAPACITY = "sallyport-sandbox-capacity"
 OPENINGS = "sallyport-weight-openings"
 
@@ -94,7 +96,11 @@ IN_ITS_NAMESPACE = {
 """How full the sandbox's nodes are, what is known of fields, which allowlists lead to weights, and
 which policies are in force: it says there which it has loaded."""
 
-EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
+EVERYONE = {
+    ("use", "sallyport.dev", "containerprofiles", "pss-restricted"),
+    # Since Kubernetes 1.37: certificates that everybody may read.
+    *((verb, "certificates.k8s.io", "clustertrustbundles", "") for verb in TO_READ),
+}
 
 
 @pytest.mark.parametrize("account", ["sallyport-gate", "sallyport-control"])

@@ -125,6 +125,11 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
                 ("cilium.io", "ciliumnetworkpolicies"),
             )
         ),
+        # Every account may, since Kubernetes 1.37.
+        *(
+            (verb, "certificates.k8s.io", "clustertrustbundles")
+            for verb in ("get", "list", "watch")
+        ),
         ("list", "sallyport.dev", "containerprofiles"),
         ("watch", "sallyport.dev", "containerprofiles"),
         ("list", "", "namespaces"),
