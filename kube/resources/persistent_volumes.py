@@ -19,6 +19,9 @@ _ON_NODE: Final = "hostPath"
 _MOST_GONE: Final = 1024
 """Claims kept whose volumes are gone, beside as many as there are volumes."""
 
+_MOST_FREED: Final = 64
+"""Volumes kept that were nobody's, beside as many as still are."""
+
 
 class Volumes:
     """The volumes of a cluster.
@@ -29,7 +32,8 @@ class Volumes:
 
     def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
         self._names: dict[str, tuple[str, ...]] = {}
-        self._free: dict[str, None] = {}
+        self._free: set[str] = set()
+        self._were_free = 0
         by_name = {each.name: each for each in volumes}
         for volume in by_name.values():
             self._note(volume)
@@ -48,9 +52,12 @@ class Volumes:
     def take(self, by_name: Mapping[str, PersistentVolume]) -> None:
         """Take all volumes as they are now, by name; each was read here."""
         self._by_name = by_name
+        if len(self._free) > 2 * self._were_free + _MOST_FREED:
+            # Here alone: what was read and is not taken yet must not be forgotten.
+            self._free = {name for name in self._free if self._is_free(by_name.get(name))}
+            self._were_free = len(self._free)
         if len(self._names) > 2 * len(by_name) + _MOST_GONE:
             self._names.clear()
-            self._free.clear()
             for volume in by_name.values():
                 self._note(volume)
 
@@ -79,13 +86,11 @@ class Volumes:
         return not bound and self._any_free()
 
     def _any_free(self) -> bool:
-        """Return whether a shared file system is nobody's; forget those that are not any more."""
-        for name in list(self._free):
-            volume = self._by_name.get(name)
-            if volume is not None and volume.shared and not volume.claim:
-                return True
-            del self._free[name]
-        return False
+        return any(self._is_free(self._by_name.get(name)) for name in self._free)
+
+    @staticmethod
+    def _is_free(volume: PersistentVolume | None) -> bool:
+        return volume is not None and volume.shared and not volume.claim
 
     def volumes_of_namespace(self, namespace: str) -> tuple[PersistentVolume, ...]:
         """Return the volumes that claims of a namespace have: looks at all, some ms at 20,000."""
@@ -102,7 +107,7 @@ class Volumes:
             if volume.name not in known:
                 self._names[volume.claim] = (*known, volume.name)
         elif volume.shared:
-            self._free[volume.name] = None
+            self._free.add(volume.name)
 
 
 class WatchedVolumes:

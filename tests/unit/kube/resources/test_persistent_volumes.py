@@ -57,3 +57,12 @@ def test_a_claim_is_shared_where_its_volume_is_or_may_be(
             having = [each for each in now.values() if each.claim == asked]
             expected = any(each.shared for each in having) if having else free
             assert volumes.shares(asked) == expected
+
+
+def test_a_volume_that_is_being_listed_is_not_forgotten() -> None:
+    """Somebody asks between two pages of a list: afterwards it counts all the same."""
+    volumes = Volumes()
+    read = volumes.read(stored("nobodys", "", "nfs"))
+    assert not volumes.shares("x/1")
+    volumes.take({"nobodys": read})
+    assert volumes.shares("x/1")
