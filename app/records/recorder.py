@@ -11,12 +11,14 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
+from app.records.refusal_shares import make_share_of
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.destination import Destination
 from audit.ledger.records.recorder import LedgerRecorder
-from audit.ledger.spool.metrics import SpoolCollector
+from audit.ledger.records.refusal_budget import RefusalBudget
+from audit.ledger.spool.metrics import RefusalCollector, SpoolCollector
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from audit.ledger.spool.shipper import Shipper, ShipperStatus
 from core.base.background import in_background
@@ -27,6 +29,8 @@ from core.people.subject import Subject
 _DRAIN_S: Final = 5.0
 _ASK_AGAIN_S: Final = 0.2
 _SHIP_AGAIN_S: Final = 5.0
+_SEAL_S: Final = 5.0
+"""How often it is looked whether aggregates are due."""
 
 
 @dataclass
@@ -44,7 +48,9 @@ class Recording:
         return self.shipper.status if self.shipper else ShipperStatus()
 
     def show(self, registry: CollectorRegistry) -> None:
-        """Let Prometheus see the spool, if there is one."""
+        """Let Prometheus see the spool, if there is one, and what was counted of refusals."""
+        if (budget := self.recorder.budget) is not None:
+            registry.register(RefusalCollector(lambda: budget.aggregated))
         if self.spool is not None:
             registry.register(SpoolCollector(self.spool.status, self.shipping))
 
@@ -110,18 +116,50 @@ async def open_recording(
     folder = settings.spool.folder
     if folder is None:
         logger.warning("decisions are logged only", fix=f"set {name_setting('spool.folder')}")
-        recorder = LedgerRecorder(None, named, _naming(settings), write_line)
-        yield Recording(recorder, None) if write_line else None
+        recorder = _make_recorder(settings, cluster, None, write_line)
+        async with in_background(_seal(recorder)):
+            yield Recording(recorder, None) if write_line else None
+        recorder.seal_aggregates(ends=True)
         return
     limits = SpoolSettings(max_bytes=settings.spool.max_bytes)
     spool = Spool(folder, limits, _tell(logger), lambda what: logger.error("spool", damage=what))
-    recording = Recording(LedgerRecorder(spool, named, _naming(settings), write_line), spool)
+    recording = Recording(_make_recorder(settings, cluster, spool, write_line), spool)
     spool.open()
     try:
-        async with in_background(_ship(recording, spool, destination, named, logger)):
+        async with (
+            in_background(_ship(recording, spool, destination, named, logger)),
+            in_background(_seal(recording.recorder)),
+        ):
             yield recording
     finally:
+        recording.recorder.seal_aggregates(ends=True)
         await _close(spool, recording.shipper, logger)
+
+
+def _make_recorder(
+    settings: Settings,
+    cluster: Cluster,
+    spool: Spool | None,
+    write_line: Callable[[bytes], None] | None,
+) -> LedgerRecorder:
+    naming = _naming(settings)
+    authenticated = settings.listen.client_ca is not None
+    fill = (lambda: 0.0) if spool is None else (lambda: spool.fill)
+    return LedgerRecorder(
+        spool,
+        cluster_id(settings, cluster),
+        naming,
+        write_line,
+        RefusalBudget(settings.record.refusals_per_minute, fill),
+        make_share_of(cluster, naming, authenticated=authenticated),
+    )
+
+
+async def _seal(recorder: LedgerRecorder) -> None:
+    """Keep what is counted of refusals, until cancelled."""
+    while True:
+        await asyncio.sleep(_SEAL_S)
+        recorder.seal_aggregates()
 
 
 def _tell(logger: FilteringBoundLogger) -> Callable[[str], None]:

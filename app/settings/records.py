@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, SecretStr, model_validator
 
 from app.settings.section import Section
+from audit.ledger.records.refusal_budget import PER_MINUTE
 from core.decision.decision import WhenUnrecorded
 from webhooks.limits import ServerSettings
 
@@ -24,6 +25,13 @@ class RecordSection(Section):
     lines: bool = Field(
         default=False,
         description="Write whole decision documents to standard output, a line each.",
+    )
+    refusals_per_minute: int = Field(
+        PER_MINUTE,
+        ge=1,
+        le=10_000,
+        description="Refusals of a requester in a namespace that are kept each minute by each gate;"
+        " of the rest one of each kind, and counts.",
     )
     people: Literal["pseudonym", "name"] = Field(
         "pseudonym", description="What is kept of a person: a pseudonym, or the user name."

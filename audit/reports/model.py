@@ -221,6 +221,8 @@ class NamespaceDecisions(_Part, frozen=True, kw_only=True):
     refused: int
     errors: int
     sandboxed: int
+    aggregated: int = 0
+    """How many of the refused and the errors are known from aggregates alone."""
 
 
 class ActivityCount(_Part, frozen=True, kw_only=True):

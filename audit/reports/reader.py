@@ -29,6 +29,7 @@ from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
 from core.base.ids import uuid7_unix_ms
 from core.base.times import DAY_MS, time_text
+from core.decision.refusal_aggregate import decode_aggregate
 from core.weights.access_grants import MAX_DAYS
 from core.weights.documents.access import Access, decode_access
 from core.weights.documents.events import (
@@ -165,6 +166,8 @@ class _Reader:
             lambda one: tallies.objects.add(one, uuid7_unix_ms(one.id)),
         )
         await self._confirm()
+        add_aggregate = tallies.decisions.add_aggregate
+        await self._each(FrameKind.AGGREGATE, period, decode_aggregate, add_aggregate)
         await self._each(FrameKind.FINDING, period, decode_finding, self._add_finding)
         await self._each(FrameKind.ACCESS, period, decode_access, self._add_access)
 

@@ -87,6 +87,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | What | Where |
 | --- | --- |
 | Decision document | `docs/reference/decision.schema.json` |
+| Aggregate of refusals | `docs/reference/aggregate.schema.json` |
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
 | `sallyport risk look-back -o json`, a list; and what the ledger keeps of look backs | `docs/reference/look-back.schema.json` |
 | `sallyport policy build`, `fetch` and `sign` with `-o json` | `docs/reference/policy-bundle.schema.json` |

@@ -43,6 +43,8 @@ from cli.sandbox.run import Report
 from cli.shared.results import Reviewed
 from core.decision.document import FORMAT as DECISION
 from core.decision.document import DecisionDocument
+from core.decision.refusal_aggregate import FORMAT as AGGREGATE
+from core.decision.refusal_aggregate import RefusalAggregate
 from core.risk.look_back import FORMAT as LOOK_BACK
 from core.risk.look_back import LookBackDocument
 
@@ -52,6 +54,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"decision-{DECISION}",
         f"Sallyport decision document, format {DECISION}",
         DecisionDocument,
+    ),
+    "aggregate.schema.json": (
+        f"aggregate-{AGGREGATE}",
+        f"Refusals that have no records of their own, format {AGGREGATE}",
+        RefusalAggregate,
     ),
     "look-back.schema.json": (
         f"look-back-{LOOK_BACK}",

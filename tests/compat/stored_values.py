@@ -58,6 +58,11 @@ from control.sweep.cursor import Cursor
 from control.weights.changes.store import StoredChanges, decode_changes, encode_changes
 from control.weights.checkpoint import Checkpoint
 from core.decision.document import DecisionDocument, decode_document, encode_document
+from core.decision.refusal_aggregate import (
+    RefusalAggregate,
+    decode_aggregate,
+    encode_aggregate,
+)
 from core.decision.sweep_document import SweepDocument, decode_sweep, encode_sweep
 from core.policy_bundles import BundleHead, GateAnnouncement
 from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
@@ -207,6 +212,7 @@ STATES: Final = {f"state-of-{each.id}": _msgpack(type(each.begin())) for each in
 DOCUMENTS: Final = {
     "decision": _document(DecisionDocument, encode_document, decode_document),
     "sweep": _document(SweepDocument, encode_sweep, decode_sweep),
+    "refusal-aggregate": _document(RefusalAggregate, encode_aggregate, decode_aggregate),
     "look-back": _document(LookBackDocument, encode_look_back, decode_look_back),
     "access": _document(Access, encode_access, decode_access),
     "activity": _document(Activity, encode_event, decode_activity),

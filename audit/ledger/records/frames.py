@@ -54,6 +54,8 @@ class FrameKind(enum.IntEnum):
     """What was removed by policy: `audit.ledger.log`."""
     ADOPTION = 14
     """What was taken in of an earlier release: `audit.ledger.log`."""
+    AGGREGATE = 15
+    """`core.decision.refusal_aggregate.RefusalAggregate`."""
 
 
 @dataclass(frozen=True, slots=True)

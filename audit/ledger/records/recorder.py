@@ -6,15 +6,18 @@ from typing import Any, Final, Protocol
 
 from audit.ledger.records.document_bounds import bound_document
 from audit.ledger.records.frames import FrameKind, decision_frame_id
-from core.base.ids import uuid7_unix_ms
-from core.base.times import DAY_MS
-from core.decision.decision import Decision
+from audit.ledger.records.refusal_budget import OTHERS, RefusalBudget, RefusalCount, Share
+from core.base.ids import uuid7, uuid7_unix_ms
+from core.base.times import DAY_MS, milli_text
+from core.decision.decision import Decision, Verdict
 from core.decision.document import (
     DecisionDocument,
     DecisionSource,
     build_document,
     projection_digest,
 )
+from core.decision.refusal_aggregate import FORMAT as AGGREGATE_FORMAT
+from core.decision.refusal_aggregate import RefusalAggregate, encode_aggregate
 from core.decision.request import Request
 from core.decision.sweep_document import SweepDocument, encode_sweep
 from core.people.subject import Subject
@@ -62,6 +65,10 @@ class LedgerRecorder:
     """What is kept of who asked: a pseudonym, or the name where the operator chose names."""
     write_line: Callable[[bytes], None] | None = None
     """Gets each document that the spool took as well, to be written to standard output."""
+    budget: RefusalBudget | None = None
+    """What limits refusals; None: all are kept."""
+    share_of: Callable[[Request], Share] = lambda _: OTHERS
+    """Says whose a refusal is."""
     _sent: dict[str, int] = field(default_factory=dict)
 
     def record(
@@ -72,11 +79,13 @@ class LedgerRecorder:
         patches: Sequence[Mapping[str, Any]],
         seconds: float,
     ) -> None:
-        """Keep a decision.
+        """Keep a decision, or count a refusal that is beyond the budget.
 
         Raises:
             NotRecordedError: the spool does not take it.
         """
+        if source != "sweep" and not decision.allowed and self._counts(request, decision):
+            return
         evidence = decision.evidence
         document = build_document(
             source,
@@ -93,6 +102,37 @@ class LedgerRecorder:
         content = bound_document(document, MAX_DOCUMENT)
         self._record_seen(decision, document, MAX_DOCUMENT - len(content))
         self._keep(FrameKind.DECISION, decision.id, content)
+
+    def _counts(self, request: Request, decision: Decision) -> bool:
+        if self.budget is None:
+            return False
+        seen = _digest_of(decision.evidence.projection) or request.what
+        share, unix_ms = self.share_of(request), uuid7_unix_ms(decision.id)
+        return not self.budget.keeps(share, decision, seen, unix_ms)
+
+    def seal_aggregates(self, *, ends: bool = False) -> None:
+        """Keep what was counted of refusals, if a minute is over, or because it `ends`."""
+        if self.budget is not None:
+            self.budget.seal(self._record_aggregate, ends=ends)
+
+    def _record_aggregate(self, count: RefusalCount) -> None:
+        kind = count.kind
+        document = RefusalAggregate(
+            format=AGGREGATE_FORMAT,
+            id=uuid7(count.last_ms),
+            time=milli_text(count.last_ms),
+            first=milli_text(count.first_ms),
+            cluster=self.cluster(),
+            count=count.count,
+            verdict="deny" if kind.verdict is Verdict.DENY else "error",
+            why="budget",
+            namespace=kind.share.namespace,
+            requester=kind.share.requester,
+            rules=list(kind.rules),
+            projection=kind.projection if kind.projection.startswith("sha256:") else "",
+            kept=count.kept,
+        )
+        self._keep(FrameKind.AGGREGATE, document.id, encode_aggregate(document))
 
     def record_sweep(self, document: SweepDocument) -> None:
         """Keep what a finished sweep came to.

@@ -26,7 +26,7 @@ class RecordedKinds:
 
 
 RECORDED_BY: Final[Mapping[str, RecordedKinds]] = {
-    "gate": RecordedKinds(_DECISIONS, frozenset({"validate", "mutate"})),
+    "gate": RecordedKinds(_DECISIONS | {FrameKind.AGGREGATE}, frozenset({"validate", "mutate"})),
     "control": RecordedKinds(
         _DECISIONS
         | {

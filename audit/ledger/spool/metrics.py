@@ -10,6 +10,22 @@ from audit.ledger.spool.shipper import ShipperStatus
 from network.metric_families import counter_of, gauge_of
 
 
+class RefusalCollector(Collector):
+    """Asks at each scrape how many refusals were counted and not kept."""
+
+    def __init__(self, aggregated: Callable[[], int]) -> None:
+        self._aggregated = aggregated
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metric (prometheus_client)."""
+        counter = CounterMetricFamily(
+            "sallyport_aggregated_refusals",
+            "Refusals beyond `record.refusals_per_minute`: counted in aggregates, not kept.",
+        )
+        counter.add_metric([], self._aggregated())
+        yield counter
+
+
 class SpoolCollector(Collector):
     """Asks a spool and its shipper at each scrape."""
 

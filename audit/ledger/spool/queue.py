@@ -167,6 +167,11 @@ class Spool:
         self._settle(0)
 
     @property
+    def fill(self) -> float:
+        """How much of what the spool may hold it holds: 1 where it is full."""
+        return (self._backlog.stored + self._writer.queued) / self._settings.max_bytes
+
+    @property
     def settled(self) -> bool:
         """Whether all that was appended is written and synced."""
         return self._writer.settled

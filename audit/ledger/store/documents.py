@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import ID_BYTES
-from audit.ledger.store.tables import BY_KIND, STANDING, checkpoints, places
+from audit.ledger.store.tables import STANDING, checkpoints, existing_tables, places
 from core.base.times import DAY_MS
 
 MOST_DOCUMENTS: Final = 10_000
@@ -37,7 +37,9 @@ class DocumentPage:
 
 def read_documents(connection: sa.Connection, page: DocumentPage, placed: bool) -> list[Document]:  # noqa: FBT001 (through _read, by position)
     """Return the documents of a page; with `placed`, only what is in the log."""
-    table = BY_KIND[page.kind]
+    table = existing_tables(connection).get(page.kind)
+    if table is None:
+        return []
     chosen = sa.select(table.c.cluster, table.c.id, table.c.document, table.c.position)
     chosen = chosen.where(table.c.id >= _first(page.begin_ms))
     if page.end_ms < _TIME_END:

@@ -14,7 +14,16 @@ from audit.ledger.log.merkle import Frontier, Range, hash_node, proof_of, root_o
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import day_of, is_uuid7
 from audit.ledger.store.log_append import TILE_LEVELS, read_state
-from audit.ledger.store.tables import BY_KIND, STANDING, heads, leaves, log, quarantine, tiles
+from audit.ledger.store.tables import (
+    BY_KIND,
+    STANDING,
+    existing_tables,
+    heads,
+    leaves,
+    log,
+    quarantine,
+    tiles,
+)
 from core.base.errors import LedgerError
 from core.base.times import milliseconds_of
 
@@ -44,7 +53,7 @@ def read_entries(
 def read_located(connection: sa.Connection, identity: bytes) -> list[LogEntry]:
     """Return the entries of an id that are still there whole, whatever their kind."""
     positions: list[int] = []
-    for table in (*BY_KIND.values(), quarantine):
+    for table in (*existing_tables(connection).values(), quarantine):
         key = table.c.frame_id if table is quarantine else table.c.id
         if table is quarantine or is_uuid7(identity):
             chosen = sa.select(table.c.position).where(key == identity)

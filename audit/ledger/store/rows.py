@@ -24,6 +24,7 @@ from audit.ledger.store.tables import STANDING
 from core.base.times import DAY_MS
 from core.decision.decision import Action, Finding
 from core.decision.document import DecisionDocument, decode_document, projection_digest
+from core.decision.refusal_aggregate import decode_aggregate
 from core.decision.sweep_document import decode_sweep
 from core.risk.look_back import decode_look_back
 from core.weights.documents.access import Access, contradicts, decode_access, encode_access
@@ -174,6 +175,13 @@ def _change(payload: bytes) -> DocumentColumns:
     return _made(change.cluster, change.id, *columns)
 
 
+def _aggregate(payload: bytes) -> DocumentColumns:
+    aggregate = decode_aggregate(payload)
+    texts = (aggregate.namespace, aggregate.requester, aggregate.verdict)
+    count = column_number(aggregate.count, MOST_LARGE)
+    return DocumentColumns(aggregate.cluster, aggregate.id, (*column_texts(*texts), count))
+
+
 def _refused(payload: bytes) -> DocumentColumns:
     record = decode_refused(payload)
     return _made(record.cluster, record.id, record.source)
@@ -196,6 +204,7 @@ MAKERS: Final[Mapping[int, Callable[[bytes], DocumentColumns]]] = {
     FrameKind.CHANGE: _change,
     FrameKind.REFUSED: _refused,
     FrameKind.INTAKE: _intake,
+    FrameKind.AGGREGATE: _aggregate,
 }
 """Kinds that are taken from outside: what retention removed only the ledger itself records."""
 

@@ -16,7 +16,7 @@ from audit.ledger.store.tables import log
 from core.base.errors import LedgerError
 from core.base.times import DAY_MS
 
-HEAD: Final = 3
+HEAD: Final = 4
 """The number of this release's tables."""
 
 _FIRST_LOG: Final = 3

@@ -260,6 +260,13 @@ refused = _table("refused", *_texts("source"))
 
 intakes = _table("intakes", *_texts("source"))
 
+aggregates = _table(
+    "aggregates",
+    *_texts("namespace", "requester", "verdict"),
+    sa.Column("count", sa.BigInteger),
+)
+"""Refusals that have no records of their own."""
+
 BY_KIND: Final = {
     FrameKind.DECISION: decisions,
     FrameKind.SWEEP: sweeps,
@@ -274,9 +281,19 @@ BY_KIND: Final = {
     FrameKind.INTAKE: intakes,
     FrameKind.RETENTION: retentions,
     FrameKind.ADOPTION: adoptions,
+    FrameKind.AGGREGATE: aggregates,
 }
 """Where the documents of each kind are. Each of these tables has cluster, id, day, document and
 position."""
+
+
+def existing_tables(connection: sa.Connection) -> dict[FrameKind, sa.Table]:
+    """Return those of BY_KIND that are there: a ledger of the release before lacks the last."""
+    found = dict(BY_KIND)
+    if not sa.inspect(connection).has_table(aggregates.name):
+        del found[FrameKind.AGGREGATE]
+    return found
+
 
 OWN: Final = frozenset({FrameKind.RETENTION, FrameKind.ADOPTION})
 """What the ledger records of itself: it goes with the log's beginning alone."""

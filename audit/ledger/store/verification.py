@@ -25,6 +25,7 @@ from audit.ledger.store.tables import (
     BY_KIND,
     STANDING,
     decisions,
+    existing_tables,
     leaves,
     log,
     quarantine,
@@ -41,7 +42,7 @@ _NOWHERE: Final = -1
 
 def find_strays(connection: sa.Connection) -> Iterator[Problem]:
     """Say which rows have a place that no leaf of theirs has, and which rules no decision."""
-    for kind, table in [*BY_KIND.items(), (None, quarantine)]:
+    for kind, table in [*existing_tables(connection).items(), (None, quarantine)]:
         key = table.c.frame_id if kind is None else table.c.id
         is_of = leaves.c.aside == (sa.true() if kind is None else sa.false())
         if kind is not None:
@@ -72,7 +73,7 @@ def find_unplaced(connection: sa.Connection) -> tuple[list[Problem], int]:
     """Say which rows have no place; give how many, where the ledger says that it is upgraded."""
     found: list[Problem] = []
     count = 0
-    for kind, table in [*BY_KIND.items(), (None, quarantine)]:
+    for kind, table in [*existing_tables(connection).items(), (None, quarantine)]:
         key = table.c.frame_id if kind is None else table.c.id
         chosen = sa.select(table.c.cluster, key.label("id")).where(table.c.position.is_(None))
         rows = connection.execute(chosen.order_by(table.c.cluster, key).limit(_MOST)).all()

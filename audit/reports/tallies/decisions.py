@@ -8,6 +8,7 @@ from audit.reports.model import MOST_ROWS, NamespaceDecisions
 from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
 from core.decision.decision import Verdict
 from core.decision.document import Asked, is_final
+from core.decision.refusal_aggregate import RefusalAggregate
 
 
 class ReportedDecision(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -42,6 +43,12 @@ class DecisionTally:
             row[decided.verdict.value] += 1
             row["sandboxed"] += decided.sandbox is not None
 
+    def add_aggregate(self, aggregate: RefusalAggregate) -> None:
+        """Count refusals that have no records of their own."""
+        if (row := self._rows.get((aggregate.cluster, aggregate.namespace))) is not None:
+            row[aggregate.verdict] += aggregate.count
+            row["aggregated"] += aggregate.count
+
     def rows(self) -> tuple[list[NamespaceDecisions], int]:
         """Return the rows, those with most refusals and errors first."""
         rows = (
@@ -53,6 +60,7 @@ class DecisionTally:
                 refused=row["deny"],
                 errors=row["error"],
                 sandboxed=row["sandboxed"],
+                aggregated=row["aggregated"],
             )
             for (cluster, namespace), row in self._rows.items()
         )

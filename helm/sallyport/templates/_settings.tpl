@@ -83,6 +83,7 @@ record:
   {{- /* Only who answers a request can refuse it; the sweep waits. */}}
   {{- if eq .component "gate" }}
   when_full: {{ $values.record.whenFull }}
+  refusals_per_minute: {{ int64 $values.record.refusalsPerMinute }}
   {{- end }}
   lines: {{ $values.record.lines }}
   people: {{ $values.record.people }}

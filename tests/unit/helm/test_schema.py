@@ -101,6 +101,7 @@ SETTING_OF = {
     "evaluation.remembered": "evaluation.remembered",
     "evaluation.engine": "evaluation.engine",
     "record.whenFull": "record.when_full",
+    "record.refusalsPerMinute": "record.refusals_per_minute",
     "record.lines": "record.lines",
     "record.people": "record.people",
     "gate.drainSeconds": "listen.drain_seconds",
