@@ -120,6 +120,17 @@ class LedgerSection(Section):
         "`sallyport run`.",
     )
     keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
+    max_refusal_mib: int = Field(
+        8192,
+        ge=64,
+        le=1_048_576,
+        description="MiB of refusals that are kept; beyond it those of the largest share of a "
+        "namespace and requester go first. Nothing else goes by size.",
+    )
+    hold: list[Annotated[str, Field(max_length=63)]] = Field(
+        default_factory=list,
+        description="Namespaces under hold: none of their refusals goes by size.",
+    )
     signing_key: Path | None = Field(
         None,
         description="Private key (PEM, Ed25519) that signs the log's heads; without it "

@@ -92,6 +92,9 @@ def _seen(verdict: Verdict) -> Iterator[str]:
         days = f" (retention kept {verdict.keep_days} days)" if verdict.keep_days else ""
         gone = f"{verdict.documents_removed:,} documents, {verdict.leaves_removed:,} whole records"
         yield f"Gone: {gone}{days}"
+    if verdict.refusals_removed:
+        some = _some(verdict.refusals_removed, "refusal")
+        yield f"Of these documents, {some} went for want of room; nothing that was admitted did"
     if verdict.aside:
         yield f"In quarantine: {_some(verdict.aside, 'record')} that cannot be read"
     if verdict.adopted:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from structlog.typing import FilteringBoundLogger
 
@@ -78,6 +78,14 @@ def _anchor(place: AnchorPlace, settings: Settings, stack: AsyncExitStack) -> An
     return config_map
 
 
+class LedgerRoom(NamedTuple):
+    """What refusals may take of the ledger."""
+
+    refusal_bytes: int = 8 * 1024**3
+    held: frozenset[str] = frozenset()
+    """Namespaces under hold."""
+
+
 class KeptLedger:
     """A store that is opened when it can be, and kept to its whole days (a `Destination`).
 
@@ -99,6 +107,8 @@ class KeptLedger:
         """Rows that are not in the log, and should be; None while it is not known."""
         self._store = store
         self._keep_days = keep_days
+        self.room = LedgerRoom()
+        """What refusals may take."""
         self._logger = logger
         self._problem = "it has not been opened yet"
         self._retain_at = 0.0
@@ -215,10 +225,19 @@ class KeptLedger:
 
     async def _retain(self) -> None:
         try:
-            removed = await self._store.retain(self._keep_days, dt.datetime.now(dt.UTC).date())
+            today = dt.datetime.now(dt.UTC).date()
+            removed = await self._store.retain(self._keep_days, today)
+            most, held = self.room
+            gone = await self._store.shrink(most, self._keep_days, today, held)
         except LedgerError as error:
             self._logger.warning("retention failed; it is tried again", problem=str(error))
             return
+        if gone:
+            self._logger.warning(
+                "refusals removed for want of room",
+                refusals=gone,
+                fix="raise ledger.max_refusal_mib, or see who is refused so often",
+            )
         if removed.days or removed.leaves:
             days = [day.isoformat() for day in removed.days]
             self._logger.info(
@@ -246,7 +265,9 @@ async def open_kept_ledger(
     async with open_anchors(settings) as anchors:
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
+        room = LedgerRoom(section.max_refusal_mib * 1024**2, frozenset(section.hold))
         ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)
+        ledger.room = room
         try:
             async with in_background(ledger.look_after()):
                 yield ledger

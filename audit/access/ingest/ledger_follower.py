@@ -130,7 +130,7 @@ class LedgerFollower:
         found: list[Finding] = []
         for entry in page:
             if entry.cluster == self._cluster and entry.payload is not None:
-                if entry.kind in KINDS and entry.position >= state.memory_at:
+                if entry.record_kind in KINDS and entry.position >= state.memory_at:
                     at_ms = int.from_bytes(entry.id[:6])
                     await self._past.note(state.memory, entry.position, at_ms)
                     self._remember(entry)
@@ -142,14 +142,14 @@ class LedgerFollower:
     def _remember(self, entry: LogEntry) -> None:
         projection = self._projections.known(entry)
         try:
-            self._state.memory.take(entry.kind, entry.payload or b"", projection)
+            self._state.memory.take(entry.record_kind, entry.payload or b"", projection)
         except ValueError as error:
             self._problem(entry, error)
 
     def _event(self, entry: LogEntry) -> Event | None:
         watch = self._state.watch
-        seen = watch.accesses if entry.kind == FrameKind.ACCESS else watch.events
-        decode = _DECODERS.get(entry.kind)
+        seen = watch.accesses if entry.record_kind == FrameKind.ACCESS else watch.events
+        decode = _DECODERS.get(entry.record_kind)
         if decode is None or entry.position < seen:
             return None
         try:

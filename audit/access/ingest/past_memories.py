@@ -239,7 +239,7 @@ class PastMemories:
                 if int.from_bytes(entry.id[:6]) // 1000 // DAY_S > day:
                     continue
                 with suppress(ValueError):  # It was told when it was read for the first time.
-                    memory.take(entry.kind, entry.payload, projections.known(entry))
+                    memory.take(entry.record_kind, entry.payload, projections.known(entry))
             position = page[-1].position + 1
 
     async def _content(self, kept: KeptDay) -> bytes | None:

@@ -40,7 +40,7 @@ class Projections:
 
 def _digest_of(entry: LogEntry) -> str:
     """Return the digest of the projection of a decision that admitted a Pod; empty for others."""
-    if entry.kind != FrameKind.DECISION or entry.payload is None:
+    if entry.record_kind != FrameKind.DECISION or entry.payload is None:
         return ""
     try:
         admitted = read_admitted(entry.payload)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from audit.ledger.log.leaves import Leaf
 from audit.ledger.log.merkle import Frontier
+from audit.ledger.records.frames import FrameKind
 
 DocumentKey = tuple[bytes, str]
 """Id and cluster: the order of documents of one kind, which begins with the time."""
@@ -25,6 +26,11 @@ class LogEntry:
     """As it was stored; None where it is not there, which a retention record must explain."""
     aside: bool = False
     """Whether it is in quarantine: a frame that cannot be read."""
+
+    @property
+    def record_kind(self) -> int:
+        """What the payload is: that of a refusal is a decision."""
+        return FrameKind.DECISION if self.kind == FrameKind.REFUSAL else self.kind
 
     @property
     def leaf(self) -> Leaf:

@@ -28,6 +28,7 @@ _AT_ONCE: Final = frozenset(
     kind.value
     for kind in (
         FrameKind.DECISION,
+        FrameKind.REFUSAL,
         FrameKind.SWEEP,
         FrameKind.LOOK_BACK,
         FrameKind.REFUSED,
@@ -51,6 +52,7 @@ class _RecordHead(msgspec.Struct, gc=False):
     id: str = ""
     cluster: str = ""
     time: str = ""
+    allowed: bool | None = None
 
 
 _DECODER: Final = msgspec.json.Decoder(_RecordHead)
@@ -133,6 +135,8 @@ class RecordCheck:
             says = f"its document says that it is of the cluster {own.cluster[:64]!r}"
         elif own.time and not _is_at(own.time, made):
             says = f"its document says that it is of {own.time[:64]!r}"
+        elif where.kind == FrameKind.REFUSAL and own.allowed:
+            says = "its document says that it was allowed, and the log calls it a refusal"
         else:
             return
         self._say(make_problem(Flaw.DOCUMENT, says, where))

@@ -5,6 +5,8 @@ What is missing of the log is missing rightly when a record that stands later in
 - a payload, when its day is before the record's `first_kept_day`;
 - a leaf, when its position is before the record's prefix, whose frontier leads to the root of the
   head that the record rests on, and that head's day is before `first_kept_day` by MARGIN_DAYS;
+- the payload of a REFUSAL also, when records of removals for want of room count as many: leaves of
+  no other kind are ever missing for that reason;
 - and `first_kept_day` lies `keep_days - 1` days before the record's own time.
 """
 
@@ -76,6 +78,15 @@ class Prefix(_Part, frozen=True, kw_only=True):
         return Frontier(self.size, tuple(map(bytes.fromhex, self.frontier)))
 
 
+class SizeRemoval(_Part, frozen=True, kw_only=True):
+    """Refusals of one requester in one namespace that were removed for want of room."""
+
+    refusals: int
+    cluster: str
+    namespace: str
+    requester: str
+
+
 class Retention(_Part, frozen=True, kw_only=True):
     """What was removed by policy. It is written before anything is."""
 
@@ -94,6 +105,8 @@ class Retention(_Part, frozen=True, kw_only=True):
     """How many of each kind were to go; what a crash interrupted is counted again."""
     prefix: Prefix | None = None
     """None: no leaf was removed with it."""
+    by_size: SizeRemoval | None = None
+    """What was removed though its day is kept; None: nothing."""
 
 
 def first_kept(today: dt.date, keep_days: int) -> dt.date:
@@ -135,6 +148,15 @@ class PlacedRetention:
     first_kept: dt.date
 
 
+@dataclass(frozen=True, slots=True)
+class _MissingRefusals:
+    """Refusals of a day whose documents are gone."""
+
+    first: RecordPlace
+    last: RecordPlace
+    count: int
+
+
 class RemovalCheck:
     """What of a log is missing, and what its retention records say of that."""
 
@@ -142,6 +164,8 @@ class RemovalCheck:
         """Take what the log begins with, its keys, and how many days it must keep."""
         self.leaves = 0
         """Leaves whose documents are gone."""
+        self.refusals = 0
+        """Of them, refusals that were removed for want of room."""
         self.prefix = 0
         """Leaves that are gone themselves, before the first."""
         self.keep_days: int | None = None
@@ -150,6 +174,11 @@ class RemovalCheck:
         self._keys = keys
         self._demanded = keep_days
         self._days: dict[_Days, tuple[RecordPlace, int]] = {}
+        self._refused: dict[dt.date, _MissingRefusals] = {}
+        self._by_size = 0
+        """Refusals that records say were removed for want of room."""
+        self._by_size_at = -1
+        """Where the last of these records stands."""
         self._policies: list[PlacedRetention] = []
         self._problems: list[Problem] = []
         self._stored_ms = 0
@@ -176,7 +205,12 @@ class RemovalCheck:
     def missing(self, where: RecordPlace, *, aside: bool) -> None:
         """Note a leaf whose document is gone; what is aside goes by the day on which it came."""
         self.leaves += 1
-        if is_uuid7(where.id) and not aside:
+        if where.kind == FrameKind.REFUSAL and not aside and is_uuid7(where.id):
+            day = _date(id_ms(where.id))
+            before = self._refused.get(day)
+            first, count = (before.first, before.count) if before else (where, 0)
+            self._refused[day] = _MissingRefusals(first, where, count + 1)
+        elif is_uuid7(where.id) and not aside:
             stored = _date(self._stored_ms) if where.kind in _STANDING else None
             self._note(_date(id_ms(where.id)), where, stored)
         elif self._stored_ms:
@@ -199,6 +233,9 @@ class RemovalCheck:
         else:
             self.keep_days = min(self.keep_days or record.keep_days, record.keep_days)
             self._policies.append(PlacedRetention(where, record, kept))
+            if record.by_size is not None:
+                self._by_size += record.by_size.refusals
+                self._by_size_at = where.at
             return
         self._say(make_problem(Flaw.RETENTION, says, where))
 
@@ -211,12 +248,24 @@ class RemovalCheck:
                 others = f", as {count - 1:,} others of {day}" if count > 1 else ""
                 says = f"its document is gone{others}, and no retention record explains it"
                 self._say(make_problem(Flaw.REMOVAL, says, where))
+        self._judge_refused()
         if self.prefix and not any(map(self._explains_prefix, self._policies)):
             says = (
                 f"the first {self.prefix:,} records are gone, and no retention record explains it"
             )
             self._say(make_place_problem(Flaw.REMOVAL, says, 0, self.prefix))
         return self._problems
+
+    def _judge_refused(self) -> None:
+        """Judge missing refusals: of days that are not kept, or as many as records count."""
+        for day, missing in sorted(self._refused.items()):
+            if any(_explains(each, missing.last, day, None) for each in self._policies):
+                continue
+            self.refusals += missing.count
+            if missing.last.at > self._by_size_at or self.refusals > self._by_size:
+                says = f"{missing.count:,} refusals of {day} are gone, of which records of removals"
+                says += " explain fewer"
+                self._say(make_problem(Flaw.REMOVAL, says, missing.first))
 
     def _explains_prefix(self, policy: PlacedRetention) -> bool:
         """Return whether a record took this prefix away, says the same of its tree, and might."""

@@ -74,6 +74,8 @@ class Verdict(_Part, frozen=True, kw_only=True):
     """Records that no anchor knows of: their own key vouches for them, and nobody else."""
     documents_removed: int
     """By retention, or else it is a problem."""
+    refusals_removed: int
+    """Of these documents, refusals that went for want of room; the log proves their kind."""
     leaves_removed: int
     keep_days: int | None
     """The fewest days that a retention record kept; None without one."""
@@ -113,6 +115,7 @@ def verdict_of(verifier: Verifier) -> Verdict:
         anchored=verifier.anchored,
         not_anchored=max(verifier.size - max(known, opening.first), 0),
         documents_removed=verifier.removals.leaves,
+        refusals_removed=verifier.removals.refusals,
         leaves_removed=verifier.removals.prefix,
         keep_days=verifier.removals.keep_days,
         aside=contents.aside,

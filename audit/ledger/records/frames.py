@@ -56,6 +56,9 @@ class FrameKind(enum.IntEnum):
     """What was taken in of an earlier release: `audit.ledger.log`."""
     AGGREGATE = 15
     """`core.decision.refusal_aggregate.RefusalAggregate`."""
+    REFUSAL = 16
+    """A decision of the gate that refused: the log alone calls it so, and senders DECISION. It may
+    be removed for want of room, and its leaf goes on proving that it was none that admitted."""
 
 
 @dataclass(frozen=True, slots=True)

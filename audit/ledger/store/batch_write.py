@@ -10,7 +10,7 @@ from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import Row, day_of
 from audit.ledger.store.database_errors import DuplicateError
 from audit.ledger.store.log_append import AppendBackend, OpenLog
-from audit.ledger.store.rows import OTHERWISE, RowBatch, aside_row
+from audit.ledger.store.rows import OTHERWISE, RowBatch, aside_row, is_refusal
 from audit.ledger.store.tables import BY_KIND, STANDING, projections, quarantine, rules
 from core.weights.documents.access import contradicts, decode_access
 
@@ -46,9 +46,11 @@ def write_batch(
     """Write a batch, and add its leaves."""
     ids: dict[FrameKind, Sequence[bytes]] = {}
     for kind, rows in sorted(batch.records.items()):
+        if kind is FrameKind.DECISION:
+            rows.sort(key=is_refusal)  # Each kind of leaf has positions of its own.
         new = _put(connection, backend, kind, rows, open_log.size)
-        if new:
-            open_log.add(kind, new[0][0], new)
+        for leaf, some in _by_leaf(kind, new):
+            open_log.add(leaf, some[0][0], some)
         if kind in _IMMUTABLE_KINDS and len(new) < len(rows):
             batch.quarantine.extend(_contradicting(connection, batch, kind, new))
         ids[kind] = [row[1] for row in new]
@@ -56,6 +58,17 @@ def write_batch(
     _set_aside(connection, backend, batch.quarantine, open_log)
     stored = sum(map(len, ids.values())) + _write_projections(connection, backend, batch)
     return WrittenRecords(stored, ids)
+
+
+def _by_leaf(kind: FrameKind, rows: list[Row]) -> Iterator[tuple[FrameKind, list[Row]]]:
+    """Yield the kinds that the log has for rows in their order, and theirs."""
+    refused = kind is FrameKind.DECISION and bool(rows) and is_refusal(rows[-1])
+    first = (
+        next((at for at, row in enumerate(rows) if is_refusal(row)), 0) if refused else len(rows)
+    )
+    for leaf, some in ((kind, rows[:first]), (FrameKind.REFUSAL, rows[first:])):
+        if some:
+            yield leaf, some
 
 
 def _put(

@@ -15,10 +15,11 @@ from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import day_of, is_uuid7
 from audit.ledger.store.log_append import TILE_LEVELS, read_state
 from audit.ledger.store.tables import (
-    BY_KIND,
+    BY_LEAF,
     STANDING,
     existing_tables,
     heads,
+    leaf_kinds,
     leaves,
     log,
     quarantine,
@@ -44,7 +45,7 @@ def read_entries(
     kept = sa.select(log.c.prefix_size).scalar_subquery()  # Others are being removed.
     chosen = sa.select(leaves).where(leaves.c.position > after, leaves.c.position >= kept)
     if kinds is not None:
-        numbers = sorted(map(int, kinds))
+        numbers = sorted(number for kind in kinds for number in leaf_kinds(kind))
         chosen = chosen.where(leaves.c.kind.in_(numbers), leaves.c.aside == sa.false())
     page = chosen.order_by(leaves.c.position).limit(min(limit, MOST_ENTRIES))
     return _with_payloads(connection, connection.execute(page).all())
@@ -88,7 +89,7 @@ def _with_payloads(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> li
 
 
 def _payloads(connection: sa.Connection, kind: int, ids: set[bytes]) -> dict[_Place, bytes]:
-    table = BY_KIND.get(kind)  # type: ignore[call-overload]
+    table = BY_LEAF.get(kind)  # type: ignore[call-overload]
     if table is None:
         return {}
     chosen = sa.select(table.c.cluster, table.c.id, table.c.document)

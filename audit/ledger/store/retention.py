@@ -100,7 +100,7 @@ def note_retention(connection: sa.Connection, backend: AppendBackend, kept: Kept
     prefix = None if head is None or head.size <= before else _prefix(connection, head)
     if not removed and prefix is None:
         return 0
-    _write(connection, backend, open_log, _record(kept, removed, prefix))
+    write_retention(connection, backend, open_log, _record(kept, removed, prefix))
     open_log.save()
     if prefix is None:
         return 0
@@ -159,9 +159,10 @@ def _record(kept: KeptDays, removed: dict[str, int], prefix: Prefix | None) -> R
     )
 
 
-def _write(
+def write_retention(
     connection: sa.Connection, backend: AppendBackend, open_log: OpenLog, record: Retention
 ) -> None:
+    """Record in the log what is to go."""
     identity = uuid_bytes(record.id)
     row = ("", identity, int.from_bytes(identity[:6]) // DAY_MS, encode_retention(record))
     backend.copy(connection, retentions, [(*row, open_log.size)])

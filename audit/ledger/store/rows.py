@@ -20,7 +20,7 @@ from audit.ledger.store.columns import (
     uuid_bytes,
     uuid_text,
 )
-from audit.ledger.store.tables import STANDING
+from audit.ledger.store.tables import STANDING, decisions
 from core.base.times import DAY_MS
 from core.decision.decision import Action, Finding
 from core.decision.document import DecisionDocument, decode_document, projection_digest
@@ -42,6 +42,8 @@ SPARE_DAYS: Final = 1
 OTHERWISE: Final = "the ledger has another record of this id, which says otherwise: one is forged"
 
 _BY_ID: Final = attrgetter("id")
+_SOURCE: Final = decisions.c.keys().index("source")
+_ALLOWED: Final = decisions.c.keys().index("allowed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ def access_row(access: Access, identity: bytes, day: int, payload: bytes) -> Row
         sent if 0 <= sent <= MOST_LARGE else column_number(sent, MOST_LARGE),
         payload,
     )
+
+
+def is_refusal(row: Row) -> bool:
+    """Return whether a decision's row is of one that the gate refused; not of what runs."""
+    return not row[_ALLOWED] and row[_SOURCE] != "sweep"
 
 
 def rule_rows(made: DocumentColumns, identity: bytes, day: int) -> list[Row]:

@@ -1,7 +1,7 @@
 """The ledger: takes what is delivered, each once, and forgets what is too old."""
 
 import datetime as dt
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 
 import sqlalchemy as sa
 
@@ -14,6 +14,12 @@ from audit.ledger.store.documents import write_checkpoints, write_places
 from audit.ledger.store.log_append import OpenLog
 from audit.ledger.store.log_entries import write_head
 from audit.ledger.store.queries import LedgerQueries
+from audit.ledger.store.refusal_removal import (
+    RefusalShare,
+    plan_removal,
+    read_shares,
+    remove_refusals,
+)
 from audit.ledger.store.retention import (
     MASSES,
     KeptDays,
@@ -88,6 +94,33 @@ class Store(LedgerQueries):
         while not await self._do(self._remove_leaves):
             pass
         return RemovedCounts(tuple(map(date_of, sorted(gone))), *others, leaves)
+
+    async def shrink(
+        self, most_bytes: int, days: int, today: dt.date, held: Collection[str]
+    ) -> int:
+        """Keep at most so many bytes of refusals; give how many refusals went.
+
+        The largest share of a namespace and a requester loses first, its oldest before others.
+        Whatever admitted something, or is no decision of the gate, never goes by size, nor what is
+        of `held` namespaces. What goes is recorded in the log, and counted in aggregates.
+
+        Raises:
+            LedgerError: the database fails.
+        """
+        kept = KeptDays(days, today, self._now_ms)
+        gone = 0
+        for share, size in plan_removal(await self._read(read_shares), most_bytes, held):
+            left = size
+            while left > 0:
+                count, freed = await self._do(self._remove_refusals, kept, share, left)
+                if not count:
+                    break
+                gone, left = gone + count, left - freed
+        return gone
+
+    def _remove_refusals(self, kept: KeptDays, share: RefusalShare, size: int) -> tuple[int, int]:
+        with self._engine().begin() as connection:
+            return remove_refusals(connection, self._backend, kept, share, size)
 
     async def _remove_days(self, kept: KeptDays) -> AsyncIterator[int]:
         """Remove what comes in masses, day by day."""

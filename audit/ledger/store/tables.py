@@ -287,6 +287,16 @@ BY_KIND: Final = {
 position."""
 
 
+BY_LEAF: Final = {**BY_KIND, FrameKind.REFUSAL: decisions}
+"""The same by the kind that a leaf has."""
+
+
+def leaf_kinds(kind: FrameKind) -> tuple[int, ...]:
+    """Return the kinds that leaves have of documents of a kind."""
+    refusals = (int(FrameKind.REFUSAL),) if kind is FrameKind.DECISION else ()
+    return (int(kind), *refusals)
+
+
 def existing_tables(connection: sa.Connection) -> dict[FrameKind, sa.Table]:
     """Return those of BY_KIND that are there: a ledger of the release before lacks the last."""
     found = dict(BY_KIND)

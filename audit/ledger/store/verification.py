@@ -4,7 +4,7 @@ Columns must agree with documents and rows with leaves; rows outside of the log 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -20,12 +20,13 @@ from audit.ledger.store.columns import day_of
 from audit.ledger.store.log_append import TILE_LEVELS
 from audit.ledger.store.log_export import walk_log
 from audit.ledger.store.queries import LedgerQueries
-from audit.ledger.store.rows import MAKERS, rule_rows
+from audit.ledger.store.rows import MAKERS, DocumentColumns, rule_rows
 from audit.ledger.store.tables import (
-    BY_KIND,
+    BY_LEAF,
     STANDING,
     decisions,
     existing_tables,
+    leaf_kinds,
     leaves,
     log,
     quarantine,
@@ -46,7 +47,7 @@ def find_strays(connection: sa.Connection) -> Iterator[Problem]:
         key = table.c.frame_id if kind is None else table.c.id
         is_of = leaves.c.aside == (sa.true() if kind is None else sa.false())
         if kind is not None:
-            is_of &= leaves.c.kind == int(kind)
+            is_of &= leaves.c.kind.in_(leaf_kinds(kind))
         on = (leaves.c.position == table.c.position) & (leaves.c.cluster == table.c.cluster) & is_of
         without = (
             sa.select(table.c.cluster, key.label("id"), table.c.position)
@@ -143,7 +144,7 @@ def _disagreements(connection: sa.Connection, page: Sequence[PassingLeaf]) -> li
     found: list[Problem] = []
     kinds: dict[int, list[PassingLeaf]] = defaultdict(list)
     for seen in page:
-        if seen.payload is not None and not seen.aside and seen.where.kind in BY_KIND:
+        if seen.payload is not None and not seen.aside and seen.where.kind in BY_LEAF:
             kinds[seen.where.kind].append(seen)
     for kind, of_kind in kinds.items():
         rows = _rows(connection, FrameKind(kind), of_kind)
@@ -151,7 +152,7 @@ def _disagreements(connection: sa.Connection, page: Sequence[PassingLeaf]) -> li
             row = rows.get((seen.where.cluster, seen.where.id))
             if row is not None:
                 found += _compared(seen, row)
-        if kind == FrameKind.DECISION:
+        if BY_LEAF[FrameKind(kind)] is decisions:
             found += _compared_rules(connection, of_kind)
     return found
 
@@ -159,7 +160,7 @@ def _disagreements(connection: sa.Connection, page: Sequence[PassingLeaf]) -> li
 def _rows(
     connection: sa.Connection, kind: FrameKind, page: Sequence[PassingLeaf]
 ) -> dict[_Place, Any]:
-    table = BY_KIND[kind]
+    table = BY_LEAF[kind]
     chosen = sa.select(table).where(table.c.id.in_(sorted(seen.where.id for seen in page)))
     if kind not in STANDING:
         days = [day_of(seen.where.id) for seen in page]
@@ -172,20 +173,24 @@ def _compared(seen: PassingLeaf, row: Any) -> Iterator[Problem]:
     if row.position != where.at:
         says = f"its row says that it is at {row.position}"
         yield make_problem(Flaw.ROW, says, where)
-    maker = MAKERS.get(where.kind)
+    maker = _maker(where.kind)
     if maker is None or seen.payload is None:
         return
     try:
         made = maker(seen.payload)
     except (ValueError, RecursionError):
         return  # The verifier says so.
-    names = BY_KIND[FrameKind(where.kind)].c.keys()[:-1]
+    names = BY_LEAF[FrameKind(where.kind)].c.keys()[:-1]
     for name, says in zip(names, made.row(where.id, day_of(where.id), seen.payload), strict=True):
         is_free = name == "day" and where.kind in STANDING
         if not is_free and getattr(row, name) != says:
             yield make_problem(
                 Flaw.COLUMN, f"its column {name} says what its document does not", where
             )
+
+
+def _maker(kind: int) -> Callable[[bytes], DocumentColumns] | None:
+    return MAKERS.get(FrameKind.DECISION if kind == FrameKind.REFUSAL else kind)
 
 
 def _compared_rules(connection: sa.Connection, page: Sequence[PassingLeaf]) -> Iterator[Problem]:
@@ -198,7 +203,7 @@ def _compared_rules(connection: sa.Connection, page: Sequence[PassingLeaf]) -> I
     for seen in page:
         where = seen.where
         try:
-            made = MAKERS[where.kind](seen.payload or b"")
+            made = MAKERS[FrameKind.DECISION](seen.payload or b"")
         except (ValueError, RecursionError):
             continue
         expected = {row[3:] for row in rule_rows(made, where.id, day_of(where.id))}

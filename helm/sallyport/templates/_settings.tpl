@@ -256,6 +256,8 @@ explain:
 {{- end }}
 ledger:
   keep_days: {{ int64 .Values.auditor.ledger.keepDays }}
+  max_refusal_mib: {{ int64 .Values.auditor.ledger.maxRefusalMib }}
+  hold: {{ toJson .Values.auditor.ledger.hold }}
   head_every_s: {{ .Values.auditor.ledger.headEverySeconds }}
   signing_key: /etc/sallyport/signing/current.key
   {{- with include "sallyport.settings.anchors" .Values.auditor.ledger.anchors | trim }}

@@ -114,6 +114,8 @@ SETTING_OF = {
     "control.discovery.search": "discovery.search",
     "control.discovery.skip": "discovery.skip",
     "auditor.ledger.keepDays": "ledger.keep_days",
+    "auditor.ledger.maxRefusalMib": "ledger.max_refusal_mib",
+    "auditor.ledger.hold": "ledger.hold",
     "auditor.ledger.headEverySeconds": "ledger.head_every_s",
     "weights.container.site": "weights.container.site",
     "weights.container.containers": "weights.container.containers",
