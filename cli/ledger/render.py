@@ -91,10 +91,9 @@ def _seen(verdict: Verdict) -> Iterator[str]:
     if verdict.documents_removed or verdict.leaves_removed:
         days = f" (retention kept {verdict.keep_days} days)" if verdict.keep_days else ""
         gone = f"{verdict.documents_removed:,} documents, {verdict.leaves_removed:,} whole records"
-        yield f"Gone: {gone}{days}"
-    if verdict.refusals_removed:
-        some = _some(verdict.refusals_removed, "refusal")
-        yield f"Of these documents, {some} went for want of room; nothing that was admitted did"
+        refusals = verdict.refusals_removed
+        room = f", {_some(refusals, 'refusal')} among them for want of room" if refusals else ""
+        yield f"Gone: {gone}{days}{room}"
     if verdict.aside:
         yield f"In quarantine: {_some(verdict.aside, 'record')} that cannot be read"
     if verdict.adopted:
