@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
@@ -46,10 +47,8 @@ def write_batch(
     """Write a batch, and add its leaves."""
     ids: dict[FrameKind, Sequence[bytes]] = {}
     for kind, rows in sorted(batch.records.items()):
-        if kind is FrameKind.DECISION:
-            rows.sort(key=is_refusal)  # Each kind of leaf has positions of its own.
         new = _put(connection, backend, kind, rows, open_log.size)
-        for leaf, some in _by_leaf(kind, new):
+        for leaf, some in _by_leaf(kind, new) if new else ():
             open_log.add(leaf, some[0][0], some)
         if kind in _IMMUTABLE_KINDS and len(new) < len(rows):
             batch.quarantine.extend(_contradicting(connection, batch, kind, new))
@@ -61,14 +60,12 @@ def write_batch(
 
 
 def _by_leaf(kind: FrameKind, rows: list[Row]) -> Iterator[tuple[FrameKind, list[Row]]]:
-    """Yield the kinds that the log has for rows in their order, and theirs."""
-    refused = kind is FrameKind.DECISION and bool(rows) and is_refusal(rows[-1])
-    first = (
-        next((at for at, row in enumerate(rows) if is_refusal(row)), 0) if refused else len(rows)
-    )
-    for leaf, some in ((kind, rows[:first]), (FrameKind.REFUSAL, rows[first:])):
-        if some:
-            yield leaf, some
+    """Yield the kinds that leaves have, and the rows of each run of them, in their order."""
+    if kind is not FrameKind.DECISION:
+        yield kind, rows
+        return
+    for refused, some in groupby(rows, is_refusal):
+        yield FrameKind.REFUSAL if refused else kind, list(some)
 
 
 def _put(
