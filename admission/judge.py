@@ -36,7 +36,7 @@ from admission.sandbox.capacity import capacity_warnings
 from admission.sandbox.decision import sandbox_patches
 from core.base.deadline import with_deadline
 from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
-from core.base.ids import uuid7
+from core.base.ids import uuid7, writer_uuid7
 from core.decision.decision import (
     Action,
     Decision,
@@ -79,6 +79,11 @@ def refuses_while_mutating(request: Request, decision: Decision) -> bool:
 def new_decision_id() -> str:
     """Make an id for a decision taken now."""
     return uuid7(time.time_ns() // 1_000_000)
+
+
+def decision_ids_of(instance: str) -> Callable[[], str]:
+    """Return what makes ids for the decisions of one gate, which no other gate can use."""
+    return lambda: writer_uuid7(time.time_ns() // 1_000_000, instance)
 
 
 @dataclass

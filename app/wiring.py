@@ -7,7 +7,7 @@ from typing import Final
 
 from admission.approvals.approvals import Approve, ask_in_force
 from admission.gather import Gatherer
-from admission.judge import Judge
+from admission.judge import Judge, decision_ids_of, new_decision_id
 from app.settings.egress import intent_settings_of
 from app.settings.identity import IdentitySection
 from app.settings.policies import MIB, EvaluationSection, OpaSection
@@ -161,6 +161,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
         gatherer,
         modes_of(settings.rollout, settings.default_mode),
         when_unrecorded=settings.record.when_full,
+        new_id=decision_ids_of(settings.instance) if settings.instance else new_decision_id,
     )
 
 

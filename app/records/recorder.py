@@ -93,7 +93,7 @@ def _auditor_client(settings: Settings) -> AuditorClient | None:
         names = ", ".join(name_setting(f"shipping.{name}") for name in missing)
         raise SettingsError(f"{names}: the auditor is reached over mutual TLS only; give all three")
     ca, cert, key = (Path(path) for path in files.values() if path is not None)
-    return AuditorClient(shipping.url, ca, cert, key)
+    return AuditorClient(shipping.url, ca, cert, key, token=shipping.token)
 
 
 @asynccontextmanager
@@ -152,6 +152,7 @@ def _make_recorder(
         write_line,
         RefusalBudget(settings.record.refusals_per_minute, fill),
         make_share_of(cluster, naming, authenticated=authenticated),
+        instance=settings.instance,
     )
 
 

@@ -54,6 +54,11 @@ class ShippingSection(Section):
     ca: Path | None = Field(None, description="CA (PEM) of the auditor's certificate.")
     cert: Path | None = Field(None, description="Client certificate (PEM).")
     key: Path | None = Field(None, description="Its private key (PEM).")
+    token: Path | None = Field(
+        None,
+        description="A gate's projected service account token for the audience "
+        "`sallyport-auditor`: it proves which Pod sends.",
+    )
 
 
 class ReceiveSection(Section):
@@ -64,6 +69,17 @@ class ReceiveSection(Section):
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
     key: Path | None = Field(None, description="Its private key (PEM).")
     client_ca: Path | None = Field(None, description="CA (PEM) of the clients' certificates.")
+    instances: Literal["require", "check", "off"] = Field(
+        "off",
+        description="Whether gates must prove which Pod they are, by their token (TokenReview) or "
+        "a certificate of their own: `require` sets aside decisions without proof, `check` takes "
+        "them (while gates of an earlier release ship), `off` asks nobody.",
+    )
+    gate_account: str = Field(
+        "sallyport-system/sallyport-gate",
+        pattern="^[a-z0-9-]+/[a-z0-9.-]+$",
+        description="The gates' service account, `NAMESPACE/NAME`.",
+    )
 
 
 class ExplainSection(Section):

@@ -124,6 +124,13 @@ class Settings(BaseSettings):
         pattern="^[A-Za-z0-9._-]*$",
         description="Names this cluster in every record; without it the UID of kube-system.",
     )
+    instance: str = Field(
+        "",
+        max_length=253,
+        pattern="^[a-z0-9.-]*$",
+        description="Name of the Pod that a gate runs in: its decisions carry it. The auditor "
+        "takes them from that Pod alone (`receive.instances`).",
+    )
     namespace: str = Field("sallyport-system", description="Where Sallyport itself is installed.")
     cluster: Path | None = Field(None, description="A folder of YAML that stands in for a cluster.")
     kubeconfig: Path | None = Field(None, description="Without it and `cluster`: in-cluster.")

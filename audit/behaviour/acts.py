@@ -1,11 +1,14 @@
-"""Which recorded decisions are acts of somebody, and what of them is learnt. Pure."""
+"""What recorded decisions say that somebody did. Pure.
+
+That is what a gate says: whoever reaches its port can make it up. Nothing is learnt of it until it
+is confirmed (`audit.behaviour.confirmation`).
+"""
 
 import enum
 from typing import Final
 
 import msgspec
 
-from audit.ledger.records.frames import Frame, FrameKind
 from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
 from core.decision.document import is_final
@@ -51,11 +54,28 @@ class Act(msgspec.Struct, frozen=True, gc=False):
     """What was refused, and why: the same for the same; empty where it was let in."""
 
 
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """What a decision says that somebody did, and what it can be confirmed by."""
+
+    id: str
+    """Of the decision."""
+    act: Act
+    requester: str
+    """The label by which gates know them."""
+    operation: str
+    subresource: str
+    object_uid: str
+    digest: str
+    """Of the object's `spec` (`core.decision.document.Asked.digest`); empty where none is kept."""
+
+
 class _Request(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     operation: str
     kind: str
     namespace: str = ""
     subresource: str = ""
+    object_uid: str = ""
+    digest: str = ""
     dry_run: bool = False
 
 
@@ -82,28 +102,20 @@ class _Document(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 _DECODER: Final = msgspec.json.Decoder(_Document)
 
 
-def act_of(frame: Frame) -> Act | None:
-    """Return the act of a frame; None where it is none.
+def claim_of(content: bytes) -> Claim | None:
+    """Return what a decision document (JSON) claims; None where it is nobody's act.
 
-    None are: what is no decision, or cannot be read; the judgement of a change on its way (the
-    final state is judged again); sweeps; dry runs; what controllers make, so that a gang's Pods
-    are the one act of whoever submitted it; errors, which say nothing of who asked.
+    None are: the judgement of a change on its way (the final state is judged again); sweeps; dry
+    runs; what controllers make, so that a gang's Pods are the one act of whoever submitted it;
+    errors, which say nothing of who asked; what is no such document, or of a release too new.
     """
-    if frame.kind != FrameKind.DECISION:
-        return None
     try:
-        return act_of_document(frame.payload)
+        return _claim_of(_DECODER.decode(content))
     except (ValueError, RecursionError):
-        return None  # The store has put it into quarantine, with the reason.
+        return None
 
 
-def act_of_document(content: bytes) -> Act | None:
-    """Return the act of a decision document (JSON); None where it is none.
-
-    Raises:
-        ValueError: it is no such document.
-    """
-    document = _DECODER.decode(content)
+def _claim_of(document: _Document) -> Claim | None:
     kind, asked = document.requester_kind, document.request
     is_machine = kind in _MACHINES
     if not is_machine and kind not in _PEOPLE:
@@ -112,16 +124,26 @@ def act_of_document(content: bytes) -> Act | None:
         return None
     if document.verdict is Verdict.ERROR:
         return None
-    return Act(
+    requester = _label_of(document.requester)
+    act = Act(
         cluster=document.cluster,
         number=int(document.id[-17:].replace("-", ""), 16),
         at=uuid7_unix_ms(document.id) / 1000,
-        who=identity_key(_label_of(document.requester)),
+        who=identity_key(requester),
         is_machine=is_machine,
         namespace=asked.namespace,
         profile=document.profile or "",
         doing=_doing(asked),
         refused="" if document.allowed else _refusal(document),
+    )
+    return Claim(
+        document.id,
+        act,
+        requester,
+        asked.operation,
+        asked.subresource,
+        asked.object_uid,
+        asked.digest,
     )
 
 

@@ -48,7 +48,7 @@ MOST_OTHERS: Final = 4000
 _STAYS_AFTER: Final = 3
 """Days with acts, from which an identity is no newcomer."""
 
-_MOST_AHEAD_S: Final = 300.0
+MOST_AHEAD_S: Final = 300.0
 """An act from further ahead comes from a clock that is wrong, and teaches nothing."""
 
 _LATEST_S: Final = DAY_S
@@ -213,7 +213,7 @@ class ClusterHabits:
         What was learnt before from the ledger comes in the order of its times, each being `now`.
         An act that is known, of long ago or of the future teaches nothing.
         """
-        if not now - _LATEST_S <= act.at <= now + _MOST_AHEAD_S or self._is_known(act.number):
+        if not now - _LATEST_S <= act.at <= now + MOST_AHEAD_S or self._is_known(act.number):
             return Behaviour(0)
         self.learnt += 1
         self.began = act.at if self.began is None else min(self.began, act.at)

@@ -1,4 +1,4 @@
-"""Learns from what the ledger keeps, keeps what was learnt, and answers who acts unusually.
+"""Learns from what the ledger keeps and kube-apiserver confirms, and answers who acts unusually.
 
 A process that has nothing saved learns anew from the ledger's last days.
 """
@@ -6,16 +6,15 @@ A process that has nothing saved learns anew from the ledger's last days.
 import asyncio
 import secrets
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from audit.behaviour.acts import Act, act_of, act_of_document
-from audit.behaviour.cluster_habits import WARM_S, ClusterHabits, RememberedHabits
+from audit.behaviour.cluster_habits import MOST_AHEAD_S, WARM_S, ClusterHabits, RememberedHabits
+from audit.behaviour.confirmed_acts import ConfirmedActs, ConfirmingLedger
 from audit.behaviour.protocol import (
     FORMAT,
     MOST_ACTING,
@@ -25,36 +24,39 @@ from audit.behaviour.protocol import (
     make_cursor,
     read_cursor,
 )
+from audit.behaviour.state_file import FORMAT as STATE_FORMAT
 from audit.behaviour.state_file import (
     Record,
     StoredCluster,
+    StoredState,
     decode_state,
     encode_state,
     store_habits,
     write_state,
 )
-from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
-from audit.ledger.records.frames import Frame
 from audit.ledger.server.service import BadQuestionError, Question
-from audit.ledger.store.decisions import DecisionQuery, FindDecisions
 from core.base.errors import LedgerError
-from core.base.times import DAY_MS, second_text
+from core.base.times import DAY_MS, DAY_S, second_text
 
 DAYS: Final = 30
 """The longest that a mean remembers is thirty days with acts (`audit.behaviour.rates`)."""
 
 AGAIN_S: Final = 2.0
 
+FOLLOW_S: Final = 1.0
+"""How often the ledger is asked what is new."""
+
 SAVE_EVERY_S: Final = 60.0
-"""How often what was learnt is written: kill -9 costs as much."""
+"""How often what was learnt is written; after kill -9 what came since is read again."""
 
 MOST_CLUSTERS: Final = 32
 """Of one auditor: each takes some 40 MB when 20,000 identities act in it."""
 
-_PAGE: Final = 1000
+SILENT_S: Final = 3 * DAY_S
+"""So long an audit log may name no decision: over a long weekend."""
 
-_MOST_WAITING: Final = 100_000
-"""Acts that wait while what is in the ledger is learnt."""
+NO_AUDIT: Final = "off: no audit source: "
+"""Begins what is said where no event of kube-apiserver's audit log comes."""
 
 _BETWEEN_BREATHS: Final = 200
 """Done at once; then the event loop has a turn."""
@@ -62,102 +64,63 @@ _BETWEEN_BREATHS: Final = 200
 _SALT_BYTES: Final = 16
 
 
-class _Identified(msgspec.Struct, frozen=True, gc=False):
-    id: str
-
-
-_DECODER: Final = msgspec.json.Decoder(_Identified)
-
-
-async def read_last_days(
-    find: FindDecisions, now: float, on_problem: Callable[[LedgerError], None]
-) -> AsyncIterator[list[bytes]]:
-    """Yield the documents of the last days until `now`, page by page, the oldest first.
-
-    Where the ledger does not answer, it is asked again until it does; `on_problem` hears of it.
-    """
-    now_ms = int(now * 1000)
-    query = DecisionQuery(
-        source="validate",
-        since_ms=now_ms - DAYS * DAY_MS,
-        until_ms=now_ms,
-        oldest_first=True,
-        limit=_PAGE,
-    )
-    while True:
-        try:
-            page = await find(query)
-        except LedgerError as error:
-            on_problem(error)
-            await asyncio.sleep(AGAIN_S)
-            continue
-        if not page:
-            return
-        yield page
-        query = msgspec.structs.replace(query, after=_DECODER.decode(page[-1]).id)
-
-
 class BehaviourLearner:
-    """What is learnt of all clusters, behind where frames are kept (a `Destination`)."""
+    """What is learnt of all clusters of a ledger, from acts that kube-apiserver confirms."""
 
     def __init__(
         self,
-        destination: RecordKeeper,
-        find: FindDecisions,
+        ledger: ConfirmingLedger,
         logger: FilteringBoundLogger,
         path: Path | None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Learn from what `destination` keeps; `find` reads the ledger, where nothing was saved.
+        """Learn from what `ledger` keeps.
 
         Without a `path` nothing is saved, and every process begins with the ledger's last days.
         """
         self.clusters: dict[str, ClusterHabits] = {}
+        self.confirmed = ConfirmedActs(ledger)
         self.is_ready = False
         """Whether what was known before was learnt."""
-        self._destination = destination
-        self._find = find
+        self._ledger = ledger
         self._logger = logger
         self._path = path
         self._clock = clock
         self._epoch = secrets.token_hex(8)
-        self._waiting: deque[Act] = deque(maxlen=_MOST_WAITING)
+        self._log = ""
+        """Id of the log that positions are of."""
         self._saved = 0
         self._problem = ""
 
-    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
-        """Keep frames of a cluster, and then learn from them.
-
-        Raises:
-            LedgerError: they are not kept; nothing is learnt from them.
-        """
-        receipt = await self._destination.deliver(cluster, frames)
-        if receipt.stored:
-            for number, frame in enumerate(frames, 1):
-                act = act_of(frame)
-                if act is not None and act.cluster == cluster:
-                    self._take(act)
-                if number % _BETWEEN_BREATHS == 0:
-                    await asyncio.sleep(0)
-        return receipt
-
-    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
-        """Keep what is no record: nothing is learnt from it.
-
-        Raises:
-            LedgerError: it is not kept.
-        """
-        await self._destination.set_aside(cluster, asides)
-
     async def keep_learnt(self) -> None:
-        """Take up what was learnt before, then save what is learnt, until cancelled."""
+        """Take up what was learnt before, then learn what is new and save it, until cancelled."""
         await self._begin()
+        save_at = time.monotonic()
         try:
             while True:
-                await self.save()
-                await asyncio.sleep(SAVE_EVERY_S)
+                try:
+                    await self.follow()
+                except LedgerError as error:
+                    self._note_problem(error)
+                if time.monotonic() >= save_at:
+                    await self.save()
+                    save_at = time.monotonic() + SAVE_EVERY_S
+                await asyncio.sleep(FOLLOW_S)
         finally:
             await self.save()
+
+    async def follow(self) -> None:
+        """Learn from all that the ledger has and that was not read yet.
+
+        Raises:
+            LedgerError: it does not answer.
+        """
+        async for acts in self.confirmed.new(self._clock()):
+            for act in acts:
+                habits = self._habits_of(act.cluster)
+                if habits is not None:
+                    habits.learn(act, self._clock())
+        self._problem = ""
 
     async def answer(self, question: Question) -> bytes:
         """Answer `GET /v1/behaviour` (`audit.behaviour.protocol`).
@@ -189,14 +152,6 @@ class BehaviourLearner:
         if written:
             self._saved = learnt
 
-    def _take(self, act: Act) -> None:
-        if not self.is_ready:
-            self._waiting.append(act)
-            return
-        habits = self._habits_of(act.cluster)
-        if habits is not None:
-            habits.learn(act, self._clock())
-
     def _habits_of(self, cluster: str) -> ClusterHabits | None:
         habits = self.clusters.get(cluster)
         if habits is None and len(self.clusters) < MOST_CLUSTERS:
@@ -213,7 +168,7 @@ class BehaviourLearner:
         return BehaviourAnswer(
             format=FORMAT,
             cursor=make_cursor(self._epoch, last),
-            learning=self._why_not(habits, now),
+            learning=self._why_not(cluster, habits, now),
             more=len(found) > MOST_ACTING,
             unusual=[
                 UnusualIdentity(
@@ -224,22 +179,39 @@ class BehaviourLearner:
             ],
         )
 
-    def _why_not(self, habits: ClusterHabits | None, now: float) -> str:
+    def _why_not(self, cluster: str, habits: ClusterHabits | None, now: float) -> str:
         if not self.is_ready:
             return "what the ledger holds is being learnt"
         if habits is None or habits.began is None:
-            return "nobody has done anything yet"
+            return self._why_no_audit(cluster, now) or "nobody has done anything yet"
         if not habits.is_warm(now):
-            return f"nothing is unusual before {second_text(int(habits.began + WARM_S))}"
-        return ""
+            warm = f"nothing is unusual before {second_text(int(habits.began + WARM_S))}"
+            return "; ".join(filter(None, (self._why_no_audit(cluster, now), warm)))
+        return self._why_no_audit(cluster, now)
+
+    def _why_no_audit(self, cluster: str, now: float) -> str:
+        """Say that kube-apiserver's audit log confirms nothing; empty where it does."""
+        last = self.confirmed.audited.get(cluster)
+        if last is not None and last >= now - SILENT_S:
+            return ""
+        since = f" since {second_text(int(last))}" if last is not None else ""
+        return (
+            f"{NO_AUDIT}no event of kube-apiserver's audit log has named a decision{since}; "
+            "without it refusals and entering Pods teach nothing, nor do workloads: give the "
+            "auditor the log (weights.folder, weights.container or weights.event_hub)"
+        )
 
     async def _begin(self) -> None:
         began = time.monotonic()
-        if not await asyncio.to_thread(self._load):
-            await self._relearn()
+        saved = await asyncio.to_thread(self._load)
+        while True:
+            try:
+                await self._relearn(saved=saved)
+                break
+            except LedgerError as error:
+                self._note_problem(error)
+                await asyncio.sleep(AGAIN_S)
         self.is_ready = True
-        while self._waiting:
-            self._take(self._waiting.popleft())
         known = sum(len(each.people) + len(each.machines) for each in self.clusters.values())
         took = round(time.monotonic() - began, 1)
         self._logger.info("behaviour: learnt before", identities=known, seconds=took)
@@ -249,32 +221,47 @@ class BehaviourLearner:
         if self._path is None or not self._path.exists():
             return False
         try:
-            self.clusters = decode_state(self._path.read_bytes())
+            state = decode_state(self._path.read_bytes())
         except (LedgerError, OSError) as error:
             problem = str(error) if isinstance(error, LedgerError) else type(error).__name__
             self._logger.warning("behaviour: what was saved is not used", problem=problem)
             return False
+        self.clusters, self._log = state.clusters, state.log
+        self.confirmed.position = state.position
+        self.confirmed.audited.update(state.audited)
         return True
 
-    async def _relearn(self) -> None:
-        """Learn from the ledger's last days."""
-        async for page in read_last_days(self._find, self._clock(), self._note_problem):
-            for number, content in enumerate(page, 1):
-                act = _read(content)
-                habits = self._habits_of(act.cluster) if act else None
-                if act and habits:
+    async def _relearn(self, *, saved: bool) -> None:
+        """Go on where what was saved ends; learn from the ledger's last days where nothing was.
+
+        Raises:
+            LedgerError: the ledger does not answer.
+        """
+        state = await self._ledger.log_state()
+        if saved and state.id == self._log and self.confirmed.position <= state.tree.size:
+            return
+        self.clusters.clear()
+        self.confirmed.audited.clear()
+        now_ms = int(self._clock() * 1000)
+        until_ms = now_ms + int(MOST_AHEAD_S * 1000)
+        async for acts in self.confirmed.past(now_ms - DAYS * DAY_MS, until_ms):
+            for number, act in enumerate(acts, 1):
+                habits = self._habits_of(act.cluster)
+                if habits is not None:
                     habits.learn(act, act.at)
                 if number % _BETWEEN_BREATHS == 0:
                     await asyncio.sleep(0)
+        self._log, self.confirmed.position = state.id, state.tree.size
 
     def _note_problem(self, error: LedgerError) -> None:
         problem, self._problem = self._problem, str(error)
         if problem != self._problem:
             self._logger.warning("behaviour: the ledger cannot be learnt from", problem=str(error))
 
-    async def _collect(self) -> list[StoredCluster]:
+    async def _collect(self) -> StoredState:
         """Return all that is stored; each identity as it is at one moment."""
         stored = []
+        position, audited = self.confirmed.position, dict(self.confirmed.audited)
         for name, habits in list(self.clusters.items()):
             habits.acting.forget_over(self._clock())
             stored.append(
@@ -294,9 +281,9 @@ class BehaviourLearner:
                     ],
                 )
             )
-        return stored
+        return StoredState(STATE_FORMAT, stored, position, self._log, audited)
 
-    def _write(self, stored: list[StoredCluster]) -> bool:
+    def _write(self, stored: StoredState) -> bool:
         if self._path is None:
             return False
         try:
@@ -315,10 +302,3 @@ async def _records(remembered: RememberedHabits) -> list[Record]:
         if number % _BETWEEN_BREATHS == 0:
             await asyncio.sleep(0)
     return records
-
-
-def _read(content: bytes) -> Act | None:
-    try:
-        return act_of_document(content)
-    except (ValueError, RecursionError):
-        return None  # Of a release too new.

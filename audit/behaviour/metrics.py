@@ -6,6 +6,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from audit.behaviour.cluster_habits import ClusterHabits
+from audit.behaviour.confirmed_acts import RESULTS
 from network.metric_families import counter_of, gauge_of
 
 
@@ -15,9 +16,11 @@ class BehaviourCollector(Collector):
     def __init__(
         self,
         clusters: Callable[[], Mapping[str, ClusterHabits]],
+        confirmed: Callable[[], Mapping[str, int]],
         answers: Callable[[], Mapping[int, int]],
     ) -> None:
         self._clusters = clusters
+        self._confirmed = confirmed
         self._answers = answers
 
     def collect(self) -> Iterator[Metric]:
@@ -43,6 +46,14 @@ class BehaviourCollector(Collector):
             "Acts learnt; identities forgotten, and unusual ones dropped, for want of room.",
             "result",
             totals,
+        )
+        found = self._confirmed()
+        yield counter_of(
+            "sallyport_behaviour_confirmations",
+            "Decisions on people and machines that kube-apiserver's audit log or an object "
+            "confirmed; what contradicted its decision (differs) or had none (unrecorded).",
+            "result",
+            {result: found.get(result, 0) for result in RESULTS},
         )
         answers = {str(status): total for status, total in self._answers().items()}
         yield counter_of("sallyport_questions", "Questions by HTTP status.", "status", answers)

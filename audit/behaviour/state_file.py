@@ -10,6 +10,7 @@ import hashlib
 import zlib
 from array import array
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,8 +23,8 @@ from core.base.errors import LedgerError
 from core.base.whole_files import write_whole
 from core.risk.model import Behaviour
 
-FORMAT: Final = 1
-"""Version of the file. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+FORMAT: Final = 2
+"""Version of the file. What an earlier release learnt nobody confirmed: it is not read."""
 
 _MAGIC: Final = b"sallyport-behaviour\n"
 _SUM_BYTES: Final = 32
@@ -47,12 +48,30 @@ class StoredCluster(msgspec.Struct, frozen=True):
     acting: list[tuple[bytes, dict[int, int]]]
 
 
-class _Stored(msgspec.Struct, frozen=True):
+class StoredState(msgspec.Struct, frozen=True):
+    """All that is stored."""
+
     format: int
     clusters: list[StoredCluster]
+    position: int = 0
+    """All records before it in the ledger's log are learnt."""
+    log: str = ""
+    """Id of that log."""
+    audited: dict[str, float] = {}
+    """By cluster, the Unix seconds of the last event of the audit log that named a decision."""
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(_Stored)
+@dataclass(frozen=True)
+class RestoredState:
+    """What is taken up of it."""
+
+    clusters: dict[str, ClusterHabits]
+    position: int
+    log: str
+    audited: dict[str, float]
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(StoredState)
 
 
 def store_habits(who: bytes, habits: Habits) -> Record:
@@ -72,17 +91,17 @@ def store_habits(who: bytes, habits: Habits) -> Record:
     )
 
 
-def encode_state(clusters: list[StoredCluster]) -> bytes:
+def encode_state(state: StoredState) -> bytes:
     """Return the file's content."""
-    content = zlib.compress(msgspec.msgpack.encode(_Stored(FORMAT, clusters)), 1)
+    content = zlib.compress(msgspec.msgpack.encode(state), 1)
     return _MAGIC + hashlib.sha256(content).digest() + content
 
 
-def decode_state(content: bytes) -> dict[str, ClusterHabits]:
-    """Return the clusters of a file's content.
+def decode_state(content: bytes) -> RestoredState:
+    """Return what a file's content says.
 
     Raises:
-        LedgerError: it is damaged, or of a release too new.
+        LedgerError: it is damaged, of an earlier release, or of one too new.
     """
     body = content[len(_MAGIC) + _SUM_BYTES :]
     if content != _MAGIC + hashlib.sha256(body).digest() + body:
@@ -90,10 +109,11 @@ def decode_state(content: bytes) -> dict[str, ClusterHabits]:
     unpacker = zlib.decompressobj()
     try:
         stored = _DECODER.decode(unpacker.decompress(body, _MOST_BYTES))
-        if abs(stored.format - FORMAT) > 1:
+        if not FORMAT <= stored.format <= FORMAT + 1:
             text = f"what was learnt of behaviour has format {stored.format}: it is learnt anew"
             raise LedgerError(text)
-        return {each.cluster: _cluster_of(each) for each in stored.clusters}
+        clusters = {each.cluster: _cluster_of(each) for each in stored.clusters}
+        return RestoredState(clusters, stored.position, stored.log, stored.audited)
     except (zlib.error, msgspec.DecodeError, TypeError, ValueError) as error:
         text = "what was learnt of behaviour cannot be read: it is learnt anew"
         raise LedgerError(text) from error

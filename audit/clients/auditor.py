@@ -37,7 +37,7 @@ _LOOK_EVERY_S: Final = 3.0
 _HINTS: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: "it cannot read this: check that both are of neighbouring releases",
     HTTPStatus.FORBIDDEN: "the client certificate is of another cluster or process: "
-    "check cluster_id and shipping.cert",
+    "check cluster_id, shipping.cert and shipping.token",
     HTTPStatus.NOT_FOUND: "it is no auditor, or of an earlier release: check shipping.url",
     HTTPStatus.SERVICE_UNAVAILABLE: "its ledger takes nothing now: see the auditor's log",
 }
@@ -54,14 +54,24 @@ _FRAMES_BETWEEN_BREATHS: Final = 64
 class AuditorChannel:
     """Sends requests to one auditor."""
 
-    def __init__(
-        self, url: str, ca: Path, certificate: Path, key: Path, timeout_s: float = 30.0
+    def __init__(  # noqa: PLR0913  Where it is, and the files that it is reached with.
+        self,
+        url: str,
+        ca: Path,
+        certificate: Path,
+        key: Path,
+        timeout_s: float = 30.0,
+        *,
+        token: Path | None = None,
     ) -> None:
         """Take the address, the CA to trust it by, and the client's pair, all PEM.
+
+        `token` is the file of a projected service account token, which is sent along.
 
         Raises:
             SettingsError: `url` is no `https://host[:port]`.
         """
+        self._token = token
         parts = urlsplit(url)
         if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.query:
             raise SettingsError("shipping.url: must be https://host or https://host:port")
@@ -103,6 +113,7 @@ class AuditorChannel:
         sent["headers"] = {
             FORMAT_HEADER: str(FORMAT),
             CLUSTER_HEADER: cluster,
+            **await asyncio.to_thread(self._proof),
             **sent.get("headers", {}),
         }
         try:
@@ -117,6 +128,20 @@ class AuditorChannel:
                 return await self._read(response, most)
         except _FOREIGN as error:
             raise LedgerError(f"the auditor {self.name}: no answer: {describe(error)}") from None
+
+    def _proof(self) -> dict[str, str]:
+        """Return the header that says which Pod this is: kubelet writes a new token each hour.
+
+        Raises:
+            LedgerError: there is no token yet.
+        """
+        if self._token is None:
+            return {}
+        try:
+            token = self._token.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise LedgerError(f"shipping.token cannot be read: {describe(error)}") from None
+        return {"Authorization": f"Bearer {token}"}
 
     async def _read(self, response: aiohttp.ClientResponse, most: int) -> bytes:
         if response.status != HTTPStatus.OK:
@@ -213,15 +238,24 @@ def read_page(channel: AuditorChannel, answer: bytes, shape: type[P], known: int
 class AuditorClient:
     """Delivers frames to one auditor (a `Destination`)."""
 
-    def __init__(
-        self, url: str, ca: Path, certificate: Path, key: Path, timeout_s: float = 30.0
+    def __init__(  # noqa: PLR0913  Where it is, and the files that it is reached with.
+        self,
+        url: str,
+        ca: Path,
+        certificate: Path,
+        key: Path,
+        timeout_s: float = 30.0,
+        *,
+        token: Path | None = None,
     ) -> None:
         """Take the address, the CA to trust it by, and the client's pair, all PEM.
+
+        `token` is as in `AuditorChannel`.
 
         Raises:
             SettingsError: `url` is no `https://host[:port]`.
         """
-        self.channel = AuditorChannel(url, ca, certificate, key, timeout_s)
+        self.channel = AuditorChannel(url, ca, certificate, key, timeout_s, token=token)
         """For those who ask the same auditor."""
 
     async def close(self) -> None:

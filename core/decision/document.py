@@ -26,8 +26,9 @@ from core.decision.decision import (
     Running,
     Verdict,
 )
-from core.decision.request import Request
+from core.decision.request import Operation, Request
 from core.decision.requester_notes import RootWorkload
+from core.kubernetes.spec_digest import spec_digest
 from core.people.subject import Subject
 from core.sandbox.decision import ModeSource, SandboxDecision, SandboxMode, WeighedSignal
 
@@ -73,6 +74,9 @@ class Asked(DocumentPart, frozen=True):
     subresource: str = ""
     object_uid: str = ""
     """Of the object, by which a decision is matched with what lives; empty before it has one."""
+    digest: str = ""
+    """Of the `spec` of a Pod that somebody creates themselves, for the same
+    (`core.kubernetes.spec_digest`); empty for all else, and in records of earlier releases."""
     dry_run: bool = False
 
 
@@ -173,6 +177,9 @@ class DecisionDocument(DocumentPart, frozen=True):
     """`Subject.label`, or the user name where the operator chose names."""
     verdict: Verdict
     allowed: bool
+    instance: str = ""
+    """Name of the Pod of the gate that took it; empty where the gate does not know its own, in
+    sweeps, and in records of earlier releases."""
     requester_kind: str = ""
     """`entra-human`, `human`, `service-account`, `node`, `controller`, `pipeline`, `component` or
     `anonymous`; empty in records of earlier releases."""
@@ -291,10 +298,11 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
     digest: str = "",
     context: str = "",
     fields: str = "",
+    instance: str = "",
 ) -> DecisionDocument:
     """Put a decision and its request into a document; `digest` is its projection's. Pure.
 
-    `context` and `fields` are the digests of what else the policies saw.
+    `context` and `fields` are the digests of what else the policies saw; `instance` is the gate's.
     """
     evidence = decision.evidence
     requester = name_subject(request.subject)
@@ -318,9 +326,11 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
             name=request.name,
             subresource=request.subresource,
             object_uid=evidence.object_uid[:MOST_TEXT],
+            digest=_digest_of(source, request, decision),
             dry_run=request.dry_run,
         ),
         requester=requester,
+        instance=instance,
         requester_kind=evidence.requester_kind,
         root=_root(evidence.root) if evidence.root else None,
         traced=evidence.traced.value if evidence.traced else "",
@@ -382,6 +392,15 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
         fields=fields,
         caller_known=request.authenticated,
     )
+
+
+def _digest_of(source: DecisionSource, request: Request, decision: Decision) -> str:
+    """Return the digest by which the Pod is known again that somebody creates themselves."""
+    is_pod = request.kind.kind == "Pod" and not request.kind.group and not request.subresource
+    created = request.operation is Operation.CREATE and source == "validate" and decision.allowed
+    if not (is_pod and created) or request.dry_run or decision.evidence.traced:
+        return ""
+    return spec_digest(request.object) if request.object is not None else ""
 
 
 @lru_cache(maxsize=256)

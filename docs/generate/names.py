@@ -169,7 +169,7 @@ def registry() -> CollectorRegistry:
     LookBackMetrics(metrics.registry)
     PollMetrics(metrics.registry)
     PushMetrics(metrics.registry)
-    metrics.registry.register(BehaviourCollector(dict, dict))
+    metrics.registry.register(BehaviourCollector(dict, dict, dict))
     BundleActivation(
         Objects(Connection(None)), "", lambda: GateAnnouncement(BASE, ""), metrics.registry
     )

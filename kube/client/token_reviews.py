@@ -20,6 +20,7 @@ class _User(msgspec.Struct):
 
 class _Status(msgspec.Struct):
     authenticated: bool = False
+    audiences: list[str] = []
     user: _User = msgspec.field(default_factory=_User)
 
 
@@ -34,8 +35,10 @@ class TokenReviews:
         self._connection = connection
         self._timeout_s = timeout_s
 
-    async def review(self, token: str) -> Subject | None:
-        """Return whose token it is, for kube-apiserver's own audience; None for nobody's.
+    async def review(self, token: str, audience: str = "") -> Subject | None:
+        """Return whose token it is, for this audience; None for nobody's.
+
+        Without one it is kube-apiserver's own audience.
 
         Raises:
             AccessReviewError: the cluster did not say. The message does not hold the token.
@@ -43,7 +46,7 @@ class TokenReviews:
         asked = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenReview",
-            "spec": {"token": token},
+            "spec": {"token": token, "audiences": [audience]} if audience else {"token": token},
         }
         try:
             body = await self._connection.post(PATH, self._timeout_s, asked)
@@ -56,4 +59,6 @@ class TokenReviews:
         user = status.user
         if not (status.authenticated and user.username):
             return None
+        if audience and audience not in status.audiences:
+            return None  # An authenticator that knows no audiences took it.
         return Subject(user.username, user.uid, user.groups, user.extra)

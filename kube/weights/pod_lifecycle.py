@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import msgspec
 
 from core.base.json_errors import decode_json
+from core.decision.requester_notes import read_notes
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _DEFAULT: Final = "default"
@@ -40,6 +41,8 @@ class PodLifecycle(msgspec.Struct, frozen=True, gc=False):
     """UID of its controller."""
     moved: float
     """The latest time that it names: what is older than this changed nothing in it."""
+    requester: str = ""
+    """Noted on it by the gate, where it has no owner."""
 
 
 class _Owner(msgspec.Struct):
@@ -54,6 +57,7 @@ class _Meta(msgspec.Struct, rename="camel"):
     namespace: str = _DEFAULT
     owner_references: list[_Owner] | None = None
     deletion_timestamp: _Time | None = None
+    annotations: dict[str, str | None] | None = None
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -145,6 +149,7 @@ def read_pod_lifecycle(raw: bytes | msgspec.Raw) -> PodLifecycle:
         stopped,
         next(owners, ""),
         max(made, began, stopped, _seconds(meta.deletion_timestamp), *changed),
+        "" if meta.owner_references else read_notes(meta.annotations).requester or "",
     )
 
 

@@ -24,7 +24,14 @@ from audit.access.parsers.activity_log import BegunOperations
 from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.habits import Habits
 from audit.behaviour.rates import Norm, Rate
-from audit.behaviour.state_file import StoredCluster, decode_state, encode_state, store_habits
+from audit.behaviour.state_file import (
+    FORMAT,
+    StoredCluster,
+    StoredState,
+    decode_state,
+    encode_state,
+    store_habits,
+)
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.base.times import milli_text
@@ -230,7 +237,7 @@ def behaviour() -> bytes:
     person, machine = _record(b"p" * 16, 1), _record(b"m" * 16, 100)
     acting = [(b"p" * 16, {1: 1_795_262_400})]
     stored = StoredCluster(CLUSTER, b"salt", 1.5, [person], [machine], [norms, norms], acting)
-    return encode_state([stored])
+    return encode_state(StoredState(FORMAT, [stored], 7, "0f" * 16, {CLUSTER: 1_795_262_400.5}))
 
 
 def _record(who: bytes, begin: int) -> Any:
@@ -253,7 +260,9 @@ def _record(who: bytes, begin: int) -> Any:
 
 def behaviour_again(content: bytes) -> bytes:
     """Return what is saved by who was given it: as `audit.behaviour.learner` collects it."""
-    return encode_state([_collected(name, each) for name, each in decode_state(content).items()])
+    read = decode_state(content)
+    clusters = [_collected(name, each) for name, each in read.clusters.items()]
+    return encode_state(StoredState(FORMAT, clusters, read.position, read.log, read.audited))
 
 
 def _collected(name: str, habits: ClusterHabits) -> StoredCluster:

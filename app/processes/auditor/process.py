@@ -22,11 +22,12 @@ from audit.access.server.reads_protocol import PATH as READS_PATH
 from audit.behaviour.learner import BehaviourLearner
 from audit.behaviour.metrics import BehaviourCollector
 from audit.behaviour.protocol import PATH as BEHAVIOUR_PATH
+from audit.clients.gate_tokens import GateTokens
 from audit.ledger.log.metrics import LogCollector
 from audit.ledger.server.acts import make_acts_answerer
 from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
 from audit.ledger.server.metrics import ReceiverCollector
-from audit.ledger.server.receiver import Receiver
+from audit.ledger.server.receiver import Receiver, ReceiverSettings
 from audit.ledger.server.service import AuditorService
 from core.base.background import in_background
 from core.base.errors import SettingsError
@@ -70,7 +71,7 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             await stack.enter_async_context(
                 serving_explanations(settings, ledger.store, tls, logger)
             )
-            receiver = Receiver(learning, logger)
+            receiver = await open_receiver(settings, ledger, logger, stack)
             questions = {
                 BEHAVIOUR_PATH: learning.answer,
                 ACTS_PATH: make_acts_answerer(ledger.find),
@@ -92,13 +93,26 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
         writer.flush()
 
 
+async def open_receiver(
+    settings: Settings, ledger: KeptLedger, logger: FilteringBoundLogger, stack: AsyncExitStack
+) -> Receiver:
+    """Return what takes frames; `stack` closes what it asks kube-apiserver by."""
+    receive = settings.receive
+    wanted = ReceiverSettings(needs_instances=receive.instances == "require")
+    if receive.instances == "off":
+        return Receiver(ledger, logger, wanted)
+    prover = GateTokens(settings.kubeconfig, receive.gate_account)
+    stack.push_async_callback(prover.close)
+    return Receiver(ledger, logger, wanted, prover)
+
+
 @asynccontextmanager
 async def open_learning(
     ledger: KeptLedger, logger: FilteringBoundLogger
 ) -> AsyncIterator[BehaviourLearner]:
     """Yield what learns from a ledger; what it learnt is saved beside it, where it is a file."""
     path = ledger.path and ledger.path.with_name(f"{ledger.path.name}.behaviour")
-    learning = BehaviourLearner(ledger, ledger.find, logger, path)
+    learning = BehaviourLearner(ledger.store, logger, path)
     async with in_background(learning.keep_learnt()):
         yield learning
 
@@ -114,7 +128,11 @@ def _registry(
     registry.register(LogCollector(lambda: ledger.publishing, lambda: ledger.outside))
     registry.register(WeightsCollector(lambda: weights))
     registry.register(ReceiverCollector(lambda: receiver.received, lambda: receiver.answers))
-    registry.register(BehaviourCollector(lambda: learning.clusters, lambda: serving.answers))
+    registry.register(
+        BehaviourCollector(
+            lambda: learning.clusters, lambda: learning.confirmed.results, lambda: serving.answers
+        )
+    )
     return registry
 
 

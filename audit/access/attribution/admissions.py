@@ -112,7 +112,11 @@ class Admissions:
         self._waiting: dict[str, tuple[str, Admission]] = {}
 
     def take(self, admitted: AdmissionDocument, images: tuple[str, ...], *, kept: bool) -> None:
-        """Take in a decision that counts; `kept`: the Pod is one that is kept."""
+        """Take in a decision that counts; `kept`: the Pod is one that is kept.
+
+        Of several on one Pod the earliest counts: nobody knows its UID before kube-apiserver has
+        asked for that one, whereas a copy of the UID can be sent to a gate later.
+        """
         root = admitted.root
         admission = _shared(
             images,
@@ -121,8 +125,10 @@ class Admissions:
             (root.requester if root else "") or admitted.requester,
             tuple(admitted.grants),
         )
-        into = self._kept if kept else self._waiting
-        into.setdefault(admitted.request.object_uid, (admitted.id, admission))
+        into, uid = self._kept if kept else self._waiting, admitted.request.object_uid
+        known = into.get(uid)
+        if known is None or admitted.id < known[0]:
+            into[uid] = (admitted.id, admission)
         if len(self._waiting) > MOST_WAITING:
             for uid in list(itertools.islice(self._waiting, MOST_WAITING // 10)):
                 del self._waiting[uid]

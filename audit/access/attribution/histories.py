@@ -14,6 +14,7 @@ from audit.access.attribution.pods import Pods
 from audit.access.attribution.roll_calls import RollCalls
 from audit.access.model.defaults import MOST_PODS
 from audit.ledger.records.frames import FrameKind
+from core.base.ids import uuid7_unix_ms
 from core.weights.documents.events import decode_gap
 from core.weights.documents.object_change import decode_change
 from core.weights.documents.pod_life import decode_life
@@ -27,6 +28,12 @@ MOST_NAMELESS: Final = 10_000
 
 MOST_GONE: Final = 50_000
 """Pods of which it is remembered that they have ended and were forgotten: about 8 MB."""
+
+ADMITTED_S: Final = 60.0
+"""The longest time from a Pod's creation to the decision on it, by clocks that differ.
+
+A webhook has 30 s at most.
+"""
 
 NOTHING: Final = Admission()
 
@@ -93,10 +100,13 @@ class Histories:
     def admission(self, life: Life) -> tuple[str, Admission]:
         """Return the id of the decision that admitted a Pod.
 
-        Empty without one, and what it says.
+        Empty without one, and what it says. One that was taken after the Pod had begun is no
+        admission: somebody copied the Pod's UID.
         """
         found = self.admissions.of(life.uid)
-        return found or (life.decision, NOTHING)
+        if found and uuid7_unix_ms(found[0]) / 1000 <= life.began + ADMITTED_S:
+            return found
+        return life.decision, NOTHING
 
     def saved(self) -> bytes:
         """Return all of it as MessagePack, as of now."""

@@ -69,6 +69,8 @@ class LedgerRecorder:
     """What limits refusals; None: all are kept."""
     share_of: Callable[[Request], Share] = lambda _: OTHERS
     """Says whose a refusal is."""
+    instance: str = ""
+    """Name of this gate's Pod, which its decisions carry."""
     _sent: dict[str, int] = field(default_factory=dict)
 
     def record(
@@ -98,6 +100,7 @@ class LedgerRecorder:
             digest=_digest_of(evidence.projection),
             context=_digest_of(evidence.context),
             fields=_digest_of(evidence.fields),
+            instance=self.instance,
         )
         content = bound_document(document, MAX_DOCUMENT)
         self._record_seen(decision, document, MAX_DOCUMENT - len(content))

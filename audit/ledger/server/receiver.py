@@ -16,13 +16,17 @@ from structlog.typing import FilteringBoundLogger
 from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
+from audit.ledger.server.instances import InstanceProver, NotProvedError
 from audit.ledger.server.recorded_kinds import RECORDED_BY, why_not_recorded
 from audit.ledger.server.requests import (
+    GATE,
     RETRY,
     RefusedError,
+    Sender,
     headers_of,
     read_cluster,
-    read_process,
+    read_sender,
+    read_token,
     send_answer,
     send_refusal,
 )
@@ -49,6 +53,8 @@ class ReceiverSettings:
     """In one body; a shipper sends 2,000."""
     body_seconds: float = 10.0
     """The longest that a body may take."""
+    needs_instances: bool = False
+    """Whether a gate's decisions are set aside where nothing proves which gate it is."""
 
 
 class Receiver:
@@ -59,7 +65,9 @@ class Receiver:
         destination: RecordKeeper,
         logger: FilteringBoundLogger,
         settings: ReceiverSettings | None = None,
+        prover: InstanceProver | None = None,
     ) -> None:
+        """Take where frames go, and who says which gate a token is of; None: nobody is asked."""
         self.answers: Counter[int] = Counter()
         """Requests by HTTP status."""
         self.received = Receipt(0, 0, 0)
@@ -69,6 +77,7 @@ class Receiver:
         self._destination = destination
         self._logger = logger
         self._settings = settings or ReceiverSettings()
+        self._prover = prover
         self._next_log = 0.0
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -94,8 +103,8 @@ class Receiver:
         try:
             content = await self._read(receive, length)
             frames = _decode(content, self._settings.max_frames)
-            process = read_process(scope, cluster, RECORDED_BY)
-            receipt = await self._deliver(cluster, process, frames)
+            sender = await self._prove(read_sender(scope, cluster, RECORDED_BY), scope)
+            receipt = await self._deliver(cluster, sender, frames)
         finally:
             self.held[cluster] -= 1
             self.held += Counter()  # Forgets clusters that have none.
@@ -115,10 +124,27 @@ class Receiver:
         except TimeoutError:
             raise RefusedError(408, "the body did not arrive in time") from None
 
-    async def _deliver(self, cluster: str, process: str, frames: list[Frame]) -> Receipt:
+    async def _prove(self, sender: Sender, scope: Mapping[str, Any]) -> Sender:
+        """Return a sender with the instance that its token proves, where its certificate has none.
+
+        Raises:
+            RefusedError: the token proves none, or nobody can say so now: the gate tries again.
+        """
+        token = read_token(headers_of(scope))
+        if self._prover is None or sender.process != GATE or sender.instance or not token:
+            return sender
+        try:
+            return sender._replace(instance=await self._prover.prove(token))
+        except NotProvedError as error:
+            raise RefusedError(403, f"the bearer token proves no gate: {error}") from None
+        except LedgerError as error:
+            text = "nobody can say now which gate this is; try again"
+            raise RefusedError(503, text, RETRY, cause=str(error)) from error
+
+    async def _deliver(self, cluster: str, sender: Sender, frames: list[Frame]) -> Receipt:
         own, asides = [], []
         for frame in frames:
-            if reason := why_not_recorded(process, frame):
+            if reason := why_not_recorded(sender, frame, must_prove=self._settings.needs_instances):
                 asides.append(Aside(frame, reason))
             else:
                 own.append(frame)

@@ -3,6 +3,11 @@
 A gate answers strangers, and one that is taken over must not write what only `control`, or the
 auditor itself, can know: accesses, findings, Pods' lives, gaps. What a process cannot have recorded
 is set aside with the reason, so that nothing is lost and its shipper goes on.
+
+Of a gate whose instance is proved, only decisions are taken that carry it, under ids that are its
+own (`core.base.ids.writer_uuid7`): it speaks for no other gate, and takes no id that another will
+use. The other ids that follow from what they name (of lives, gaps, accesses, findings) are of kinds
+that one process alone records; of gaps, each process records those of its own logs.
 """
 
 from collections.abc import Mapping
@@ -12,6 +17,8 @@ from typing import Final
 import msgspec
 
 from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.server.requests import GATE, Sender
+from core.base.ids import writer_bits, writer_bits_of
 
 _DECISIONS: Final = frozenset({FrameKind.DECISION, FrameKind.PROJECTION})
 
@@ -23,10 +30,12 @@ class RecordedKinds:
     kinds: frozenset[FrameKind]
     sources: frozenset[str]
     """Of its decisions (`core.decision.document.DecisionSource`)."""
+    gap_logs: frozenset[str] = frozenset()
+    """Of its gaps (`core.weights.documents.events.LogGap.log`)."""
 
 
 RECORDED_BY: Final[Mapping[str, RecordedKinds]] = {
-    "gate": RecordedKinds(_DECISIONS | {FrameKind.AGGREGATE}, frozenset({"validate", "mutate"})),
+    GATE: RecordedKinds(_DECISIONS | {FrameKind.AGGREGATE}, frozenset({"validate", "mutate"})),
     "control": RecordedKinds(
         _DECISIONS
         | {
@@ -37,6 +46,7 @@ RECORDED_BY: Final[Mapping[str, RecordedKinds]] = {
             FrameKind.CHANGE,
         },
         frozenset({"sweep"}),
+        frozenset({"pods", "identities", "changes"}),
     ),
 }
 """By the process that a certificate names; the other kinds only the auditor itself records."""
@@ -44,30 +54,63 @@ RECORDED_BY: Final[Mapping[str, RecordedKinds]] = {
 
 class _Decision(msgspec.Struct):
     source: str
+    instance: str = ""
+
+
+class _Gap(msgspec.Struct):
+    log: str
 
 
 _DECODER: Final = msgspec.json.Decoder(_Decision)
+_GAP: Final = msgspec.json.Decoder(_Gap)
+
+NOT_PROVED: Final = (
+    "nothing proves which gate took it: give gates shipping.token, or set receive.instances to "
+    "check while gates of an earlier release ship"
+)
 
 
-def why_not_recorded(process: str, frame: Frame) -> str:
-    """Return why a process cannot have recorded a frame; empty where it can.
+def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) -> str:
+    """Return why a sender cannot have recorded a frame; empty where it can.
+
+    `must_prove` says that a gate's decision needs the proof of its instance.
 
     What cannot be read is left to the store, as is a kind that a later release may know.
     """
+    process = sender.process
     sent = RECORDED_BY[process]
     try:
         kind = FrameKind(frame.kind)
     except ValueError:
         return ""
     if kind not in sent.kinds:
-        return f"{process} records no {kind.name}: its certificate is used by another"
-    if kind is not FrameKind.DECISION:
-        return ""
+        return _said(process, kind.name)
     try:
-        source = _DECODER.decode(frame.payload).source
+        if kind is FrameKind.DECISION:
+            return _why_not_decided(sender, frame, must_prove=must_prove)
+        if kind is FrameKind.LOG_GAP and (log := _GAP.decode(frame.payload).log):
+            known = log in sent.gap_logs
+            return "" if known else _said(process, f"gaps of the log {log[:64]}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    if source in sent.sources:
+    return ""
+
+
+def _why_not_decided(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
+    process, instance = sender
+    decision = _DECODER.decode(frame.payload)
+    if decision.source not in RECORDED_BY[process].sources:
+        return _said(process, f"decisions of source {decision.source[:64]}")
+    if process != GATE:
         return ""
-    what = f"decisions of source {source[:64]}"
+    if not instance:
+        return NOT_PROVED if must_prove else ""
+    if decision.instance != instance:
+        return f"the gate {instance} took no decision of the gate {decision.instance[:64] or '?'}"
+    if writer_bits_of(frame.id) != writer_bits(instance):
+        return f"the gate {instance} gives its decisions other ids: this is another writer's"
+    return ""
+
+
+def _said(process: str, what: str) -> str:
     return f"{process} records no {what}: its certificate is used by another"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
 from core.base.process_names import process_uri
@@ -53,8 +53,23 @@ def read_cluster(scope: Mapping[str, Any], headers: Mapping[bytes, str], process
     return cluster
 
 
-def read_process(scope: Mapping[str, Any], cluster: str, known: Container[str]) -> str:
-    """Return the process of a cluster that a request's certificate names.
+GATE: Final = "gate"
+"""The process of which there are several at a time."""
+
+
+class Sender(NamedTuple):
+    """Who sends records."""
+
+    process: str
+    """As `core.base.process_names.process_uri` has it."""
+    instance: str = ""
+    """Name of its Pod; empty where nothing proves it."""
+
+
+def read_sender(scope: Mapping[str, Any], cluster: str, known: Container[str]) -> Sender:
+    """Return the process of a cluster that a request's certificate names, and which one it is.
+
+    The URI `sallyport://CLUSTER/gate/POD` names an instance; `sallyport://CLUSTER/gate` none.
 
     Raises:
         RefusedError: it names several, or none that is `known`.
@@ -63,10 +78,17 @@ def read_process(scope: Mapping[str, Any], cluster: str, known: Container[str]) 
     peer = (scope.get("extensions") or {}).get("sallyport.peer") or {}
     uris: Iterable[str] = peer.get("uris", ())
     named = [uri.removeprefix(beginning) for uri in uris if uri.startswith(beginning)]
-    if len(named) != 1 or named[0] not in known:
+    process, slash, instance = named[0].partition("/") if len(named) == 1 else ("", "", "")
+    if process not in known or (slash and (process != GATE or not instance)):
         text = f"the client certificate must carry one URI {beginning}PROCESS of a known process"
         raise RefusedError(403, text)
-    return named[0]
+    return Sender(process, instance)
+
+
+def read_token(headers: Mapping[bytes, str]) -> str:
+    """Return the bearer token of a request (RFC 6750, section 2.1); empty without one."""
+    scheme, _, token = headers.get(b"authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _shows(uri: str, wanted: str, process: str) -> bool:

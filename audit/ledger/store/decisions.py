@@ -180,6 +180,27 @@ def find_decision(
     return [decode_document(row.document) for row in rows]
 
 
+def find_by_ids(
+    connection: sa.Connection,
+    cluster: str,
+    ids: Sequence[bytes],
+    placed: bool,  # noqa: FBT001
+) -> dict[bytes, bytes]:
+    """Return the documents (JSON) of a cluster's decisions by id, of at most MOST_DIGESTS ids.
+
+    What the ledger has not is left out.
+    """
+    days = [day_of(each) for each in ids]
+    chosen = sa.select(decisions.c.id, decisions.c.document).where(
+        decisions.c.id.in_(ids),
+        decisions.c.cluster == cluster,
+        decisions.c.day.between(min(days), max(days)),
+    )
+    if placed:
+        chosen = chosen.where(decisions.c.position.is_not(None))
+    return {row.id: row.document for row in connection.execute(chosen)}
+
+
 def find_projection(connection: sa.Connection, cluster: str, digest: str) -> bytes | None:
     """Return the projection (JSON) of a decision; `digest` is its `projection`."""
     key = bytes.fromhex(digest.removeprefix("sha256:"))

@@ -11,6 +11,7 @@ from audit.ledger.store.database import Database
 from audit.ledger.store.decisions import (
     MOST_DIGESTS,
     DecisionQuery,
+    find_by_ids,
     find_decision,
     find_decisions,
     find_look_backs,
@@ -47,6 +48,17 @@ class LedgerQueries(Database):
             LedgerError: it is no id, it is too short, or several ids begin so.
         """
         return await self._read(find_decision, decision_id, not self._is_adopting)
+
+    async def decisions(self, cluster: str, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the documents (JSON) of a cluster's decisions by their ids, UUIDv7 of 16 bytes.
+
+        What is not there is not.
+        """
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(ids), MOST_DIGESTS):
+            some = ids[start : start + MOST_DIGESTS]
+            found |= await self._read(find_by_ids, cluster, some, not self._is_adopting)
+        return found
 
     async def projection(self, cluster: str, digest: str) -> bytes | None:
         """Return the projection (JSON) of a decision; `digest` is its `projection`."""

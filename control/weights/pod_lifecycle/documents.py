@@ -22,6 +22,7 @@ from core.base.times import milli_text
 from core.cluster import AccountSignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod, decode_pod
+from core.kubernetes.spec_digest import spec_digest
 from core.weights.documents.pod_life import FORMAT, LifeEvent, PodLife
 from core.weights.pod_mounts import find_mounts
 from identity.risk.workload_identity import client_ids_of
@@ -59,6 +60,8 @@ class PodSigns:
 
     client_ids: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
+    digest: str = ""
+    """Of the `spec` of a Pod on which its requester is noted."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,9 @@ class PodDocumentBuilder:
             return PodDocuments(_NOTHING, None if gone else ENDED_POD)
         kept = _joined(self.remember(pod, signs), before, self.living)
         found = list(self._new(pod, kept, before, now))
+        if before is None:
+            note = {"requester": pod.requester, "digest": signs.digest}
+            found[0] = msgspec.structs.replace(found[0], **note)
         if not (gone or pod.finished):
             return PodDocuments(tuple(found), kept)
         found.append(self._end(pod, kept, now))
@@ -206,18 +212,19 @@ class PodSignReader:
         Raises:
             NotSyncedError: service accounts or volumes have not been loaded.
         """
+        digest = spec_digest(raw) if pod.requester else ""
         text = bytes(raw).lower()
         if not any(each in text for each in _HINTS):
-            return _NONE
+            return PodSigns(digest=digest) if digest else _NONE
         try:
             whole = decode_pod(raw)
             places = self._places(whole, pod.namespace)
         except InvalidObjectError:
-            return _NONE
+            return PodSigns(digest=digest)
         said = self.sign_in(pod.namespace, pod.service_account) or AccountSignIn()
         found = client_ids_of(whole, said.client_id, said.tenant)
         client_ids = sorted({each.client_id for each in found if each.client_id})
-        return PodSigns(tuple(client_ids), places)
+        return PodSigns(tuple(client_ids), places, digest)
 
     def _places(self, pod: Pod, namespace: str) -> tuple[str, ...]:
         def claimed(claim: str, volume: str) -> list[PersistentVolume]:

@@ -60,6 +60,11 @@ class PodLife(DocumentPart, frozen=True, kw_only=True):
     hidden (a Secret says it) is left out: `/container`."""
     owner: str = ""
     """UID of its controller."""
+    requester: str = ""
+    """`Subject.label` of who created it, as the gate noted it on a Pod without an owner; of its
+    first event alone, as `digest`."""
+    digest: str = ""
+    """Of its `spec` as it was seen first (`core.kubernetes.spec_digest`)."""
     decision: str = ""
     """Id of the decision that admitted it, where the Pod was matched with it."""
 

@@ -18,6 +18,13 @@ spec:
   {{- include "sallyport.opa.container" . | nindent 2 }}
   containers:
     - {{ include "sallyport.container" $gate | indent 6 | trim }}
+      {{- if .Values.auditor.enabled }}
+      env:
+        # Which gate its decisions are of.
+        - name: SALLYPORT_INSTANCE
+          valueFrom:
+            fieldRef: {fieldPath: metadata.name}
+      {{- end }}
       ports:
         - {name: https, containerPort: 9443, protocol: TCP}
         - {name: status, containerPort: 9080, protocol: TCP}
@@ -40,6 +47,9 @@ spec:
         {{- if .Values.auditor.enabled }}
         - {name: shipping, mountPath: /etc/sallyport/shipping, readOnly: true}
         - {name: spool, mountPath: /var/lib/sallyport/spool}
+        {{- if ne .Values.auditor.gateInstances "off" }}
+        - {name: instance, mountPath: /etc/sallyport/instance, readOnly: true}
+        {{- end }}
         {{- end }}
   volumes:
     - name: config
@@ -79,6 +89,14 @@ spec:
         secretName: sallyport-shipping-gate
         defaultMode: 0440
         optional: true
+    {{- if ne .Values.auditor.gateInstances "off" }}
+    # Proves to the auditor, and to nobody else, which Pod this is.
+    - name: instance
+      projected:
+        defaultMode: 0440
+        sources:
+          - serviceAccountToken: {path: token, audience: sallyport-auditor, expirationSeconds: 3600}
+    {{- end }}
     {{- if not .Values.gate.spool.persistence.enabled }}
     - name: spool
       emptyDir:

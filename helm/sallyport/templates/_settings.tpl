@@ -97,6 +97,9 @@ shipping:
   ca: /etc/sallyport/shipping/ca.crt
   cert: /etc/sallyport/shipping/tls.crt
   key: /etc/sallyport/shipping/tls.key
+{{- if and (eq .component "gate") (ne $values.auditor.gateInstances "off") }}
+  token: /etc/sallyport/instance/token
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -249,6 +252,8 @@ receive:
   cert: /etc/sallyport/tls/tls.crt
   key: /etc/sallyport/tls/tls.key
   client_ca: /etc/sallyport/tls/ca.crt
+  instances: {{ .Values.auditor.gateInstances | quote }}
+  gate_account: {{ .Release.Namespace }}/sallyport-gate
 {{- if .Values.auditor.explain.enabled }}
 explain:
   host: 0.0.0.0

@@ -138,7 +138,8 @@ async def test_the_gate_may_do_nothing_else(admin: Client, namespace: str) -> No
 
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, ELSEWHERE])
-async def test_the_auditor_may_do_nothing(admin: Client, namespace: str) -> None:
-    """It takes decisions in and asks kube-apiserver for nothing."""
+async def test_the_auditor_may_ask_whose_a_token_is(admin: Client, namespace: str) -> None:
+    """It takes decisions in and asks kube-apiserver for nothing else."""
     auditor = admin.with_token(await admin.create_token("sallyport-auditor", NAMESPACE))
-    assert await rules(auditor, namespace) == EVERYONE
+    reviews = ("create", "authentication.k8s.io", "tokenreviews", "")
+    assert await rules(auditor, namespace) == EVERYONE | {reviews}

@@ -15,9 +15,10 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from audit.ledger.server.instances import AUDIENCE
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
-from tests.harness.programs.client import ApiStatusError, Client, connect
+from tests.harness.programs.client import ApiStatusError, Client, Json, connect
 from tests.harness.programs.cluster_network import ClusterNetwork
 from tests.harness.programs.helm import CRDS, NAMESPACE, Helm
 from tests.harness.programs.pki import WEBHOOK_CLIENT
@@ -27,6 +28,7 @@ from tests.harness.programs.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
 START_S: Final = 120.0
+GATE_POD: Final = "sallyport-gate-6d5f7c9b8-x2x4z"
 _SECRETS: Final = {
     "sallyport-gate-tls": "gate/tls",
     "sallyport-shipping-gate": "gate/shipping",
@@ -53,12 +55,14 @@ class Installation:
         self.ledger = f"sqlite:///{folder / 'ledger.db'}"
         self.gate_port, self.auditor_port, *self._status = free_ports(5)
         self.processes: dict[str, ServerProcess] = {}
+        self._auditor_account: Path | None = None
         for process in ("gate", "auditor", "control"):
             (folder / process).mkdir()
         network.ports[f"sallyport-gate.{NAMESPACE}.svc:443"] = self.gate_port
 
     async def start_control(self, client: Client) -> None:
         """Start control, and wait until it has made all Secrets; then mount them."""
+        self._auditor_account = await self._account(client, "auditor")
         self._start("control", await self._account(client, "control"), 2, self._shipping("control"))
         deadline = time.monotonic() + START_S
         while not await self.mount(client):
@@ -88,6 +92,7 @@ class Installation:
             None,
             1,
             {
+                **self._proving(),
                 "SALLYPORT_RECEIVE__PORT": str(self.auditor_port),
                 "SALLYPORT_RECEIVE__CERT": str(tls / "tls.crt"),
                 "SALLYPORT_RECEIVE__KEY": str(tls / "tls.key"),
@@ -108,6 +113,8 @@ class Installation:
             "SALLYPORT_LISTEN__CLIENT_CA": str(self.apiserver.authority.certificate_path),
             "SALLYPORT_LISTEN__CLIENT_NAMES": json.dumps([WEBHOOK_CLIENT]),
         }
+        instance = await self._gate_pod(client)
+        environment |= {"SALLYPORT_INSTANCE": GATE_POD, "SALLYPORT_SHIPPING__TOKEN": str(instance)}
         account = await self._account(client, "gate")
         self._start("gate", account, 0, environment | self._shipping("gate"))
         self.processes["gate"].wait_until(lambda: is_ready(self._status[0]), START_S)
@@ -146,6 +153,15 @@ class Installation:
         for process in self.processes.values():
             process.stop()
 
+    def _proving(self) -> dict[str, str]:
+        """Return the settings by which the auditor asks kube-apiserver which gate is which."""
+        if self._auditor_account is None:
+            return {}
+        return {
+            "SALLYPORT_KUBECONFIG": str(self._auditor_account),
+            "SALLYPORT_RECEIVE__INSTANCES": "require",
+        }
+
     def _shipping(self, process: str) -> dict[str, str]:
         pair = self.folder / process / "shipping"
         return {
@@ -170,6 +186,23 @@ class Installation:
                 **environment,
             },
         )
+
+    async def _gate_pod(self, client: Client) -> Path:
+        """Create the Pod that the gate would run in; return the file of its projected token."""
+        container = {"name": "gate", "image": "registry.example/sallyport@sha256:" + "0" * 64}
+        pod: Json = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": GATE_POD, "namespace": NAMESPACE},
+            "spec": {"serviceAccountName": "sallyport-gate", "containers": [container]},
+        }
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{GATE_POD}"
+        status, _ = await client.request("GET", path)
+        if status == http.HTTPStatus.NOT_FOUND:
+            await client.create(pod)
+        file = self.folder / "gate" / "token"
+        file.write_text(await client.create_token("sallyport-gate", NAMESPACE, GATE_POD, AUDIENCE))
+        return file
 
     async def _account(self, client: Client, process: str) -> Path:
         """Return the kubeconfig of the service account that the chart made for a process."""

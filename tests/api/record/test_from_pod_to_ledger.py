@@ -2,14 +2,19 @@
 
 import asyncio
 import json
+import sqlite3
 import time
+from contextlib import closing
 from http import HTTPStatus
 from typing import Any
 
 import pytest
 
+from audit.behaviour.acts import claim_of
+from audit.behaviour.confirmation import seen_in, why_not_confirmed
+from audit.ledger.records.frames import FrameKind
 from tests.api.record.conftest import EARLIER, TRAIN, pod
-from tests.api.record.installation import Installation
+from tests.api.record.installation import GATE_POD, Installation
 from tests.harness.programs.client import ApiStatusError, Client
 
 SHIPPED_S = 60.0
@@ -66,6 +71,31 @@ async def test_a_refused_debug_container_is_in_the_ledger(
     (found,) = await listed(installation, 1, "--name", "debugged", "--verdict", "deny")
     assert found["source"] == "mutate"
     assert found["id"] in answer["message"]
+
+
+async def test_a_pod_that_lives_bears_out_its_decision(
+    installation: Installation, admin: Client
+) -> None:
+    """What control sees of it has the requester and the digest of the decision, and its gate."""
+    made = await admin.as_user("alice").create(pod("seen"))
+    found = await listed(installation, 2, "--name", "seen", "--namespace", TRAIN)
+    (decided,) = [each for each in found if each["source"] == "validate"]
+    assert decided["instance"] == GATE_POD
+    claim = claim_of(json.dumps(decided).encode())
+    assert claim is not None
+    deadline = time.monotonic() + SHIPPED_S
+    while not (lives := lives_of(installation, made["metadata"]["uid"])):
+        assert time.monotonic() < deadline, installation.processes["control"].log_tail()
+        await asyncio.sleep(0.2)
+    seen = [each for content in lives if (each := seen_in(FrameKind.POD_LIFE, content))]
+    assert [why_not_confirmed(claim, each) for each in seen] == [""]
+
+
+def lives_of(installation: Installation, uid: str) -> list[bytes]:
+    """Return what control recorded of a Pod."""
+    with closing(sqlite3.connect(installation.ledger.removeprefix("sqlite:///"))) as connection:
+        rows = connection.execute("select document from lives where uid = ?", (uid,)).fetchall()
+    return [row[0] for row in rows]
 
 
 async def test_a_dry_run_is_not_recorded(installation: Installation, admin: Client) -> None:

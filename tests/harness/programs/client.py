@@ -231,10 +231,23 @@ class Client:
             else:
                 return
 
-    async def create_token(self, service_account: str, namespace: str) -> str:
-        """Return a new token of a service account, good for an hour."""
+    async def create_token(
+        self, service_account: str, namespace: str, pod: str = "", audience: str = ""
+    ) -> str:
+        """Return a new token of a service account, good for an hour.
+
+        With `pod` it is bound to that Pod of the namespace, as kubelet asks for it.
+        """
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}/token"
-        body: Json = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        spec: Json = {"audiences": [audience]} if audience else {}
+        if pod:
+            uid = (await self.get("v1", "Pod", pod, namespace))["metadata"]["uid"]
+            spec["boundObjectRef"] = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
+        body: Json = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": spec,
+        }
         return str((await self._succeed("POST", path, body))["status"]["token"])
 
     async def dry_run_create(self, pod: Json, namespace: str) -> Answer:

@@ -90,10 +90,17 @@ class Recorded:
         """Where the gate answers reviews."""
         return f"https://127.0.0.1:{self.gate_port}/validate?timeout=10s"
 
-    def start_auditor(self) -> None:
-        """Start the auditor, and wait until it is ready."""
-        ledger = f"sqlite:///{self.database}"
-        self._start("auditor", [], self.certificates.auditor(self.auditor_port, ledger))
+    def start_auditor(self, logs: Path | None = None) -> None:
+        """Start the auditor, and wait until it is ready; `logs` is a folder of exported logs."""
+        settings = self.certificates.auditor(self.auditor_port, f"sqlite:///{self.database}")
+        if logs is not None:
+            settings |= {
+                "SALLYPORT_CLUSTER_ID": CLUSTER,
+                "SALLYPORT_WEIGHTS__FOLDER": str(logs),
+                "SALLYPORT_WEIGHTS__POLL_EVERY": "1",
+                "SALLYPORT_WEIGHTS__PATIENCE": "0",
+            }
+        self._start("auditor", [], settings)
 
     def start_gate(self) -> None:
         """Start the gate, and wait until it is ready."""

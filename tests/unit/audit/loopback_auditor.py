@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import Frame
+from audit.ledger.server.instances import InstanceProver
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
 from audit.ledger.server.service import AuditorService, AuditorServiceSettings, QuestionAnswerer
 from core.base.errors import LedgerError
@@ -83,12 +84,13 @@ async def running_auditor(  # noqa: PLR0913  What tests change of it.
     asks_for_certificates: bool = True,
     questions: Mapping[str, QuestionAnswerer] | None = None,
     serving: AuditorServiceSettings | None = None,
+    prover: InstanceProver | None = None,
 ) -> AsyncIterator[Auditor]:
     """Run an auditor in this event loop, on a free port; `questions` says who answers where."""
     authority = Authority(folder)
     keys = authority.issue_loopback_server("auditor")
     logger = get_logger()
-    receiver = Receiver(destination, logger, settings)
+    receiver = Receiver(destination, logger, settings, prover)
     ca = authority.certificate_path if asks_for_certificates else None
     pair = PairWatcher(TlsSettings(keys.certificate, keys.key, client_ca=ca), logger)
     readiness = Readiness({"certificate": pair.missing})

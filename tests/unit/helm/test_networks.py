@@ -56,11 +56,13 @@ def test_each_process_is_reached_on_the_ports_that_it_has(helm: Helm, switch: st
 
 
 def test_by_default_each_reaches_kube_apiserver_dns_and_the_auditor_alone(helm: Helm) -> None:
-    """The auditor asks nobody; the gate never asks Graph or storage."""
+    """The auditor asks kube-apiserver alone, which gate is which; the gate never asks Graph."""
     objects = helm.objects({})
     assert ports(policy(objects, "gate")["egress"]) == {443, 6443, 53, 9444}
     assert ports(policy(objects, "control")["egress"]) == {443, 6443, 53, 9444}
-    assert ports(policy(objects, "auditor")["egress"]) == {53}
+    assert ports(policy(objects, "auditor")["egress"]) == {443, 6443, 53}
+    nobody = helm.objects({"auditor": {"gateInstances": "off"}})
+    assert ports(policy(nobody, "auditor")["egress"]) == {53}
     assert ports(policy(objects, "test")["egress"]) == {443, 6443}
 
 

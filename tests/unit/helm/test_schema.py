@@ -158,6 +158,7 @@ MADE = {
     *(f"{section}.{end}" for section in ("listen", "receive") for end in ("cert", "key")),
     *("listen.client_ca", "receive.client_ca", "status.host", "status.port"),
     *("spool.folder", "spool.max_bytes", "shipping.url", "explain.host", "explain.port"),
+    *("shipping.token", "receive.instances", "receive.gate_account", "instance"),
     *("shipping.ca", "shipping.cert", "shipping.key", "ledger.url", "namespace", "egress.tags"),
     *(f"identity.{name}" for name in ("token_file", "certificate", "secret_file", "trust")),
     "identity.event_hub.connection_string_file",

@@ -8,6 +8,7 @@ import pytest
 from app.records import recorder
 from app.settings.identity import IdentitySection, require_sources, require_tenant
 from app.settings.root import Settings, read_settings
+from audit.ledger.server.instances import AUDIENCE
 from audit.ledger.spool.queue import Spool
 from kube.leader.lease import LeaseSettings
 from tests.harness.programs.client import Json
@@ -143,7 +144,10 @@ def test_identity_says_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
 
 
 def test_the_federated_token_is_for_entra_alone(helm: Helm) -> None:
-    """It is of Entra's audience, lasts an hour, and only control has it."""
+    """It is of Entra's audience, lasts an hour, and only control has it.
+
+    The gate's opens nothing but the auditor.
+    """
     templates = pod_templates(helm.objects(SWITCHES["identity"]))
     volumes = {name: template["spec"]["volumes"] for name, template in templates.items()}
     tokens = {
@@ -155,7 +159,9 @@ def test_the_federated_token_is_for_entra_alone(helm: Helm) -> None:
         for name, found in volumes.items()
     }
     assert tokens == {
-        "sallyport-gate": [],
+        "sallyport-gate": [
+            {"audience": AUDIENCE, "expirationSeconds": 3600, "path": "token"},
+        ],
         "sallyport-auditor": [],
         "sallyport-control": [
             {"audience": "api://AzureADTokenExchange", "expirationSeconds": 3600, "path": "token"}

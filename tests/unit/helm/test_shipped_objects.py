@@ -160,5 +160,13 @@ def test_switches_take_out_what_they_say(helm: Helm) -> None:
     assert without("no profiles") == {identity(item) for item in PROFILES}
     assert without("no auditor") == {
         f"{kind} sallyport-auditor"
-        for kind in ("StatefulSet", "Service", "ServiceAccount", "ConfigMap", "NetworkPolicy")
+        for kind in (
+            "StatefulSet",
+            "Service",
+            "ServiceAccount",
+            "ConfigMap",
+            "NetworkPolicy",
+            "ClusterRole",
+            "ClusterRoleBinding",
+        )
     }

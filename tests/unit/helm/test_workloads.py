@@ -79,17 +79,18 @@ def test_pods_ask_for_no_privilege(helm: Helm, switch: str) -> None:
 
 
 def test_only_those_who_ask_kube_apiserver_have_a_token(helm: Helm) -> None:
-    """The auditor has none; an account hands none to Pods that do not say so."""
-    objects = helm.objects({})
-    tokens = {
-        name: template["spec"]["automountServiceAccountToken"]
-        for name, template in pod_templates(objects).items()
-    }
-    assert tokens == {
-        "sallyport-gate": True,
-        "sallyport-control": True,
-        "sallyport-auditor": False,
-    }
+    """The auditor has one to ask which gate is which; no Pod gets one without saying so."""
+    for instances in ("require", "check", "off"):
+        objects = helm.objects({"auditor": {"gateInstances": instances}})
+        tokens = {
+            name: template["spec"]["automountServiceAccountToken"]
+            for name, template in pod_templates(objects).items()
+        }
+        assert tokens == {
+            "sallyport-gate": True,
+            "sallyport-control": True,
+            "sallyport-auditor": instances != "off",
+        }
     accounts = [item for item in objects if item["kind"] == "ServiceAccount"]
     assert len(accounts) == 5  # With those of `helm test` and `helm uninstall`.
     assert not any(account["automountServiceAccountToken"] for account in accounts)

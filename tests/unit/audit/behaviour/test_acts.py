@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.behaviour.acts import ActKind, act_of, act_of_document
-from audit.ledger.records.frames import Frame, FrameKind
+from audit.behaviour.acts import ActKind, claim_of
 from core.people.subject import Subject
 from core.risk.model import identity_key
 from tests.unit.audit.behaviour.acts_of_people import AFTER, WHO, document
@@ -14,7 +13,8 @@ from tests.unit.audit.behaviour.acts_of_people import AFTER, WHO, document
 
 def of(**changes: Any) -> Any:
     """Return the act of a document."""
-    return act_of_document(msgspec.json.encode(document(AFTER, **changes)))
+    claim = claim_of(msgspec.json.encode(document(AFTER, **changes)))
+    return claim and claim.act
 
 
 def test_an_act_is_who_when_where_and_what() -> None:
@@ -87,26 +87,16 @@ def test_a_recorded_name_is_known_by_the_label_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "payload"),
-    [
-        (FrameKind.PROJECTION, b"{}"),
-        (FrameKind.SWEEP, b"{}"),
-        (99, b"?"),
-        (FrameKind.DECISION, b"{}"),
-        (FrameKind.DECISION, b"\xff"),
-        (FrameKind.DECISION, b"[" * 100_000),
-        (FrameKind.DECISION, b'{"id": "x"}'),
-    ],
+    "content", [b"{}", b"\xff", b"[" * 100_000, b'{"id": "x"}'], ids=["empty", "text", "deep", "id"]
 )
-def test_what_cannot_be_read_is_no_act(kind: int, payload: bytes) -> None:
-    """Frames of other kinds, of later releases, and broken ones are passed over."""
-    assert act_of(Frame(kind, b"i", payload)) is None
+def test_what_cannot_be_read_is_no_act(content: bytes) -> None:
+    """Documents of later releases, and broken ones, are passed over."""
+    assert claim_of(content) is None
 
 
 def test_an_id_without_a_number_is_no_act() -> None:
     """Its frame went to the quarantine."""
-    content = msgspec.json.encode(document(AFTER) | {"id": "z" * 36})
-    assert act_of(Frame(FrameKind.DECISION, b"i", content)) is None
+    assert claim_of(msgspec.json.encode(document(AFTER) | {"id": "z" * 36})) is None
 
 
 def test_a_denial_of_the_mutating_pass_is_an_act() -> None:

@@ -14,14 +14,16 @@ from core.base.errors import LedgerError
 from core.risk.model import identity_key
 from tests.unit.audit.behaviour.acts_of_people import WHO, document
 from tests.unit.audit.behaviour.learner import (
+    LEARNT,
     MORNING,
     Clock,
-    Ledger,
     ask,
+    confirmed,
     elsewhere,
-    frame,
     learning_from,
+    ledger_in,
     ordinary,
+    tell,
     words,
 )
 from tests.unit.audit.loopback_auditor import Memory, running_auditor
@@ -35,43 +37,49 @@ from tests.unit.audit.loopback_auditor import Memory, running_auditor
         ({"until": "1"}, "only the parameter since"),
     ],
 )
-async def test_a_bad_question_names_the_parameter(parameters: dict[str, str], says: str) -> None:
+async def test_a_bad_question_names_the_parameter(
+    tmp_path: Path, parameters: dict[str, str], says: str
+) -> None:
     """400 with what to do."""
-    async with learning_from(Ledger(Memory()), Clock()) as learning:
+    clock = Clock()
+    async with ledger_in(tmp_path, clock) as ledger, learning_from(ledger, clock) as learning:
         with pytest.raises(BadQuestionError, match=says):
             await learning.answer(Question("prod-1", parameters))
 
 
-async def test_answers_are_capped_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_are_capped_and_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever follows the cursor gets all of them, each once."""
     monkeypatch.setattr("audit.behaviour.learner.MOST_ACTING", 10)
-    ledger = Ledger(Memory())
-    await ledger.deliver("prod-1", ordinary())
-    async with learning_from(ledger, Clock()) as learning:
-        many = [
-            frame(document(MORNING + n, requester=f"user:{n:016x}", verdict="allow"))
-            for n in range(35)
-        ]
-        await learning.deliver("prod-1", many)
-        seen: list[str] = []
-        answer = await ask(learning)
-        seen += [each.key for each in answer.unusual]
-        while answer.more:
-            answer = await ask(learning, answer.cursor)
-            assert len(answer.unusual) <= 10
+    clock = Clock(MORNING + 60)
+    async with ledger_in(tmp_path, clock) as ledger:
+        await ledger.deliver("prod-1", ordinary())
+        async with learning_from(ledger, clock) as learning:
+            for n in range(35):
+                made = document(MORNING + n, requester=f"user:{n:016x}", verdict="allow")
+                await ledger.deliver("prod-1", confirmed(made))
+            await learning.follow()
+            seen: list[str] = []
+            answer = await ask(learning)
             seen += [each.key for each in answer.unusual]
-        assert len(seen) == len(set(seen)) == 35
+            while answer.more:
+                answer = await ask(learning, answer.cursor)
+                assert len(answer.unusual) <= 10
+                seen += [each.key for each in answer.unusual]
+            assert len(seen) == len(set(seen)) == 35
 
 
 async def test_control_asks_over_mutual_tls(tmp_path: Path) -> None:
     """With its own certificate, and about its own cluster alone."""
-    ledger = Ledger(Memory())
-    await ledger.deliver("prod-1", ordinary())
+    clock = Clock()
+    async with ledger_in(tmp_path, clock) as ledger:
+        await ledger.deliver("prod-1", [*ordinary(), *elsewhere(MORNING)])
     async with (
-        learning_from(ledger, Clock()) as learning,
-        running_auditor(tmp_path, learning, questions={PATH: learning.answer}) as auditor,
+        ledger_in(tmp_path, clock) as ledger,
+        learning_from(ledger, clock) as learning,
+        running_auditor(tmp_path, ledger, questions={PATH: learning.answer}) as auditor,
     ):
-        await learning.deliver("prod-1", [elsewhere(MORNING)])
         pair = auditor.authority.issue_client("control", "sallyport://prod-1/control")
         channel = AuditorChannel(
             auditor.url, auditor.authority.certificate_path, pair.certificate, pair.key
@@ -118,18 +126,24 @@ async def test_an_answer_that_is_none_is_refused(tmp_path: Path, body: bytes, sa
             await channel.close()
 
 
-async def test_metrics_count_and_name_nobody() -> None:
+async def test_metrics_count_and_name_nobody(tmp_path: Path) -> None:
     """Identities, unusual ones, acts and answers; no id of anybody is in them."""
-    ledger = Ledger(Memory())
-    await ledger.deliver("prod-1", ordinary())
-    async with learning_from(ledger, Clock()) as learning:
-        await learning.deliver("prod-1", [elsewhere(MORNING)])
-        registry = CollectorRegistry()
-        registry.register(BehaviourCollector(lambda: learning.clusters, lambda: {200: 3}))
-        text = generate_latest(registry).decode()
+    clock = Clock()
+    async with ledger_in(tmp_path, clock) as ledger:
+        await ledger.deliver("prod-1", ordinary())
+        async with learning_from(ledger, clock) as learning:
+            await tell(ledger, learning, *elsewhere(MORNING))
+            registry = CollectorRegistry()
+            found = learning.confirmed.results
+            registry.register(
+                BehaviourCollector(lambda: learning.clusters, lambda: found, lambda: {200: 3})
+            )
+            text = generate_latest(registry).decode()
     assert "sallyport_behaviour_identities 1.0" in text
     assert "sallyport_behaviour_unusual 1.0" in text
-    assert 'sallyport_behaviour_acts_total{result="learnt"} 271.0' in text
+    assert f'sallyport_behaviour_acts_total{{result="learnt"}} {LEARNT + 1}.0' in text
+    assert f'sallyport_behaviour_confirmations_total{{result="audit"}} {LEARNT + 1}.0' in text
+    assert 'sallyport_behaviour_confirmations_total{result="differs"} 0.0' in text
     assert 'sallyport_questions_total{status="200"} 3.0' in text
     assert identity_key(WHO).hex() not in text
     assert WHO.removeprefix("oid:") not in text

@@ -9,16 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.behaviour.acts import act_of_document
+from audit.behaviour.acts import claim_of
 from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.learner import BehaviourLearner
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.unit.audit.behaviour.acts_of_people import AFTER, DAY, MONDAY, act, document
-from tests.unit.audit.loopback_auditor import Memory
+from tests.unit.audit.behaviour.learner import event, event_frame
 from webhooks.log import get_logger
 
 DECISIONS = size(ci=3_000, proof=1_000_000)
@@ -44,6 +43,7 @@ def frames() -> Iterator[Frame]:
             for each in padding
         ]
         yield Frame(FrameKind.DECISION, decision_frame_id(made["id"]), msgspec.json.encode(made))
+        yield event_frame(event(made))
 
 
 @pytest.mark.proof
@@ -58,9 +58,7 @@ async def test_the_ledgers_last_days_are_learnt_and_saved(tmp_path: Path) -> Non
                 await store.deliver("prod-1", batch)
                 batch = []
         await store.deliver("prod-1", batch)
-        learning = BehaviourLearner(
-            store, store.find, get_logger(), tmp_path / "saved", lambda: NOW
-        )
+        learning = BehaviourLearner(store, get_logger(), tmp_path / "saved", lambda: NOW)
         stops = asyncio.create_task(longest_stop())
         began, cpu = time.perf_counter(), time.process_time()
         task = asyncio.create_task(learning.keep_learnt())
@@ -99,20 +97,17 @@ async def saving(path: Path) -> list[str]:
                 habits.learn(one, one.at)
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    learning = BehaviourLearner(Memory(), nothing, get_logger(), path, lambda: NOW)
-    learning.clusters["prod-1"] = habits
-    learning.is_ready = True
-    began = time.perf_counter()
-    await learning.save()
-    saved = time.perf_counter() - began
-    again = BehaviourLearner(Memory(), nothing, get_logger(), path, lambda: NOW)
-    began = time.perf_counter()
-    task = asyncio.create_task(again.keep_learnt())
-    while not again.is_ready:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
-    read = time.perf_counter() - began
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with Store(f"sqlite:///{path}.db", lambda: NOW) as store:
+        learning = BehaviourLearner(store, get_logger(), path, lambda: NOW)
+        await begin(learning)
+        learning.clusters["prod-1"] = habits
+        began = time.perf_counter()
+        await learning.save()
+        saved = time.perf_counter() - began
+        again = BehaviourLearner(store, get_logger(), path, lambda: NOW)
+        began = time.perf_counter()
+        await begin(again)
+        read = time.perf_counter() - began
     megabytes = len(await asyncio.to_thread(path.read_bytes)) / 1e6
     known = len(again.clusters["prod-1"].people) + len(again.clusters["prod-1"].machines)
     assert known == len(habits.people) + len(habits.machines)
@@ -123,10 +118,13 @@ async def saving(path: Path) -> list[str]:
     ]
 
 
-async def nothing(query: DecisionQuery) -> list[bytes]:
-    """Find nothing."""
-    del query
-    return []
+async def begin(learning: BehaviourLearner) -> None:
+    """Have it take up what was saved, and stop."""
+    task = asyncio.create_task(learning.keep_learnt())
+    while not learning.is_ready:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def longest_stop() -> float:
@@ -146,5 +144,5 @@ def reading() -> float:
     content = next(frames()).payload
     began = time.thread_time()
     for _ in range(2000):
-        act_of_document(content)
+        claim_of(content)
     return (time.thread_time() - began) / 2000 * 1e6

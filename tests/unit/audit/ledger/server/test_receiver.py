@@ -315,7 +315,7 @@ async def test_a_process_writes_only_decisions_that_it_takes(
     assert [frame.id for frame in memory.kept.values()] == [b"\1" * 16]
 
 
-@pytest.mark.parametrize("process", ["auditor", "gate/x", "Gate", "gate-2"])
+@pytest.mark.parametrize("process", ["auditor", "gate/", "control/x", "Gate", "gate-2"])
 async def test_a_process_that_records_nothing_is_refused(
     auditor: Auditor, memory: Memory, process: str
 ) -> None:

@@ -1,0 +1,177 @@
+"""Which claims of gates are true: what kube-apiserver says of a request or an object. Pure.
+
+A decision is what a gate says, and the gate says it of whoever reaches its port: a stranger who
+plays kube-apiserver makes up requests of other people. So nothing is learnt of a decision until one
+of two others says the same:
+
+- kube-apiserver's audit log, in which an event (auditID) of that user holds the decision's id as
+  an annotation of the webhook. Only kube-apiserver writes it, and only of a request that came to
+  it. This alone confirms refusals and CONNECT, which leave no object.
+- an object that lives, as `control` sees it in kube-apiserver: its UID, the digest of its `spec`
+  and the requester noted on it are those of the decision, which was taken within seconds of the
+  object's creation. A UID alone proves nothing: whoever may read the object can copy it.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from audit.access.attribution.lives import unix_seconds
+from audit.access.parsers.kubernetes_audit import ENTERING
+from audit.behaviour.acts import Claim
+from audit.ledger.records.frames import FrameKind
+from core.weights.documents.events import Activity, Log, decode_activity
+from core.weights.documents.pod_life import LifeEvent, decode_life
+
+KINDS: Final = frozenset({FrameKind.ACTIVITY, FrameKind.POD_LIFE})
+"""Of the ledger's records, those that can confirm a decision."""
+
+REQUEST_S: Final = 60.0
+"""The longest time between a request and its decision, by clocks that differ by some seconds: a
+webhook has 30 s at most."""
+
+BEFORE_CREATION_S: Final = 5.0
+AFTER_CREATION_S: Final = 35.0
+"""When the decision on an object's creation is taken. kube-apiserver gives it its
+`creationTimestamp`, in whole seconds, before it asks the webhooks."""
+
+_MOST_LABEL: Final = 256
+"""Characters of a label that an activity keeps."""
+
+_VERBS: Final = {
+    "CREATE": frozenset({"create"}),
+    "UPDATE": frozenset({"update", "patch"}),
+    "DELETE": frozenset({"delete", "deletecollection"}),
+}
+"""The verbs of an audit event (k8s.io/apiserver, pkg/endpoints/request), by the operation of the
+review. Server-side apply creates with `patch`; an update may create what is not there."""
+
+_CREATING: Final = frozenset({"create", "update", "patch"})
+
+
+class SeenRequest(msgspec.Struct, frozen=True, gc=False):
+    """A request that kube-apiserver's audit log holds, with decisions that it was given."""
+
+    cluster: str
+    decisions: tuple[str, ...]
+    requester: str
+    """`Subject.label` of whom it was done as."""
+    namespace: str
+    verb: str
+    subresource: str
+    succeeded: bool
+    at: float
+    """Unix seconds: when kube-apiserver received it."""
+
+
+class SeenObject(msgspec.Struct, frozen=True, gc=False):
+    """An object that lives in a cluster."""
+
+    cluster: str
+    uid: str
+    namespace: str
+    requester: str
+    """Noted on it by the gate, and held to the user who created it."""
+    digest: str
+    """Of its `spec`, as it was seen first."""
+    made: float
+    """Unix seconds: its `creationTimestamp`."""
+
+
+Seen = SeenRequest | SeenObject
+
+S = TypeVar("S", SeenRequest, SeenObject)
+
+
+def seen_in(kind: int, content: bytes) -> Seen | None:
+    """Return what a record of the ledger can confirm; None where it can confirm nothing.
+
+    Most records cannot: they are not decoded.
+    """
+    try:
+        if kind == FrameKind.ACTIVITY:
+            return _request_of(decode_activity(content)) if b'"decision' in content else None
+        if kind == FrameKind.POD_LIFE and b'"requester":"' in content:
+            return _object_of(content)
+    except (ValueError, RecursionError):
+        return None  # Of a release too new; the ledger's reports say so.
+    return None
+
+
+def why_not_confirmed(claim: Claim, seen: Seen) -> str:
+    """Return the field in which a decision differs from what was seen; empty where in none."""
+    if isinstance(seen, SeenObject):
+        return _differs(claim, seen, _OBJECT_FIELDS)
+    return _differs(claim, seen, _REQUEST_FIELDS)
+
+
+def _request_of(activity: Activity) -> SeenRequest | None:
+    facts, found = activity.facts, dict[str, None]()
+    named = facts.get("decisions")
+    for each in (facts.get("decision"), *(named.values() if isinstance(named, dict) else ())):
+        if isinstance(each, str) and each:
+            found[each.lower()] = None
+    if activity.log is not Log.KUBERNETES or not found or not activity.principal:
+        return None
+    verb, _, target = activity.operation.partition(" ")
+    return SeenRequest(
+        activity.cluster,
+        tuple(found),
+        activity.principal,
+        str(facts.get("namespace", _namespace(activity.resource))),
+        verb,
+        target.partition("/")[2],
+        activity.succeeded,
+        unix_seconds(activity.time),
+    )
+
+
+def _namespace(resource: str) -> str:
+    """Return the namespace of `namespace/name`; of a name alone none."""
+    namespace, slash, _ = resource.partition("/")
+    return namespace if slash else ""
+
+
+def _object_of(content: bytes) -> SeenObject | None:
+    life = decode_life(content)
+    if life.event is not LifeEvent.SEEN or not (life.requester and life.digest):
+        return None
+    made = unix_seconds(life.time)
+    return SeenObject(life.cluster, life.uid, life.namespace, life.requester, life.digest, made)
+
+
+def _is_of_operation(claim: Claim, seen: SeenRequest) -> bool:
+    if claim.operation == "CONNECT":
+        return seen.subresource in ENTERING
+    if claim.operation == "CREATE" and not claim.subresource:
+        return seen.verb in _CREATING
+    return seen.verb in _VERBS.get(claim.operation, ())
+
+
+_REQUEST_FIELDS: Final[dict[str, Callable[[Claim, SeenRequest], bool]]] = {
+    "cluster": lambda claim, seen: claim.act.cluster == seen.cluster,
+    "requester": lambda claim, seen: claim.requester[:_MOST_LABEL] == seen.requester,
+    "namespace": lambda claim, seen: claim.act.namespace == seen.namespace,
+    "operation": _is_of_operation,
+    "subresource": lambda claim, seen: claim.subresource == seen.subresource,
+    "outcome": lambda claim, seen: seen.succeeded is not bool(claim.act.refused),
+    "time": lambda claim, seen: abs(claim.act.at - seen.at) <= REQUEST_S,
+}
+
+_OBJECT_FIELDS: Final[dict[str, Callable[[Claim, SeenObject], bool]]] = {
+    "cluster": lambda claim, seen: claim.act.cluster == seen.cluster,
+    "operation": lambda claim, _: claim.operation == "CREATE" and not claim.subresource,
+    "outcome": lambda claim, _: not claim.act.refused,
+    "uid": lambda claim, seen: claim.object_uid == seen.uid,
+    "namespace": lambda claim, seen: claim.act.namespace == seen.namespace,
+    "requester": lambda claim, seen: claim.requester == seen.requester,
+    "digest": lambda claim, seen: claim.digest == seen.digest,
+    "time": lambda claim, seen: (
+        seen.made - BEFORE_CREATION_S <= claim.act.at <= seen.made + AFTER_CREATION_S
+    ),
+}
+
+
+def _differs(claim: Claim, seen: S, fields: dict[str, Callable[[Claim, S], bool]]) -> str:
+    return next((name for name, agrees in fields.items() if not agrees(claim, seen)), "")

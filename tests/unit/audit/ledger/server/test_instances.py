@@ -1,0 +1,174 @@
+"""A gate records the decisions that it took, under its own ids, and speaks for no other gate."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from admission.judge import decision_ids_of
+from audit.clients.auditor import AuditorClient
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.server.instances import NotProvedError
+from audit.ledger.server.receiver import ReceiverSettings
+from core.base.errors import LedgerError
+from core.base.ids import stable_id, uuid7_unix_ms, writer_bits, writer_bits_of, writer_uuid7
+from tests.unit.audit.loopback_auditor import CLUSTER, Auditor, Memory, running_auditor
+
+MINE, OTHERS = "sallyport-gate-7c9-aaaaa", "sallyport-gate-7c9-bbbbb"
+REQUIRED = ReceiverSettings(needs_instances=True)
+
+
+@dataclass
+class Pods:
+    """Says whose a token is."""
+
+    names: dict[str, str] = field(default_factory=lambda: {"mine": MINE, "others": OTHERS})
+    problem: str = ""
+
+    async def prove(self, token: str) -> str:
+        """Return the Pod's name."""
+        if self.problem:
+            raise LedgerError(self.problem)
+        if token not in self.names:
+            raise NotProvedError("kube-apiserver does not know it, or it is over")
+        return self.names[token]
+
+
+def decision(instance: str = MINE, writer: str = MINE, **changes: Any) -> Frame:
+    """Return a decision that a gate says `instance` took, under an id of `writer`."""
+    made = decision_ids_of(writer)() if writer else changes.pop("id")
+    document = {"id": made, "source": "validate", "cluster": CLUSTER, "instance": instance}
+    return Frame(
+        FrameKind.DECISION, decision_frame_id(made), msgspec.json.encode(document | changes)
+    )
+
+
+@asynccontextmanager
+async def sending(
+    auditor: Auditor, tmp_path: Path, token: str | None, uri: str = "gate"
+) -> AsyncIterator[AuditorClient]:
+    """Yield a gate that shows a token."""
+    file = None
+    if token is not None:
+        file = tmp_path / "token"
+        file.write_text(f"{token}\n")
+    pair = auditor.authority.issue_client("sender", f"sallyport://{CLUSTER}/{uri}")
+    ca = auditor.authority.certificate_path
+    client = AuditorClient(auditor.url, ca, pair.certificate, pair.key, token=file)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize("uri", ["gate", f"gate/{MINE}"])
+async def test_a_gate_stores_no_decision_of_another_gate(tmp_path: Path, uri: str) -> None:
+    """Nor one under an id that another writer gives: both are set aside, with the reason.
+
+    Its instance is proved by its token, or by a certificate of its own.
+    """
+    memory = Memory()
+    async with (
+        running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor,
+        sending(auditor, tmp_path, "mine", uri) as client,
+    ):
+        own, forged, taken = decision(), decision(OTHERS, OTHERS), decision(MINE, OTHERS)
+        receipt = await client.deliver(CLUSTER, [own, forged, taken])
+    assert (receipt.stored, receipt.quarantined) == (1, 2)
+    assert list(memory.kept.values()) == [own]
+    assert [aside.reason for aside in memory.asides] == [
+        f"the gate {MINE} took no decision of the gate {OTHERS}",
+        f"the gate {MINE} gives its decisions other ids: this is another writer's",
+    ]
+
+
+async def test_an_own_certificate_counts_before_a_token(tmp_path: Path) -> None:
+    """Another gate's token does not make it that gate."""
+    memory = Memory()
+    async with (
+        running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor,
+        sending(auditor, tmp_path, "others", f"gate/{MINE}") as client,
+    ):
+        await client.deliver(CLUSTER, [decision(OTHERS, OTHERS)])
+    assert not memory.kept
+
+
+async def test_what_no_token_proves_is_set_aside_or_taken_as_the_operator_says(
+    tmp_path: Path,
+) -> None:
+    """`require` sets decisions aside, `check` takes those of gates of an earlier release."""
+    former = decision("", "", id=stable_id(1_790_000_000_000, "decision", "former"))
+    projection = Frame(FrameKind.PROJECTION, b"\x05" * 32, b"{}")
+    for settings, stored in ((REQUIRED, 1), (ReceiverSettings(), 2)):
+        memory = Memory()
+        async with (
+            running_auditor(tmp_path, memory, settings, prover=Pods()) as auditor,
+            sending(auditor, tmp_path, None) as client,
+        ):
+            receipt = await client.deliver(CLUSTER, [former, projection])
+        assert (receipt.stored, receipt.quarantined) == (stored, 2 - stored)
+        assert all("shipping.token" in aside.reason for aside in memory.asides)
+
+
+async def test_a_token_that_proves_nothing_is_refused(tmp_path: Path) -> None:
+    """The gate keeps its records, and tries again with the next token."""
+    memory, pods = Memory(), Pods()
+    async with running_auditor(tmp_path, memory, REQUIRED, prover=pods) as auditor:
+        async with sending(auditor, tmp_path, "over") as client:
+            with pytest.raises(LedgerError, match=r"answered 403: .*shipping\.token"):
+                await client.deliver(CLUSTER, [decision()])
+        async with sending(auditor, tmp_path, "mine") as client:
+            pods.problem = "kube-apiserver does not answer"
+            with pytest.raises(LedgerError, match="answered 503"):
+                await client.deliver(CLUSTER, [decision()])
+            pods.problem = ""
+            assert (await client.deliver(CLUSTER, [decision()])).stored == 1
+            (tmp_path / "token").unlink()
+            with pytest.raises(LedgerError, match=r"shipping\.token cannot be read"):
+                await client.deliver(CLUSTER, [decision()])
+    assert len(memory.kept) == 1
+    assert not memory.asides
+
+
+async def test_control_needs_no_token(tmp_path: Path) -> None:
+    """It has a certificate that no gate has."""
+    memory = Memory()
+    async with (
+        running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor,
+        sending(auditor, tmp_path, None, "control") as client,
+    ):
+        sweep = decision("", "control", source="sweep")
+        assert (await client.deliver(CLUSTER, [sweep])).stored == 1
+
+
+async def test_control_records_no_gap_of_the_auditors_logs(tmp_path: Path) -> None:
+    """The id of a gap follows from what it names: the first record of it would count."""
+    memory = Memory()
+    async with (
+        running_auditor(tmp_path, memory) as auditor,
+        sending(auditor, tmp_path, None, "control") as client,
+    ):
+        gaps = [
+            Frame(FrameKind.LOG_GAP, bytes([n]) * 16, msgspec.json.encode({"log": log}))
+            for n, log in enumerate(("storage", "kubernetes-audit", "pods", "identities"))
+        ]
+        receipt = await client.deliver(CLUSTER, gaps)
+    assert (receipt.stored, receipt.quarantined) == (2, 2)
+    assert "control records no gaps of the log storage" in memory.asides[0].reason
+
+
+def test_ids_of_two_gates_never_meet() -> None:
+    """They are UUIDs of version 7 that sort by time, and each shows its writer."""
+    mine = [writer_uuid7(1_790_000_000_000, MINE) for _ in range(2000)]
+    others = [writer_uuid7(1_790_000_000_000, OTHERS) for _ in range(2000)]
+    assert len({*mine, *others}) == 4000
+    for ids, writer in ((mine, MINE), (others, OTHERS)):
+        for each in ids:
+            read = bytes.fromhex(each.replace("-", ""))
+            assert (read[6] >> 4, read[8] >> 6) == (7, 2)
+            assert writer_bits_of(read) == writer_bits(writer)
+            assert uuid7_unix_ms(each) == 1_790_000_000_000
