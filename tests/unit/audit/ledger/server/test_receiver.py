@@ -264,8 +264,9 @@ async def test_a_length_of_thousands_of_digits_is_refused(auditor: Auditor) -> N
     assert (await send(auditor, content)).status in {400, 411}
 
 
-GATES = {FrameKind.DECISION, FrameKind.PROJECTION}
-CONTROLS = GATES | {
+DECISIONS = {FrameKind.DECISION, FrameKind.PROJECTION}
+GATES = DECISIONS | {FrameKind.AGGREGATE}
+CONTROLS = DECISIONS | {
     FrameKind.SWEEP,
     FrameKind.LOOK_BACK,
     FrameKind.LOG_GAP,
