@@ -37,7 +37,7 @@ _MOST_REMEMBERED = 256
 """Messages of privileges: those of well-known ones come again and again. One of a long path has up
 to 12 KB."""
 
-_SHOWN = 25
+_SHOWN = 40
 """Findings shown in a message; the decision holds them all."""
 
 

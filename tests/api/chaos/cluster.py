@@ -17,7 +17,7 @@ from tests.api.chaos.clock import ShiftedClock
 from tests.api.chaos.load import TRAIN
 from tests.api.chaos.parts import Kubelet, Part, wait_until
 from tests.api.chaos.server import LastingServer
-from tests.harness.programs.client import connect
+from tests.harness.programs.client import Json, connect
 from tests.harness.programs.cluster_network import ClusterNetwork
 from tests.harness.programs.gates import Gates, Replica
 from tests.harness.programs.helm import CRDS, NAMESPACE, Helm, Values
@@ -75,7 +75,7 @@ class Cluster:
                 parts.callback(self.kubelet.stop)
                 self._start_gates(stack)
                 stack.push(parts.pop_all())
-            network.ports[f"sallyport-gate.{NAMESPACE}.svc:443"] = self.gates.port
+            network.lead(asyncio.run(self._gate_service()), self.gates.port)
             wait_until(self.is_whole, START_S, "control, auditor or a gate is not ready")
             self._stack = stack.pop_all()
         return self
@@ -159,6 +159,10 @@ class Cluster:
         made = self.folder / name
         made.mkdir()
         return made
+
+    async def _gate_service(self) -> Json:
+        async with connect(self.server) as client:
+            return await client.get("v1", "Service", "sallyport-gate", NAMESPACE)
 
     async def _install(self) -> None:
         kubeconfig = self.server.kubeconfig()

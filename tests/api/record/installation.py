@@ -58,7 +58,6 @@ class Installation:
         self._auditor_account: Path | None = None
         for process in ("gate", "auditor", "control"):
             (folder / process).mkdir()
-        network.ports[f"sallyport-gate.{NAMESPACE}.svc:443"] = self.gate_port
 
     async def start_control(self, client: Client) -> None:
         """Start control, and wait until it has made all Secrets; then mount them."""
@@ -113,6 +112,8 @@ class Installation:
             "SALLYPORT_LISTEN__CLIENT_CA": str(self.apiserver.authority.certificate_path),
             "SALLYPORT_LISTEN__CLIENT_NAMES": json.dumps([WEBHOOK_CLIENT]),
         }
+        service = await client.get("v1", "Service", "sallyport-gate", NAMESPACE)
+        self.network.lead(service, self.gate_port)
         instance = await self._gate_pod(client)
         environment |= {"SALLYPORT_INSTANCE": GATE_POD, "SALLYPORT_SHIPPING__TOKEN": str(instance)}
         account = await self._account(client, "gate")

@@ -52,6 +52,7 @@ async def test_a_refusal_can_be_explained_by_the_id_that_it_shows(
     explained = installation.run("explain", decision, "-o", "json")
     assert explained.returncode == 1, explained.stderr
     (explanation,) = json.loads(explained.stdout)
+    assert explanation["changes"], explained.stdout
     assert explanation["changes"][0]["fields"][0]["path"] == "spec.hostNetwork"
 
 

@@ -22,6 +22,11 @@ async def verified(
     return await verify(settings, namespace, by_settings=mode is not None)
 
 
+NOT_TRIED = (
+    "whether a tenant's Pod reaches the gate's port was not tried: name one with --from"
+)
+
+
 async def made(admin: Client, name: str, labels: dict[str, str] | None = None) -> str:
     """Make a namespace in which Pods can be asked for."""
     await admin.create_namespace(name, labels or {})
@@ -32,7 +37,7 @@ async def made(admin: Client, name: str, labels: dict[str, str] | None = None) -
 async def test_the_mode_is_the_installations(installation: Installation, admin: Client) -> None:
     """Nobody has to repeat what the chart was told: where nothing is refused, that is no fault."""
     found = await verified(installation, await made(admin, "unlabelled"))
-    assert (found.mode, found.notes) == ("audit", [])
+    assert (found.mode, found.notes) == ("audit", [NOT_TRIED])
     assert {step.standing for step in found.steps} == {StepOutcome.HOLDS}
     assert exit_code(found) == exits.ADMITTED
 
@@ -60,8 +65,9 @@ async def test_what_is_thought_to_enforce_and_does_not_is_broken(
             "refused"
         ]
         assert exit_code(found) == exits.REFUSED
-    (note,) = found.notes
+    note, *others = found.notes
     assert "ConfigMap elsewhere/sallyport-gate: there is none" in note
+    assert others == [NOT_TRIED]
 
 
 async def test_a_namespace_that_is_left_out_is_not_judged(installation: Installation) -> None:

@@ -9,6 +9,8 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from tests.harness.programs.client import Json
+
 _HEAD_BYTES = 8192
 _TIMEOUT_S = 60.0
 
@@ -19,7 +21,7 @@ class ClusterNetwork:
     def __init__(self, path: Path | None = None) -> None:
         """Listen, on threads of its own; with a path at a socket of the file system instead."""
         self.ports: dict[str, int] = {}
-        """Ports of loopback by `name.namespace.svc:443`."""
+        """Ports of loopback, by `host:port`."""
         if path is None:
             self._listener = socket.create_server(("127.0.0.1", 0))
         else:
@@ -32,6 +34,15 @@ class ClusterNetwork:
     def environment(self) -> dict[str, str]:
         """What kube-apiserver needs in its environment. Loopback is never asked through it."""
         return {"HTTPS_PROXY": f"http://127.0.0.1:{self._listener.getsockname()[1]}"}
+
+    def lead(self, service: Json, port: int) -> None:
+        """Lead whoever asks for a Service to a port of loopback.
+
+        By its name, or by its address: kube-apiserver asks for that from 1.37 on.
+        """
+        metadata, spec = service["metadata"], service["spec"]
+        for host in (f"{metadata['name']}.{metadata['namespace']}.svc", spec["clusterIP"]):
+            self.ports[f"{host}:443"] = port
 
     def close(self) -> None:
         """Take no more connections."""

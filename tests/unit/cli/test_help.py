@@ -49,6 +49,7 @@ COMMANDS = [
     "weights access",
     "weights ingest",
     "verify",
+    "preflight",
     "who-can use",
     "egress render",
     "egress plan",
