@@ -118,7 +118,9 @@ class Loading:
         head, _, body = answer.partition(b"\r\n\r\n")
         response: dict[str, Any] = _json(body)["response"] if b" 200 " in head[:20] else {}
         revision: str = response.get("auditAnnotations", {}).get("policy", "")
-        said = re.findall(r"was judged by (\w+)", response.get("status", {}).get("message", ""))
+        said = re.findall(
+            r"rules/acme/(\w+)", response.get("auditAnnotations", {}).get("findings", "")
+        )
         word = self.words.get(revision, "")
         if response.get("allowed") is not False or sorted(set(said)) != [f"{word}_a", f"{word}_b"]:
             answers.wrong.append(answer[:500].decode(errors="replace"))
