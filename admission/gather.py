@@ -7,6 +7,7 @@ nodes the memory holds the labels of 2,000 namespaces (about 2 MB), the profiles
 and what is kept of PersistentVolumes (20,000: about 6 MB).
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -297,6 +298,8 @@ class Gatherer:
         self, request: Request, facts: Facts, reading: Reading | LeftAlone
     ) -> Facts:
         for read_step in READ_STEPS:
+            if request.value_count:
+                await asyncio.sleep(0)  # A large object may be read by each: others go on between.
             facts = await read_step.gather(self, request, reading, facts)
         if not isinstance(reading, LeftAlone) and _sandboxed_by_risk_alone(reading, facts):
             reading = await self._read(request, facts)  # With what decides about a sandbox.

@@ -145,13 +145,20 @@ _NAMED = msgspec.json.Decoder(_Named)
 _POD_DECODER = msgspec.json.Decoder(_PodReview)
 
 
-def decode_review(body: bytes, *, patched: bool = False, authenticated: bool = False) -> Request:
+def decode_review(
+    body: bytes,
+    *,
+    patched: bool = False,
+    authenticated: bool = False,
+    value_count: int | None = None,
+) -> Request:
     """Read one request body.
 
     A `null` object is an absent one. The objects in the answer share `body`'s memory. A Pod is read
     at once, unless it may be `patched`, which takes its JSON. The objects of a review that holds
-    more than MAX_SKIPPED_VALUES are empty, and `values` says why. `authenticated` is whether its
-    caller proved to be kube-apiserver: nothing in the body can.
+    more than MAX_SKIPPED_VALUES are empty, and `value_count` says why. `authenticated` is whether
+    its caller proved to be kube-apiserver: nothing in the body can. `value_count` is given where
+    the body's values have been counted already.
 
     Raises:
         InvalidReviewError: the message names the field and never repeats a value from the body,
@@ -160,7 +167,9 @@ def decode_review(body: bytes, *, patched: bool = False, authenticated: bool = F
     if not body:
         message = f"the body is empty; {_FIX}"
         raise InvalidReviewError(message)
-    values = count_values(body) if len(body) > COUNTED_FROM else 0
+    values = value_count
+    if values is None:
+        values = count_values(body) if len(body) > COUNTED_FROM else 0
     if values > MAX_SKIPPED_VALUES:
         body = _without_objects(body)
     typed = not patched and values <= LARGE_VALUES
