@@ -48,7 +48,7 @@ def deployment(namespace: str, containers: int) -> Json:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "dear", "namespace": namespace},
+        "metadata": {"name": "large", "namespace": namespace},
         "spec": {
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": pod_spec(containers)},
@@ -62,7 +62,7 @@ def role(namespace: str, rules: int) -> Json:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
-        "metadata": {"name": "dear", "namespace": namespace},
+        "metadata": {"name": "large", "namespace": namespace},
         "rules": [every] * rules,
     }
 
@@ -85,7 +85,7 @@ def dear_objects(namespace: str) -> list[Json]:
 
 
 async def keep_submitting(client: Client, namespace: str) -> None:
-    """Submit dear objects until cancelled; what becomes of them does not matter."""
+    """Submit expensive objects until cancelled; what becomes of them does not matter."""
     for item in cycle(dear_objects(namespace)):
         with suppress(ApiStatusError):
             await client.dry_run(item)
@@ -99,7 +99,7 @@ async def hostile_tenants(installation: Installation, admin: Client) -> AsyncIte
         working = []
         for n in range(TENANTS):
             namespace, name = await new_namespace(admin), f"tenant-{n}@example.com"
-            await admin.apply(grant("dear", rights, user(name), namespace=namespace))
+            await admin.apply(grant("large", rights, user(name), namespace=namespace))
             client = (await stack.enter_async_context(connect(installation.apiserver))).as_user(
                 name
             )
