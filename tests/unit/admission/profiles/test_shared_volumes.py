@@ -85,24 +85,24 @@ async def needs(judge: Judge, made: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
-        ({"supplementalGroups": [0]}, {"shared-volume/group/0"}),
-        ({"fsGroup": 100}, {"shared-volume/group/100"}),
-        ({"runAsGroup": 999}, {"shared-volume/group/999"}),
-        ({"runAsUser": 0}, {"run-as/root-in-user-namespace", "shared-volume/user/0"}),
+        ({"supplementalGroups": [0]}, ["shared-volume/group/0"]),
+        ({"fsGroup": 100}, ["shared-volume/group/100"]),
+        ({"runAsGroup": 999}, ["shared-volume/group/999"]),
+        ({"runAsUser": 0}, ["run-as/root-in-user-namespace", "shared-volume/user/0"]),
         (
             {"runAsNonRoot": None},
-            {"run-as/any-in-user-namespace", "shared-volume/user/any"},
+            ["run-as/any-in-user-namespace", "shared-volume/user/any"],
         ),
-        ({"runAsUser": 1000, "fsGroup": 1000, "supplementalGroups": [1000]}, set()),
+        ({"runAsUser": 1000, "fsGroup": 1000, "supplementalGroups": [1000]}, []),
     ],
     ids=str,
 )
 async def test_root_and_groups_of_the_system_are_privileges(
-    engine: EmbeddedEngine, place: Folder, context: dict[str, Any], expected: set[str]
+    engine: EmbeddedEngine, place: Folder, context: dict[str, Any], expected: list[str]
 ) -> None:
     """On what a claim is bound to; the same on a disk needs nothing of it."""
     judge = judge_of(place.cluster(), engine)
-    assert await needs(judge, mounting(**context)) == expected
+    assert await needs(judge, mounting(**context)) == set(expected)
     alone = {each for each in expected if not each.startswith("shared-volume/")}
     assert await needs(judge, mounting("disk", **context)) == alone
 
