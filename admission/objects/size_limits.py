@@ -12,7 +12,8 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
 from core.base.json_values import count_values
-from core.decision.request import DecodedPod, Kind, Request
+from core.decision.request import Kind, Request
+from core.kubernetes.workload_kinds import WORKLOADS, may_carry
 
 LARGE_VALUES: Final = 4000
 """Up to so many, an object is read at once; with more its turn comes (`Gatherer.seats`). They take
@@ -49,6 +50,11 @@ _MAX_VALUES_OF: Final = {
 published roles have 300 rules."""
 
 
+_OF_KUBERNETES: Final = ".k8s.io"
+"""The end of the names of groups that Kubernetes keeps for itself."""
+
+_WORKLOADS: Final = frozenset(each.group_kind for each in WORKLOADS.values())
+
 _TOP_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -65,12 +71,14 @@ def is_too_large(request: Request) -> bool:
 
 
 def drop_status(request: Request) -> Request:
-    """Return a large request whose objects have no `status`, and do not say who wrote what.
+    """Return a large workload's request whose objects have no `status`, and not who wrote what.
 
     Operators and kube-apiserver note much there, of which nothing is judged: an Argo Workflow that
-    runs away must still be stopped.
+    runs away must still be stopped. Of all other kinds nothing is taken: the `status` of a
+    CertificateSigningRequest is its approval.
     """
-    if request.kind.group == names.GROUP or isinstance(request.submitted, DecodedPod):
+    kind = request.kind.group, request.kind.kind
+    if request.subresource or not (kind in _WORKLOADS or _may_be_workload(*kind)):
         return request
     submitted, old = map(_without_status, (request.submitted, request.old_object))
     if submitted is request.submitted and old is request.old_object:
@@ -82,6 +90,11 @@ def drop_status(request: Request) -> Request:
         old_object=old,
         value_count=sum(count_values(bytes(each)) for each in objects),
     )
+
+
+def _may_be_workload(group: str, kind: str) -> bool:
+    """Return whether a kind is one of an operator's that nobody listed: no group of Kubernetes."""
+    return may_carry(group, kind) and not group.endswith(_OF_KUBERNETES)
 
 
 def _without_status(raw: msgspec.Raw | None) -> msgspec.Raw | None:
