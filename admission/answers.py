@@ -51,6 +51,7 @@ OWN: Final = frozenset(
         REQUIRED,
         "approvals/own",
         "approvals/right",
+        "approvals/stated",
         "approvals/unchanged",
         "break-glass/sealed",
         "break-glass/used",
@@ -71,7 +72,9 @@ OWN: Final = frozenset(
         "egress/wildcard",
         "guards/expiry",
         "guards/recorded",
+        "field/unknown",
         "namespaces/exempt",
+        "namespaces/ids",
         "notes/grants",
         "notes/owner",
         "notes/owner-gone",
@@ -79,6 +82,12 @@ OWN: Final = frozenset(
     }
 )
 """Rules whose findings say what the request itself says, and fixed words."""
+
+HIDDEN: Final = frozenset(
+    {"egress/account", "egress/no-set", "egress/not-enrolled", "grants/store"}
+)
+"""Rules that tell whether another object is there, or how it is: a refusal says the rule alone, and
+a warning nothing."""
 
 
 class Words(NamedTuple):
@@ -185,15 +194,17 @@ FIXED: Final[Mapping[str, Words]] = {
 _HEADLINES: Final[Mapping[str, str]] = {
     "approvals": "It may not be written so, or not by you.",
     "egress": "It would open egress that nobody has allowed.",
+    "field": "It has fields that this gate does not know.",
     "guards": "It may not be written so, or not by you.",
     "identity": "An identity behind it keeps it from this.",
+    "namespaces/ids": "Its IDs cannot be read.",
     "namespaces": "You may not change how this namespace is guarded.",
     "notes": "What is noted of who asked for it is not right.",
     "rules": "It asks for what nobody may have.",
     "sandbox": "It must run in a sandbox.",
     "weights": "It reaches model weights without a live grant.",
 }
-"""By the first part of the first finding's rule."""
+"""By the first finding's rule, or by the first part of it."""
 
 _HIDDEN: Final = Words("is refused by this rule", _ASK)
 _AT_RISK: Final = Words("this is held back for the risk of an identity behind it", _HELP)
@@ -324,7 +335,8 @@ def _headline(told: Sequence[Finding]) -> str:
     if privileges and all(finding.privilege for finding in told):
         count = len(privileges)
         return f"It needs {count} privilege{'' if count == 1 else 's'} that may not be used here."
-    return _HEADLINES.get(told[0].rule.partition("/")[0], "It is refused.")
+    rule = told[0].rule
+    return _HEADLINES.get(rule) or _HEADLINES.get(rule.partition("/")[0], "It is refused.")
 
 
 def _advice(outcome: Outcome, told: Sequence[Finding], facts: Facts) -> Iterator[str]:

@@ -31,7 +31,7 @@ from admission.model.messages import denial_finding
 from admission.objects.connect_requests import ConnectRequestReader, place_in_pod
 from admission.objects.evaluation import FairEngine, PartJudge, PolicyContexts, evaluate
 from admission.objects.namespace_labels import add_namespace_facts
-from admission.objects.rbac_changes import RightsReader
+from admission.objects.rbac_changes import FILLED, RightsReader, is_filled_as_before
 from admission.objects.reader import (
     JUDGED_KINDS,
     UNCHANGED,
@@ -169,8 +169,8 @@ class Gatherer:
         if LARGE_VALUES < request.value_count <= MAX_SKIPPED_VALUES:
             request = drop_status(request)
         if request.value_count and self._must_be_read(request):
-            if is_too_large(request) and is_pod_as_before(request):
-                return msgspec.structs.replace(facts, left_alone=UNCHANGED)
+            if is_too_large(request) and (why := _why_left_alone_unread(request)):
+                return msgspec.structs.replace(facts, left_alone=why)
             check_size(request)
         elif request.value_count > MAX_SKIPPED_VALUES:
             return msgspec.structs.replace(facts, left_alone=TOO_LARGE)
@@ -442,6 +442,13 @@ class Gatherer:
         facts = self._risk.regather(request, document, msgspec.structs.replace(facts, pod=pod))
         facts = await self._exceptions.facts_again(request, facts, document)
         return self._sandbox.facts_again(request, facts, document)
+
+
+def _why_left_alone_unread(request: Request) -> str:
+    """Say why an update need not be read to be left alone; empty where it must."""
+    if is_pod_as_before(request):
+        return UNCHANGED
+    return FILLED if is_filled_as_before(request) else ""
 
 
 def _flow(request: Request, facts: Facts) -> Flow:

@@ -6,7 +6,7 @@ refusal would have no decision (docs/adr/0044).
 """
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -210,7 +210,8 @@ class Judge:
         if facts.break_glasses:
             profile = None
         answer = _Answer.of(speaking, request, facts)
-        later = _later(answer, profile, facts, decision_id) if not denied else []
+        since = _newest_catalogue(speaking, facts)
+        later = _later(answer, profile, facts, since, decision_id) if not denied else []
         if not denied and facts.pod and facts.pod.sandbox and answer.is_whole:
             later += capacity_warnings(request, facts, decision_id)
         admitted = None if denied else profile
@@ -322,8 +323,19 @@ def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
     return Verdict.DENY if refused else Verdict.WARN
 
 
-def _later(answer: _Answer, profile: str | None, facts: Facts, decision: str) -> list[str]:
-    """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
+def _newest_catalogue(speaking: Iterable[Outcome], facts: Facts) -> int:
+    """Return the catalogue of the newest rule that outcomes are of, before they are published."""
+    rules = {finding.rule for outcome in speaking for finding in outcome.findings}
+    return max((facts.rules[rule].since for rule in rules if rule in facts.rules), default=0)
+
+
+def _later(
+    answer: _Answer, profile: str | None, facts: Facts, since: int, decision: str
+) -> list[str]:
+    """Word what is relaxed, or what an object needs of a newer catalogue than its profile's.
+
+    `since` is that catalogue.
+    """
     speaking = answer.speaking
     if facts.break_glasses:
         used = facts.break_glasses if answer.is_whole else ()
@@ -336,10 +348,8 @@ def _later(answer: _Answer, profile: str | None, facts: Facts, decision: str) ->
     rest = [outcome for outcome in speaking if not outcome.told]
     if not rest or profile is None:
         return told
-    found = {finding.rule for outcome in rest for finding in outcome.findings}
-    catalogue = max((facts.rules[rule].since for rule in found if rule in facts.rules), default=0)
     known = facts.profiles.by_name[profile] if answer.is_whole else None
-    return [*told, *catalogue_notices(rest, decision, known, catalogue)]
+    return [*told, *catalogue_notices(rest, decision, known, since)]
 
 
 def _warnings(

@@ -16,6 +16,7 @@ import msgspec
 from admission.model.judged_object import LeftAlone, Part, Reading
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS
 from core.cluster import Cluster
 from core.decision.request import Operation, Request
 from core.kubernetes.roles import RoleRule
@@ -30,6 +31,8 @@ _AGGREGATORS: Final = frozenset(
 )
 """Who fills ClusterRoles that have an aggregationRule
 (k8s.io/kubernetes pkg/controller/clusterroleaggregation)."""
+
+FILLED: Final = "Kubernetes fills the role with rules that were judged for their authors"
 
 _CLUSTER_ADMIN: Final = ("ClusterRole", "cluster-admin")
 _EVERYTHING: Final = (
@@ -52,6 +55,18 @@ _OWN: Final[Mapping[str, tuple[str, str]]] = {
 
 _EVERY: Final = frozenset({"%2A", "%00"})
 """All names; and none, by which a rule with an empty resourceName is asked."""
+
+
+class _Labelled(msgspec.Struct):
+    labels: msgspec.Raw = msgspec.Raw()
+
+
+class _Unfilled(msgspec.Struct, rename="camel"):
+    metadata: _Labelled = msgspec.field(default_factory=_Labelled)
+    aggregation_rule: msgspec.Raw = msgspec.Raw()
+
+
+_UNFILLED: Final = msgspec.json.Decoder(_Unfilled)
 
 
 @dataclass(frozen=True)
@@ -77,9 +92,7 @@ class RightsReader:
             if given == before:
                 return LeftAlone("the update changes no right")
             if request.subject.username in _AGGREGATORS and _filled(before, given):
-                return LeftAlone(
-                    "Kubernetes fills the role with rules that were judged for their authors"
-                )
+                return LeftAlone(FILLED)
         if request.kind.kind in BINDINGS:
             given = await self._with_role(request, request.object, given)
         return Reading((Part(given),), (request.subject,), request.namespace, gives=True)
@@ -129,6 +142,30 @@ def _name(privilege: str) -> str:
 
 def _project(request: Request, raw: msgspec.Raw) -> Projection:
     return project_object(request.kind.group, request.kind.kind, raw)
+
+
+def is_filled_as_before(request: Request) -> bool:
+    """Return whether Kubernetes changes nothing of a ClusterRole but its rules, to the byte.
+
+    One that collects the rules of many definitions is larger than is judged now.
+    """
+    is_update = request.operation is Operation.UPDATE and not request.subresource
+    if not is_update or request.subject.username not in _AGGREGATORS:
+        return False
+    if request.kind.kind != "ClusterRole" or request.old_object is None or request.object is None:
+        return False
+    try:
+        new, old = map(_UNFILLED.decode, (request.object, request.old_object))
+    except DECODE_ERRORS:
+        return False
+    collects = bytes(old.aggregation_rule) not in {b"", b"null"}
+    return collects and all(
+        bytes(left) == bytes(right)
+        for left, right in (
+            (new.aggregation_rule, old.aggregation_rule),
+            (new.metadata.labels, old.metadata.labels),
+        )
+    )
 
 
 def _filled(before: Projection, after: Projection) -> bool:

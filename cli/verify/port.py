@@ -23,7 +23,8 @@ _APISERVER: Final = Probe("kubernetes.default.svc", 443, "kube-apiserver", "open
 
 _REMEDY: Final = (
     "say in networkPolicies.webhooksFrom where kube-apiserver calls from (examples/values/), or "
-    "have it show a certificate (gate.clientCaConfigMap); does the cluster enforce NetworkPolicies?"
+    "have it show a certificate (gate.clientCaConfigMap and gate.clientNames); does the cluster "
+    "enforce NetworkPolicies?"
 )
 
 
@@ -41,8 +42,8 @@ async def try_port(settings: Settings, connection: Connection, namespace: str, p
         found = f"{what}: its image has neither python3, bash with timeout, nor nc"
         return Step(_NAME, StepOutcome.UNKNOWN, found, "name a Pod whose image has one of them")
     gate, apiserver = read_probe_output(ran.out, len(probes))[1]
-    needs_certificate = gate == "open" and await _needs_certificate(settings, connection)
-    return judge_port(what, gate, apiserver, needs_certificate=needs_certificate)
+    certificate = gate == "open" and await _needs_certificate(settings, connection)
+    return judge_port(what, gate, apiserver, needs_certificate=certificate)
 
 
 def judge_port(
@@ -78,11 +79,22 @@ async def _gate(settings: Settings, connection: Connection) -> Probe:
 
 
 async def _needs_certificate(settings: Settings, connection: Connection) -> bool:
-    """Return whether the gate's settings demand a client's certificate, as far as one may read."""
     path = f"/api/v1/namespaces/{settings.namespace}/configmaps/sallyport-gate"
     try:
-        data = msgspec.json.decode(await connection.get(path, _ANSWER_S, {}))["data"]
-        kept = yaml.safe_load(data["config.yaml"]) or {}
-        return bool((kept.get("listen") or {}).get("client_ca"))
-    except (ClusterError, KeyError, AttributeError, yaml.YAMLError):
+        return needs_certificate(
+            msgspec.json.decode(await connection.get(path, _ANSWER_S, {}))["data"]["config.yaml"]
+        )
+    except (ClusterError, KeyError):
+        return False
+
+
+def needs_certificate(config: str) -> bool:
+    """Return whether a gate with this `config.yaml` demands kube-apiserver's certificate.
+
+    A CA alone is not enough: it may vouch for every user of the cluster. Pure.
+    """
+    try:
+        listen = (yaml.safe_load(config) or {}).get("listen") or {}
+        return bool(listen.get("client_ca")) and bool(listen.get("client_names"))
+    except (AttributeError, yaml.YAMLError):
         return False

@@ -6,9 +6,10 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from admission.answers import FIXED, OWN, publish_error, publish_outcomes, publish_remarks
+from admission.answers import FIXED, HIDDEN, OWN, publish_error, publish_outcomes, publish_remarks
 from admission.model.facts import Facts
 from admission.model.outcome import Outcome
+from admission.profiles.check import NAMED_RULE
 from core.base.errors import AccessReviewError, InvalidObjectError
 from core.decision.decision import Action, Decision, Finding
 from core.decision.request import Phase, Request
@@ -39,7 +40,14 @@ def test_the_rules_of_the_code_are_found() -> None:
     assert {"weights/grant", "egress/opens", "identity/risk", "sandbox/runtime"} <= RULES
     assert {"notes/requester", "egress/no-set", "approvals/approver", "profiles/many"} <= RULES
     assert len(RULES) > 50
-    assert OWN | FIXED.keys() <= RULES
+
+
+def test_it_is_decided_of_each_rule_what_is_told() -> None:
+    """One that nobody thought about would say its id alone, also where the object says it all."""
+    in_words_of_their_own = {NAMED_RULE, "profiles/elsewhere"} | {
+        each for each in RULES if each.startswith("identity/")
+    }
+    assert OWN | FIXED.keys() | HIDDEN | in_words_of_their_own == RULES
 
 
 def marked(rule: str, action: Action = Action.DENY) -> Outcome:
@@ -206,6 +214,19 @@ async def test_a_pod_that_is_entered_keeps_its_content(
     assert MARK not in body
     assert "host/pid" not in body
     assert "the Pod that it enters has what you may not have" in decision.message
+
+
+async def test_entering_by_a_profile_of_an_older_catalogue_names_the_newer_one(
+    tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """What the Pod has is not told; the catalogue that the privileges are of is."""
+    folder = Folder(tmp_path / "c").add_pod(pod(hostUsers=True, image=f"a.example/{MARK}"))
+    folder.profile("visitor", 10, catalogue=1).grant("User:alice@example.com", "visitor")
+    body, decision = await ask(folder, engine, shell())
+    assert decision.allowed
+    assert MARK not in body
+    assert "of 0" not in " ".join(decision.warnings)
+    assert "these privileges are of 3" in " ".join(decision.warnings)
 
 
 async def test_a_volume_of_a_claim_keeps_its_path(tmp_path: Path, engine: EmbeddedEngine) -> None:

@@ -197,7 +197,10 @@ def test_a_port_open_to_all_is_acknowledged_or_refused(helm: Helm, *, enabled: b
     closed = {"enabled": enabled, "iKnowThatAnyPodReachesTheGate": False}
     with pytest.raises(HelmFailedError, match=r"networkPolicies\.webhooksFrom: missing; any Pod"):
         helm.objects({"networkPolicies": closed})
-    helm.objects({"networkPolicies": closed, "gate": {"clientCaConfigMap": "clients"}})
+    a_ca_alone = {"clientCaConfigMap": "clients"}
+    with pytest.raises(HelmFailedError, match="a CA alone may vouch for every user"):
+        helm.objects({"networkPolicies": closed, "gate": a_ca_alone})
+    helm.objects({"networkPolicies": closed, "gate": a_ca_alone | {"clientNames": ["apiserver"]}})
     helm.objects({"networkPolicies": closed | {"iKnowThatAnyPodReachesTheGate": True}})
     sources = closed | {"webhooksFrom": ["10.1.0.0/28"]}
     if enabled:

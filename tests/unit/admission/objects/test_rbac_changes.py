@@ -1,10 +1,12 @@
 """Roles, bindings and service accounts need what they give; whoever has a right may give it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.base.json_values import count_values
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
@@ -16,6 +18,7 @@ from tests.unit.admission.world import (
     decide,
     request,
     rules,
+    update,
 )
 
 RBAC = "rbac.authorization.k8s.io"
@@ -214,6 +217,39 @@ async def test_only_rules_that_kubernetes_collects_are_left_alone(
     by_controller = await decide(folder.cluster(), engine, _by(asked, AGGREGATOR))
     assert by_controller.verdict is verdict
     assert (await decide(folder.cluster(), engine, asked)).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    ("subject", "changes", "verdict"),
+    [
+        (AGGREGATOR, {}, Verdict.ALLOW),
+        (ALICE, {}, Verdict.ERROR),
+        (AGGREGATOR, {"aggregationRule": None}, Verdict.ERROR),
+        (AGGREGATOR, {"metadata": {"name": "x", "labels": {"a": "b"}}}, Verdict.ERROR),
+    ],
+    ids=["filled", "by a person", "no longer collected", "collected by another"],
+)
+async def test_a_role_of_many_rules_is_filled_by_its_controller(
+    folder: Folder,
+    engine: EmbeddedEngine,
+    subject: Subject,
+    changes: dict[str, Any],
+    verdict: Verdict,
+) -> None:
+    """The rules of a thousand definitions are more than is judged, and were judged one by one."""
+    old = {"metadata": {"name": "x"}, "aggregationRule": COLLECTS, "rules": [READS] * 2000}
+    new = {**old, "rules": [READS] * 2001, **changes}
+    asked = update(
+        new,
+        old,
+        subject,
+        kind=Kind("ClusterRole", "v1", RBAC),
+        namespace="",
+        name="x",
+        value_count=count_values(json.dumps([old, new]).encode()),
+    )
+    assert asked.value_count > 20_000
+    assert (await decide(folder.cluster(), engine, asked)).verdict is verdict
 
 
 def _by(asked: Request, subject: Subject) -> Request:

@@ -4,7 +4,7 @@ import pytest
 
 from cli import exits
 from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refused_pod
-from cli.verify.port import judge_port
+from cli.verify.port import judge_port, needs_certificate
 from cli.verify.run import FORMAT, ClusterVerification, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
@@ -134,6 +134,26 @@ def test_a_port_that_a_tenant_reaches_is_broken_and_silence_proves_nothing(
     assert (step.name, step.standing) == ("port", standing)
     assert says in step.found
     assert bool(step.remedy) is (standing is not StepOutcome.HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("config", "needed"),
+    [
+        ("listen: {client_ca: /ca.crt, client_names: [kube-apiserver]}", True),
+        ("listen: {client_ca: /ca.crt}", False),
+        ("listen: {client_ca: /ca.crt, client_names: []}", False),
+        ("listen: {client_names: [kube-apiserver]}", False),
+        ("listen: null", False),
+        ("[]", False),
+        ("", False),
+        ("{", False),
+    ],
+)
+def test_a_ca_alone_is_not_taken_for_kube_apiservers_certificate(
+    config: str, *, needed: bool
+) -> None:
+    """It may vouch for every user of the cluster: the gate takes nobody for kube-apiserver then."""
+    assert needs_certificate(config) is needed
 
 
 @pytest.mark.parametrize("pod", ["a", "a/", "/b", "a/b/c", ""])
