@@ -198,7 +198,8 @@ class Gatherer:
             return await self._of_reading(request, facts, await self._read(request, facts))
         kind = request.kind.group, request.kind.kind
         if kind not in JUDGED_KINDS and self._network_policies.judges(request):
-            return await self._network_policies.facts_of(request, facts)
+            facts = await self._network_policies.facts_of(request, facts)
+            return await self._fields.facts_of(request, facts)
         if request.operation in WRITES or self._guarded_objects.judges(request):
             return await self._of_written(request, facts)
         left_alone = f"{request.operation.value} is not judged"
@@ -212,6 +213,7 @@ class Gatherer:
             facts = msgspec.structs.replace(facts, guard=guard)
         elif (request.kind.group, request.kind.kind) == ("", "Namespace"):
             facts = await add_namespace_facts(self.cluster, request, facts)
+            facts = await self._fields.facts_of(request, facts)
         else:
             left_alone = f"{request.kind.kind} is not a kind that is judged"
             facts = msgspec.structs.replace(facts, left_alone=left_alone)
@@ -358,7 +360,7 @@ class Gatherer:
         self, request: Request, reading: Reading | LeftAlone, facts: Facts
     ) -> Facts:
         """Add the fields that nobody has judged."""
-        return await self._fields.facts_of(request, reading, facts)
+        return await self._fields.of_reading(request, reading, facts)
 
     async def gather_site_rules(self, evaluated: EvaluatedObject) -> Facts:
         """Add what a site's rules say, and what policies were shown."""

@@ -6,6 +6,7 @@ not count: a newer kube-apiserver must not stop a cluster.
 """
 
 import asyncio
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +21,9 @@ from core.decision.namespaces import WhenFieldUnknown
 from core.decision.request import Phase, Request
 from core.kubernetes.field_rows import NOTHING_KNOWN, KnownFields
 from policies.fields.table import (
+    BEYOND,
+    MOST_FOUND,
+    MOST_PARTS,
     FieldTable,
     UnknownField,
     built_in_rows,
@@ -40,6 +44,7 @@ _LONGEST_VALUE: Final = 4096
 """Bytes of a value that is compared with what kube-apiserver fills in."""
 
 _MESSAGE: Final = "has a meaning that this gate does not know: no rule has judged it"
+_BEYOND: Final = "has more parts than are searched, and an unknown field may be in one of them"
 _LEAVE_OUT: Final = (
     "Leave the field out, or ask your cluster's operators to review it (docs/operate/fields.md)."
 )
@@ -56,23 +61,29 @@ class FieldGatherer:
     _known: KnownFields = field(default=NOTHING_KNOWN, init=False)
     _table: FieldTable | None = field(default=None, init=False)
 
-    async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
+    async def of_reading(
+        self, request: Request, reading: Reading | LeftAlone, facts: Facts
+    ) -> Facts:
+        """Add the fields that nobody has judged, unless the object is left alone."""
+        if isinstance(reading, LeftAlone) and reading.why != UNCHANGED:
+            return facts
+        return await self.facts_of(request, facts)
+
+    async def facts_of(self, request: Request, facts: Facts) -> Facts:
         """Add the fields of the final state of an object that nobody has judged."""
         submitted = request.object
         if request.phase is not Phase.VALIDATING or submitted is None:
-            return facts
-        if isinstance(reading, LeftAlone) and reading.why != UNCHANGED:
             return facts
         table, kind = self._current_table(), request.kind
         if len(submitted) > _LARGE:
             await asyncio.sleep(0)
         if table.knows_all(kind.group, kind.kind, submitted):
             return facts
-        found = await self._search(table, request, submitted)
-        if found and request.old_object is not None:
-            before = await self._search(table, request, request.old_object)
-            same = {(each.everywhere, each.value) for each in before}
-            found = [each for each in found if (each.everywhere, each.value) not in same]
+        before: set[tuple[str, bytes]] = set()
+        if request.old_object is not None:
+            old = await self._search(table, request, request.old_object, before, most=MOST_PARTS)
+            before.update((each.everywhere, each.value) for each in old)
+        found = await self._search(table, request, submitted, before)
         if not found:
             return facts
         namespace = facts.namespace
@@ -88,13 +99,29 @@ class FieldGatherer:
         return self._table
 
     async def _search(
-        self, table: FieldTable, request: Request, raw: msgspec.Raw
+        self,
+        table: FieldTable,
+        request: Request,
+        raw: msgspec.Raw,
+        before: Container[tuple[str, bytes]],
+        *,
+        most: int = MOST_FOUND,
     ) -> list[UnknownField]:
+        """Return what is unknown of an object, and neither filled in nor as it was before."""
         found = []
-        for each in table.search(request.kind.group, request.kind.kind, raw):
+        kind = request.kind
+        for each in table.search(
+            kind.group,
+            kind.kind,
+            raw,
+            is_ignored=lambda field: (
+                (field.everywhere, field.value) in before or self._is_filled(field)
+            ),
+            most=most,
+        ):
             if each is None:
                 await asyncio.sleep(0)
-            elif not self._is_filled(each):
+            else:
                 found.append(each)
         return found
 
@@ -108,7 +135,10 @@ class FieldGatherer:
 def _findings(found: list[UnknownField], *, refused: bool) -> tuple[Finding, ...]:
     action = Action.DENY if refused else Action.WARN
     remedy = _LEAVE_OUT if refused else _REVIEW
-    told = [Finding(UNKNOWN, action, each.path, _MESSAGE, remedy) for each in found[:MOST_TOLD]]
+    told = [
+        Finding(UNKNOWN, action, each.path, _BEYOND if each is BEYOND else _MESSAGE, remedy)
+        for each in found[:MOST_TOLD]
+    ]
     more = len(found) - MOST_TOLD
     if more > 0:
         message = f"and {more} or more others have a meaning that this gate does not know"

@@ -5,7 +5,7 @@ field and take no other (2.4 µs for a Pod of 1.2 KB). Only an object that has o
 field by field, lazily and within a bound. Values are never read, names of unknown fields are.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -50,6 +50,10 @@ class UnknownField(NamedTuple):
     """As JSON, as it came."""
 
 
+BEYOND: Final = UnknownField("", "", b"")
+"""Stands for what is too far within an object to be looked at."""
+
+
 class FieldTable:
     """Knows the fields of kinds; built once of rows."""
 
@@ -90,16 +94,27 @@ class FieldTable:
         return True
 
     def search(
-        self, group: str, kind: str, raw: bytes | msgspec.Raw
+        self,
+        group: str,
+        kind: str,
+        raw: bytes | msgspec.Raw,
+        *,
+        is_ignored: Callable[[UnknownField], bool] = lambda _: False,
+        most: int = MOST_FOUND,
     ) -> Iterator[UnknownField | None]:
         """Yield the unknown fields of an object, each once a value, and None after each step.
 
-        It ends at MOST_FOUND or MOST_PARTS. What has not its kind's shape has nothing unknown.
+        It ends at `most`, of which what is ignored takes none, or at MOST_PARTS: then BEYOND is the
+        last. What has not its kind's shape has nothing unknown.
         """
         seen: set[tuple[str, bytes]] = set()
         waiting = [(self._kinds.get(f"{group}/{kind}", ""), msgspec.Raw(raw), "", "")]
         parts = 0
-        while waiting and parts < MOST_PARTS and len(seen) < MOST_FOUND:
+        is_cut = False
+        while waiting and len(seen) < most:
+            if parts >= MOST_PARTS:
+                is_cut = True
+                break
             of, part, path, everywhere = waiting.pop()
             parts += 1
             if parts % STEP == 0:
@@ -113,16 +128,22 @@ class FieldTable:
                 place = f"{path}.{shown}" if path else shown
                 wide = f"{everywhere}.{shown}" if everywhere else shown
                 if row is None:
-                    key = wide, bytes(value)
-                    if key not in seen and len(seen) < MOST_FOUND:
+                    found = UnknownField(place, wide, bytes(value))
+                    key = found.everywhere, found.value
+                    if key not in seen and len(seen) < most and not is_ignored(found):
                         seen.add(key)
-                        yield UnknownField(place, *key)
+                        yield found
                 elif row.type:
                     shape, held = split_shape(row.type)
+                    below = _parts(shape, value)
+                    room = max(MOST_PARTS - parts - len(waiting), 0)
+                    is_cut = is_cut or len(below) > room
                     waiting += (
                         (held, each, f"{place}{at}", f"{wide}{'[*]' if at else ''}")
-                        for at, each in _parts(shape, value, MOST_PARTS - parts - len(waiting))
+                        for at, each in below[:room]
                     )
+        if is_cut and len(seen) < most:
+            yield BEYOND
 
     def _strict(self, of: str, around: tuple[str, ...]) -> Any:
         """Return the type that an object of this type is decoded into."""
@@ -161,19 +182,16 @@ def _items(part: msgspec.Raw) -> Iterator[tuple[str, msgspec.Raw]]:
         return
 
 
-def _parts(shape: str, value: msgspec.Raw, most: int) -> Iterator[tuple[str, msgspec.Raw]]:
-    """Yield the parts of a value that are objects, with their places."""
+def _parts(shape: str, value: msgspec.Raw) -> list[tuple[str, msgspec.Raw]]:
+    """Return the parts of a value that are objects, with their places."""
     if not shape:
-        yield "", value
-        return
+        return [("", value)]
     try:
         if shape == MAP:
-            found = [(f"[{key[:_LONGEST]}]", each) for key, each in _items(value)]
-        else:
-            found = [(f"[{n}]", each) for n, each in enumerate(_LIST.decode(value) or ())]
+            return [(f"[{key[:_LONGEST]}]", each) for key, each in _items(value)]
+        return [(f"[{n}]", each) for n, each in enumerate(_LIST.decode(value) or ())]
     except DECODE_ERRORS:
-        return
-    yield from found[: max(most, 0)]
+        return []
 
 
 def path_in_pod(path: str) -> str:

@@ -126,6 +126,49 @@ async def test_an_update_counts_only_what_it_changes(
     assert told(other) == [(PATH, Action.DENY)]
 
 
+async def test_many_old_fields_hide_no_new_one(engine: EmbeddedEngine, folder: Folder) -> None:
+    """However many were there before, what is added is refused; without it the update goes on."""
+    cluster = world(folder, "refuse")
+    old = pod()
+    old["spec"] |= {f"field{number}": number for number in range(100)}
+    new = {**old, "spec": {**old["spec"], "late": 1}}
+    added = await judged(cluster, engine, new, old=old, operation=Operation.UPDATE)
+    assert told(added) == [("spec.late", Action.DENY)]
+    same = await judged(cluster, engine, old, old=old, operation=Operation.UPDATE)
+    assert told(same) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "path"),
+    [
+        (
+            Kind("NetworkPolicy", "v1", "networking.k8s.io"),
+            {"podSelector": {}, "egress": [{"to": [{"domain": "example.org"}]}]},
+            "spec.egress[0].to[0].domain",
+        ),
+        (Kind("Namespace", "v1"), {"isolation": "none"}, "spec.isolation"),
+    ],
+)
+async def test_other_guarded_kinds_are_searched_too(
+    engine: EmbeddedEngine, folder: Folder, kind: Kind, spec: Json, path: str
+) -> None:
+    """What a newer NetworkPolicy opens is opened by a field that nobody compares."""
+    made = {"metadata": {"name": "x"}, "spec": spec}
+    place = "" if kind.kind == "Namespace" else "train"
+    rule = WhenFieldUnknown.REFUSE
+    decision = await judged(folder.cluster(), engine, made, rule, kind=kind, namespace=place)
+    assert told(decision) == [(path, Action.DENY)]
+
+
+async def test_what_is_too_far_within_is_told(engine: EmbeddedEngine, folder: Folder) -> None:
+    """No number of parts hides a field behind them."""
+    made = pod()
+    made["spec"]["imagePullSecrets"] = [{}] * 21_000 + [{"late": 1}]
+    decision = await judged(world(folder, "refuse"), engine, made)
+    assert told(decision) == [("", Action.DENY)]
+    assert "more parts than are searched" in decision.message
+
+
 async def test_what_kube_apiserver_fills_in_does_not_count(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
