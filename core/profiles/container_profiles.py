@@ -172,6 +172,30 @@ def parse_profile(raw: bytes | msgspec.Raw) -> ContainerProfile:
     return ContainerProfile(envelope.metadata.name, envelope.spec)
 
 
+def parse_newer_profile(raw: bytes | msgspec.Raw) -> ContainerProfile | None:
+    """Read a ContainerProfile of the next release's catalogue as far as this release knows it.
+
+    While gates are replaced, those of the release before must go on: what such a profile covers
+    beyond this catalogue is asked for by no rule of theirs, and defaults that they do not know are
+    not filled in. None where it is of no such catalogue.
+
+    Raises:
+        InvalidObjectError: it has another field that is not known, or is broken.
+    """
+    try:
+        item = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return None
+    spec = item.get("spec") if isinstance(item, dict) else None
+    if not isinstance(spec, dict) or spec.get("catalogue") != CATALOGUE + 1:
+        return None
+    known = {**spec, "catalogue": CATALOGUE}
+    if isinstance(defaults := spec.get("defaults"), dict):
+        fields = set(Defaults.__struct_encode_fields__)
+        known["defaults"] = {key: value for key, value in defaults.items() if key in fields}
+    return parse_profile(msgspec.json.encode({**item, "spec": known}))
+
+
 class _Named(msgspec.Struct):
     metadata: NameMeta
 

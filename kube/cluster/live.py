@@ -19,6 +19,7 @@ from core.profiles.container_profiles import (
     ProfileSet,
     Version,
     build_profile_set,
+    parse_newer_profile,
     parse_profile,
     parse_version,
 )
@@ -59,8 +60,16 @@ class BrokenProfile(msgspec.Struct, frozen=True):
 
 
 def read_profile(raw: msgspec.Raw) -> ContainerProfile | BrokenProfile:
-    """Read a ContainerProfile, or say why it cannot be."""
+    """Read a ContainerProfile, or say why it cannot be; one of the next release in part."""
     try:
+        if (newer := parse_newer_profile(raw)) is not None:
+            _log.warning(
+                "profile of a newer release",
+                profile=newer.name,
+                catalogue=newer.spec.catalogue + 1,
+                effect="what this release does not know of it is left out; upgrade the gates",
+            )
+            return newer
         return parse_profile(raw)
     except InvalidObjectError as error:
         return BrokenProfile(str(error))

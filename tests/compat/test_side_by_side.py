@@ -1,6 +1,7 @@
 """An upgrade in progress, or half of a rollback: two releases at once, of which nothing is lost."""
 
 import asyncio
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from tests.api.record.load import loaded, wait_until_shipped
 from tests.compat import documents
 from tests.compat.releases import BEFORE, code_of, environment, program_of, run, understood_by
 from tests.harness.evidence import ROOT, record
+from tests.harness.programs.helm import Helm
 from tests.harness.programs.ports import free_ports
 from tests.harness.programs.process import ServerProcess
 from tests.harness.programs.recorded_gate import CLUSTER, PROGRAM, START_S, Recorded
@@ -82,6 +84,31 @@ def test_each_reads_what_the_other_stored(before: Path, tmp_path: Path, writer: 
     one, other = (understood_by(each, tmp_path) for each in (before, ROOT))
     assert one.keys() == documents.KINDS.keys()
     assert one == other
+
+
+_READ_PROFILES = """
+import json, sys
+from core.profiles import parse_profile
+for profile in json.load(open(sys.argv[1])):
+    try:
+        parse_profile(json.dumps(profile).encode())
+    except Exception as error:
+        print(error)
+"""
+"""With the names of BEFORE; prints what is wrong."""
+
+
+@pytest.mark.parametrize("catalogue", [3, 4])
+def test_the_release_before_reads_the_profiles_that_an_upgrade_begins_with(
+    before: Path, helm: Helm, tmp_path: Path, catalogue: int
+) -> None:
+    """Of catalogue 3; it would lose those of catalogue 4, so Helm writes them in a second step."""
+    objects = helm.objects({"profiles": {"catalogue": catalogue}})
+    profiles = [each for each in objects if each["kind"] == "ContainerProfile"]
+    assert {each["spec"]["catalogue"] for each in profiles} == {catalogue}
+    (tmp_path / "profiles.json").write_text(json.dumps(profiles))
+    problems = run(before, "-c", _READ_PROFILES, tmp_path / "profiles.json")
+    assert bool(problems) is (catalogue == 4), problems
 
 
 @pytest.mark.parametrize("older", ["gate", "auditor"])

@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.profiles.container_profiles import (
+    CATALOGUE,
     ContainerProfile,
     ProfileSpec,
     Relaxation,
+    parse_newer_profile,
     parse_profile,
     parse_version,
 )
+from core.profiles.defaults import Defaults
 
 GOOD: dict[str, Any] = {
     "apiVersion": "sallyport.dev/v1alpha1",
@@ -213,3 +216,35 @@ def test_any_bytes_are_a_profile_or_an_error_of_ours(raw: bytes) -> None:
     """A broken object is never another exception, which would end the watch."""
     with pytest.raises(InvalidObjectError):
         parse_profile(raw)
+
+
+def test_a_profile_of_the_next_release_is_read_as_far_as_it_is_known() -> None:
+    """While gates are replaced the older ones go on, without what they cannot fill in."""
+    newer = json.loads(changed("spec.catalogue", CATALOGUE + 1))
+    newer["spec"]["defaults"] = {"allowPrivilegeEscalation": False, "novel": ["a"]}
+    newer["spec"]["privileges"].append("novel/privilege")
+    read = parse_newer_profile(json.dumps(newer).encode())
+    assert read is not None
+    assert read.spec.catalogue == CATALOGUE
+    assert read.spec.defaults == Defaults(allow_privilege_escalation=False)
+    assert "novel/privilege" in read.spec.privileges
+    assert "capability/IPC_LOCK" in read.spec.privileges
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [("spec.novel", True), ("spec.privileges", ["("]), ("spec.rank", "x")]
+)
+def test_of_the_next_release_too_what_is_broken_is_refused(path: str, value: object) -> None:
+    """A new field of `spec` may narrow what the profile gives: nobody may leave it out."""
+    newer = json.loads(changed(path, value))
+    newer["spec"]["catalogue"] = CATALOGUE + 1
+    with pytest.raises(InvalidObjectError):
+        parse_newer_profile(json.dumps(newer).encode())
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", changed("spec.catalogue", CATALOGUE + 2), changed("spec.rank", 1)]
+)
+def test_other_profiles_are_none_of_the_next_release(raw: bytes) -> None:
+    """They are read, or refused, as ever."""
+    assert parse_newer_profile(raw) is None
