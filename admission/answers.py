@@ -22,7 +22,7 @@ from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
-from core.decision.requester_view import ELSEWHERE_RULE
+from core.decision.requester_view import ELSEWHERE_RULE, OWN
 from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, SandboxDecision
 from identity.requester_note_rules import PROFILE_PATH
 from policies.bundle.format import Rule
@@ -42,46 +42,6 @@ _CLAIM_MARKS: Final = ("persistentVolumeClaim", "ephemeral", "spec.volumeName")
 
 _REASONS: Final = 3
 """Signals named in a refusal."""
-
-OWN: Final = frozenset(
-    {
-        MORE_RULE,
-        MANY_RULE,
-        INCOMPATIBLE,
-        REQUIRED,
-        "approvals/own",
-        "approvals/right",
-        "approvals/stated",
-        "approvals/unchanged",
-        "break-glass/sealed",
-        "break-glass/used",
-        "egress/approval",
-        "egress/broad",
-        "egress/default-deny",
-        "egress/finalizer",
-        "egress/generated",
-        "egress/host-network",
-        "egress/invalid",
-        "egress/lasting",
-        "egress/many-tenants",
-        "egress/ports",
-        "egress/punycode",
-        "egress/reserved",
-        "egress/shared",
-        "egress/uncompared",
-        "egress/wildcard",
-        "guards/expiry",
-        "guards/recorded",
-        "field/unknown",
-        "namespaces/exempt",
-        "namespaces/ids",
-        "notes/grants",
-        "notes/owner",
-        "notes/owner-gone",
-        "notes/requester",
-    }
-)
-"""Rules whose findings say what the request itself says, and fixed words."""
 
 HIDDEN: Final = frozenset(
     {"egress/account", "egress/no-set", "egress/not-enrolled", "grants/store"}

@@ -24,6 +24,46 @@ from core.people.subject import Subject
 ELSEWHERE_RULE: Final = "profiles/elsewhere"
 """Stands for the rules of all that another object needs: a role, a Pod, a volume."""
 
+OWN: Final = frozenset(
+    {
+        "profiles/more",
+        "profiles/many",
+        "sandbox/incompatible",
+        "sandbox/required",
+        "approvals/own",
+        "approvals/right",
+        "approvals/stated",
+        "approvals/unchanged",
+        "break-glass/sealed",
+        "break-glass/used",
+        "egress/approval",
+        "egress/broad",
+        "egress/default-deny",
+        "egress/finalizer",
+        "egress/generated",
+        "egress/host-network",
+        "egress/invalid",
+        "egress/lasting",
+        "egress/many-tenants",
+        "egress/ports",
+        "egress/punycode",
+        "egress/reserved",
+        "egress/shared",
+        "egress/uncompared",
+        "egress/wildcard",
+        "guards/expiry",
+        "guards/recorded",
+        "field/unknown",
+        "namespaces/exempt",
+        "namespaces/ids",
+        "notes/grants",
+        "notes/owner",
+        "notes/owner-gone",
+        "notes/requester",
+    }
+)
+"""Rules whose findings say what the request itself says, and fixed words."""
+
 _OF_IDENTITY: Final = "identity/"
 _OF_PEOPLE: Final = ("sandbox/identity/", "sandbox/behaviour/", "sandbox/actor/")
 """Signals that count who is behind an object."""
@@ -81,8 +121,10 @@ def _finding(finding: Finding, *, whole: bool) -> Finding | None:
             return None
         message = "this is held back for the risk of an identity behind it"
         return Finding(finding.rule, finding.action, "", message, _HELP)
-    if whole or _is_own(finding):
+    if whole or finding.rule in OWN or _is_own(finding):
         return finding
+    if finding.action is Action.WARN:
+        return None
     rule = ELSEWHERE_RULE if finding.rule.startswith(_OF_OBJECT) else finding.rule
     return Finding(rule, finding.action, "", "is refused by this rule", _ASK)
 
@@ -114,7 +156,10 @@ def _root(root: TracedRoot, shown: str) -> TracedRoot:
     return msgspec.structs.replace(root, requester=asked)
 
 
-def _sandbox(decided: Isolated) -> Isolated:
-    signals = [each for each in decided.signals if not each.rule.startswith(_OF_PEOPLE)]
-    score = sum(each.points for each in signals)
-    return msgspec.structs.replace(decided, signals=signals, score=score, identity=False)
+def _sandbox(decided: Isolated) -> Isolated | None:
+    """Return what decided about the sandbox; nothing where people counted.
+
+    A score without them, or a sandbox without its reason, would say that somebody is at risk.
+    """
+    counted = any(each.rule.startswith(_OF_PEOPLE) for each in decided.signals)
+    return None if counted or decided.identity else decided

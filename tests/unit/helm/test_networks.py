@@ -191,6 +191,15 @@ def test_a_peer_that_selects_everything_is_refused(helm: Helm, peer: object) -> 
         helm.objects({"networkPolicies": {"webhooksFrom": [peer]}})
 
 
+@pytest.mark.parametrize("network", ["0.0.0.0/0", "::/0"])
+def test_a_network_of_all_addresses_is_acknowledged_or_refused(helm: Helm, network: str) -> None:
+    """It names a source and closes nothing."""
+    open_to_all = {"webhooksFrom": ["10.1.0.0/28", network], "iKnowThatAnyPodReachesTheGate": False}
+    with pytest.raises(HelmFailedError, match="is every address, those of all Pods too"):
+        helm.objects({"networkPolicies": open_to_all})
+    helm.objects({"networkPolicies": open_to_all | {"iKnowThatAnyPodReachesTheGate": True}})
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_port_open_to_all_is_acknowledged_or_refused(helm: Helm, *, enabled: bool) -> None:
     """The message says what could happen and the three ways out."""
