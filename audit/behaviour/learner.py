@@ -91,6 +91,7 @@ class BehaviourLearner:
         """Id of the log that positions are of."""
         self._saved = 0
         self._problem = ""
+        self._following = asyncio.Lock()
 
     async def keep_learnt(self) -> None:
         """Take up what was learnt before, then learn what is new and save it, until cancelled."""
@@ -110,16 +111,17 @@ class BehaviourLearner:
             await self.save()
 
     async def follow(self) -> None:
-        """Learn from all that the ledger has and that was not read yet.
+        """Learn from all that the ledger has and that was not read yet; one call at a time.
 
         Raises:
             LedgerError: it does not answer.
         """
-        async for acts in self.confirmed.new(self._clock()):
-            for act in acts:
-                habits = self._habits_of(act.cluster)
-                if habits is not None:
-                    habits.learn(act, self._clock())
+        async with self._following:  # Two would read the same records, and count them twice.
+            async for acts in self.confirmed.new(self._clock()):
+                for act in acts:
+                    habits = self._habits_of(act.cluster)
+                    if habits is not None:
+                        habits.learn(act, self._clock())
         self._problem = ""
 
     async def answer(self, question: Question) -> bytes:

@@ -138,6 +138,16 @@ def pointing_at(address: str) -> list[Json]:
             "subsets": [{"addresses": [{"ip": address, "targetRef": pod}], "ports": [port]}],
         },
         {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {**place, "labels": {"kubernetes.io/service-name": name}},
+            "addressType": "IPv4",
+            "endpoints": [
+                {"addresses": [address], "conditions": {"ready": True}, "targetRef": pod}
+            ],
+            "ports": [port],
+        },
+        {
             **RESTRICTED.pod(),
             "metadata": place,
             "status": {"podIP": address, "podIPs": [{"ip": address}]},

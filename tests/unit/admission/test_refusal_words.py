@@ -189,12 +189,12 @@ async def test_findings_are_ordered_by_path(engine: EmbeddedEngine, folder: Fold
 async def test_long_refusal_shows_some_and_says_how_to_see_all(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
-    """25 entries are shown; past 200 findings one stands for the rest."""
+    """40 entries are shown; past 200 findings one stands for the rest."""
     made = pod(add=[f"CAP{number}" for number in range(250)])
     decision = await decide(folder.cluster(), engine, request(made))
-    assert "\n25. " in decision.message
-    assert "\n26. " not in decision.message
-    assert "… and 176 more: sallyport review -o json FILE shows all." in decision.message
+    assert "\n40. " in decision.message
+    assert "\n41. " not in decision.message
+    assert "… and 161 more: sallyport review -o json FILE shows all." in decision.message
     assert len(decision.findings) == 201
     last = decision.findings[-1]
     assert (last.rule, last.action, last.message) == (

@@ -47,7 +47,8 @@ def workload(
         "apiVersion": kind.api_version,
         "kind": kind.kind,
         "metadata": metadata,
-        "spec": {"replicas": replicas, "template": {"spec": template["spec"]}},
+        "spec": {"template": {"spec": template["spec"]}}
+        | ({} if kind.kind == "Job" else {"replicas": replicas}),
     }
 
 

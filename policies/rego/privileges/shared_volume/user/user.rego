@@ -15,7 +15,7 @@
 #   description: Kubernetes documentation
 # - ref: https://datatracker.ietf.org/doc/html/rfc5531#section-14
 #   description: Why AUTH_SYS, by which NFS knows users, proves nothing
-# - ref: https://docs.redhat.com/en/documentation/openshift_container_platform/4.10/html/authentication_and_authorization/managing-pod-security-policies
+# - ref: https://docs.okd.io/latest/authentication/managing-security-context-constraints.html
 #   description: Ranges of a namespace in OpenShift's security context constraints
 # schemas:
 # - input: schema.projection
