@@ -57,6 +57,12 @@ _BESIDES: Final = frozenset(
 """Kinds that are judged for something else than what their Pods may do."""
 
 
+SUBRESOURCES: Final = (
+    "status", "scale", "approval", "binding", "token", "ephemeralcontainers", "resize", "exec",
+)  # fmt: skip
+"""Of any kind, also of one that has no such: nothing in a body is sure."""
+
+
 class Shape(NamedTuple):
     """A kind, and how its objects may look."""
 
@@ -110,7 +116,11 @@ def review_of(shape: Shape, chance: random.Random) -> bytes:
         "userInfo": {"username": "mallory", "groups": ["system:authenticated"]},
         "object": made,
     }
-    if chance.random() < 0.3 and len(json.dumps(made)) < STORED:
+    if chance.random() < 0.2:
+        request["subResource"] = chance.choice(SUBRESOURCES)
+    if chance.random() < 0.05:
+        request |= {"operation": "DELETE", "object": None, "oldObject": made}
+    elif chance.random() < 0.3 and len(json.dumps(made)) < STORED:
         old = hostile_object(shape.schemas, shape.schema, chance, some_size(chance, STORED))
         request |= {"operation": "UPDATE", "oldObject": chance.choice([old, made | {"spec": {}}])}
     review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
