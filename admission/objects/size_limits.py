@@ -80,8 +80,8 @@ def drop_status(request: Request) -> Request:
     kind = request.kind.group, request.kind.kind
     if request.subresource or not (kind in _WORKLOADS or _may_be_workload(*kind)):
         return request
-    submitted, old = map(_without_status, (request.submitted, request.old_object))
-    if submitted is request.submitted and old is request.old_object:
+    submitted, old = map(_without_status, (request.object, request.old_object))
+    if submitted is request.object and old is request.old_object:
         return request
     objects = [each for each in (submitted, old) if each is not None]
     return msgspec.structs.replace(

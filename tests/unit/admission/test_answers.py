@@ -6,13 +6,14 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from admission.answers import FIXED, HIDDEN, OWN, publish_error, publish_outcomes, publish_remarks
+from admission.answers import FIXED, HIDDEN, publish_error, publish_outcomes, publish_remarks
 from admission.model.facts import Facts
 from admission.model.outcome import Outcome
 from admission.profiles.check import NAMED_RULE
 from core.base.errors import AccessReviewError, InvalidObjectError
 from core.decision.decision import Action, Decision, Finding
 from core.decision.request import Phase, Request
+from core.decision.requester_view import OWN
 from core.profiles.container_profiles import CATALOGUE, ProfileSet
 from core.risk.model import Behaviour, RiskLevel
 from docs.generate.rule_ids import find_rule_ids

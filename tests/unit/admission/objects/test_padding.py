@@ -92,7 +92,7 @@ def padded(asked: Request) -> Request:
     """Return the same request with an annotation that makes it large, and its values counted."""
     objects = [
         _padded(json.loads(bytes(each))) if each else None
-        for each in (asked.submitted, asked.old_object)
+        for each in (asked.object, asked.old_object)
     ]
     texts = [json.dumps(each).encode() for each in objects if each is not None]
     raws = [None if each is None else msgspec.Raw(json.dumps(each).encode()) for each in objects]
