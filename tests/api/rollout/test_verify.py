@@ -22,9 +22,7 @@ async def verified(
     return await verify(settings, namespace, by_settings=mode is not None)
 
 
-NOT_TRIED = (
-    "whether a tenant's Pod reaches the gate's port was not tried: name one with --from"
-)
+NOT_TRIED = "whether a tenant's Pod reaches the gate's port was not tried: name one with --from"
 
 
 async def made(admin: Client, name: str, labels: dict[str, str] | None = None) -> str:
