@@ -8,12 +8,14 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.api.admission.conftest import install
+from tests.api.kube.objects import wait_for
 from tests.harness.load.reviews import pod_review, post
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.availability import require
@@ -114,7 +116,19 @@ async def admin(cluster: Cluster) -> AsyncIterator[Client]:
                 patch = {"status": item["status"]}
                 status, answer = await client.request("PATCH", whole, patch, content_type=kind)
                 assert status == 200, answer
+            await wait_for(partial(is_known, client, address), 10.0)
         yield client
+
+
+async def is_known(client: Client, address: str) -> bool:
+    """Whether kube-apiserver knows what is behind the Service: it follows EndpointSlices."""
+    _, answer = await client.request("GET", to_service(address))
+    return "no endpoints available" not in json.dumps(answer)
+
+
+def to_service(address: str) -> str:
+    """Return the path of kube-apiserver's proxy to the Service of an address."""
+    return f"/api/v1/namespaces/{NAMESPACE}/services/https:{called(address)}:{PORT}/proxy/"
 
 
 def called(address: str) -> str:
@@ -168,6 +182,19 @@ WAYS: Final = {
     "node, another port": f"/api/v1/nodes/https:{{}}:{PORT}/proxy/validate",
 }
 """Paths of kube-apiserver that lead to a gate."""
+
+
+@pytest.mark.parametrize(
+    ("address", "answers"),
+    [(KNOWN, ("certificate required", "EOF")), (OPEN, ("only POST /validate",))],
+)
+async def test_a_get_shows_that_kube_apiserver_reaches_the_gate(
+    admin: Client, address: str, answers: tuple[str, ...]
+) -> None:
+    """The question of docs/operate/chart.md before the registration: it comes as reviews do."""
+    status, said = await admin.request("GET", to_service(address))
+    assert status >= 400
+    assert any(answer in json.dumps(said) for answer in answers), said
 
 
 def forged() -> Json:
