@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from admission.model.judged_object import LeftAlone, Part, Reading
-from admission.objects.size_limits import MAX_TEMPLATE_CONTAINERS, is_too_large
+from admission.objects.size_limits import MAX_TEMPLATE_CONTAINERS, give_way, is_too_large
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error, decode_json_as
 from core.decision.request import Operation, Request
@@ -67,12 +67,10 @@ async def read_workload(
     if request.object is None:
         raise InvalidObjectError(workload.kind, "object", "the review holds none")
     value = decode_json_as(dict[str, Any], request.object, workload.kind)
-    if request.value_count:
-        await asyncio.sleep(0)
+    await give_way(request)
     if request.operation is Operation.UPDATE and await _is_same(workload, request, value):
         return LeftAlone(TEMPLATES_UNCHANGED)
-    if request.value_count:
-        await asyncio.sleep(0)
+    await give_way(request)
     templates = templates_of(workload.group, workload.kind, value)
     if workload.built_in and not templates:
         raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
@@ -122,14 +120,12 @@ async def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str,
     old = decode_json_as(dict[str, Any], request.old_object, workload.kind)
     if _body(old) == _body(value):
         return True
-    if request.value_count:
-        await asyncio.sleep(0)
+    await give_way(request)
     try:
         before = templates_of(workload.group, workload.kind, old)
     except InvalidObjectError:
         return False
-    if request.value_count:
-        await asyncio.sleep(0)
+    await give_way(request)
     now = templates_of(workload.group, workload.kind, value)
     return (
         bool(now)
