@@ -143,7 +143,7 @@ def _make_recorder(
     write_line: Callable[[bytes], None] | None,
 ) -> LedgerRecorder:
     naming = _naming(settings)
-    authenticated = settings.listen.client_ca is not None
+    authenticated = settings.listen.authenticates
     fill = (lambda: 0.0) if spool is None else (lambda: spool.fill)
     return LedgerRecorder(
         spool,

@@ -44,6 +44,14 @@ class ListenSection(Section):
         description="After SIGTERM: how long to go on answering new requests.",
     )
 
+    @property
+    def authenticates(self) -> bool:
+        """Whether callers prove to be kube-apiserver.
+
+        A CA alone may vouch for every user, and for what kube-apiserver shows to kubelets.
+        """
+        return self.client_ca is not None and bool(self.client_names)
+
 
 class StatusSection(Section):
     """Where `/livez`, `/readyz` and `/metrics` are served, in the clear."""

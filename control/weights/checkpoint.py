@@ -12,9 +12,8 @@ import msgspec
 import structlog
 
 from core.base import names
-from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.weights.documents.events import FORMAT, LogGap
+from core.weights.documents.events import FORMAT, LogGap, gap_id
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 
@@ -43,7 +42,7 @@ def build_gap(cluster: str, log: str, subject: str, begin: float, end: float, wh
     begin_ms, end_ms = round(begin * 1000), round(end * 1000)
     return LogGap(
         format=FORMAT,
-        id=stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms)),
+        id=gap_id(cluster, log, subject, begin_ms, end_ms),
         cluster=cluster,
         log=log,
         subject=subject,

@@ -219,8 +219,7 @@ def _app_settings(settings: Settings) -> AppSettings:
     return AppSettings(
         listen.max_body_bytes,
         listen.max_held_bytes,
-        # A CA alone may vouch for every user, and for what kube-apiserver shows to kubelets.
-        authenticates=listen.client_ca is not None and bool(listen.client_names),
+        authenticates=listen.authenticates,
         log_recorded=not settings.record.lines,
     )
 

@@ -7,7 +7,8 @@ is set aside with the reason, so that nothing is lost and its shipper goes on.
 Of a gate whose instance is proved, only decisions are taken that carry it, under ids that are its
 own (`core.base.ids.writer_uuid7`): it speaks for no other gate, and takes no id that another will
 use. The other ids that follow from what they name (of lives, gaps, accesses, findings) are of kinds
-that one process alone records; of gaps, each process records those of its own logs.
+that one process alone records; of gaps, each process records those of its own logs, each under the
+id that follows from it.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,11 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.requests import GATE, Sender
 from core.base.ids import writer_bits, writer_bits_of
+from core.base.times import milliseconds_of
+from core.weights.documents.events import gap_id
 
 _DECISIONS: Final = frozenset({FrameKind.DECISION, FrameKind.PROJECTION})
 
@@ -58,7 +61,11 @@ class _Decision(msgspec.Struct):
 
 
 class _Gap(msgspec.Struct):
+    cluster: str
     log: str
+    subject: str
+    begin: str
+    end: str
 
 
 _DECODER: Final = msgspec.json.Decoder(_Decision)
@@ -75,7 +82,8 @@ def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) 
 
     `must_prove` says that a gate's decision needs the proof of its instance.
 
-    What cannot be read is left to the store, as is a kind that a later release may know.
+    What cannot be read is left to the store, as is a kind that a later release may know; but not
+    what is nested too deeply for here: the store, with less on its stack, might read it.
     """
     process = sender.process
     sent = RECORDED_BY[process]
@@ -86,14 +94,17 @@ def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) 
     if kind not in sent.kinds:
         return _said(process, kind.name)
     try:
-        if kind is FrameKind.DECISION:
-            return _why_not_decided(sender, frame, must_prove=must_prove)
-        if kind is FrameKind.LOG_GAP and (log := _GAP.decode(frame.payload).log):
-            known = log in sent.gap_logs
-            return "" if known else _said(process, f"gaps of the log {log[:64]}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _why_not(sender, kind, frame, must_prove=must_prove)
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
-    return ""
+    except (ValueError, OverflowError, RecursionError):
+        return f"{process} sent what cannot be read here: nested too deeply, or a time that is none"
+
+
+def _why_not(sender: Sender, kind: FrameKind, frame: Frame, *, must_prove: bool) -> str:
+    if kind is FrameKind.DECISION:
+        return _why_not_decided(sender, frame, must_prove=must_prove)
+    return _why_no_gap(sender.process, frame) if kind is FrameKind.LOG_GAP else ""
 
 
 def _why_not_decided(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
@@ -109,6 +120,17 @@ def _why_not_decided(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
         return f"the gate {instance} took no decision of the gate {decision.instance[:64] or '?'}"
     if writer_bits_of(frame.id) != writer_bits(instance):
         return f"the gate {instance} gives its decisions other ids: this is another writer's"
+    return ""
+
+
+def _why_no_gap(process: str, frame: Frame) -> str:
+    """Return why a process has no such gap: of another's logs, or under the id of another gap."""
+    gap = _GAP.decode(frame.payload)
+    if gap.log not in RECORDED_BY[process].gap_logs:
+        return _said(process, f"gaps of the log {gap.log[:64]}")
+    begin, end = milliseconds_of(gap.begin), milliseconds_of(gap.end)
+    if frame.id != decision_frame_id(gap_id(gap.cluster, gap.log, gap.subject, begin, end)):
+        return f"the id of {process}'s gap is not its own: it does not follow from what it names"
     return ""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from core.base.document_part import DocumentPart, require_format
+from core.base.ids import stable_id
 
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -108,6 +109,11 @@ class LogGap(DocumentPart, frozen=True, kw_only=True):
     end: str
     why: str
     """What shows it: an hour's blob is missing, a watch was away, an offset was lost …"""
+
+
+def gap_id(cluster: str, log: str, subject: str, begin_ms: int, end_ms: int) -> str:
+    """Return the id of a gap that `control` records; times in milliseconds of Unix time."""
+    return stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms))
 
 
 class Severity(enum.Enum):

@@ -14,8 +14,10 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.instances import NotProvedError
 from audit.ledger.server.receiver import ReceiverSettings
+from control.weights.checkpoint import build_gap
 from core.base.errors import LedgerError
 from core.base.ids import stable_id, uuid7_unix_ms, writer_bits, writer_bits_of, writer_uuid7
+from core.weights.documents.events import encode_event
 from tests.unit.audit.loopback_auditor import CLUSTER, Auditor, Memory, running_auditor
 
 MINE, OTHERS = "sallyport-gate-7c9-aaaaa", "sallyport-gate-7c9-bbbbb"
@@ -152,9 +154,13 @@ async def test_control_records_no_gap_of_the_auditors_logs(tmp_path: Path) -> No
         running_auditor(tmp_path, memory) as auditor,
         sending(auditor, tmp_path, None, "control") as client,
     ):
+        found = [
+            build_gap(CLUSTER, log, "of a test", 1_790_000_000.0, 1_790_000_060.0, "it was away")
+            for log in ("storage", "kubernetes-audit", "pods", "identities")
+        ]
         gaps = [
-            Frame(FrameKind.LOG_GAP, bytes([n]) * 16, msgspec.json.encode({"log": log}))
-            for n, log in enumerate(("storage", "kubernetes-audit", "pods", "identities"))
+            Frame(FrameKind.LOG_GAP, decision_frame_id(each.id), encode_event(each))
+            for each in found
         ]
         receipt = await client.deliver(CLUSTER, gaps)
     assert (receipt.stored, receipt.quarantined) == (2, 2)
