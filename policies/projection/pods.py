@@ -257,13 +257,34 @@ def project_containers(
         if containers
         for index, container in enumerate(containers)
     ]
+    sharing = _names_of_sharing(spec, [each for _, each, _ in placed], shared) if shared else set()
     if not weighed:
         for path, container, kind in placed:
-            yield _project(container, kind, path, spec, shared, None)
+            yield _project(container, kind, path, spec, sharing, None)
         return
     risks = risks_of([(path, container) for path, container, _ in placed])
     for (path, container, kind), risk in zip(placed, risks, strict=True):
-        yield _project(container, kind, path, spec, shared, risk)
+        yield _project(container, kind, path, spec, sharing, risk)
+
+
+def _names_of_sharing(
+    spec: k8s.PodSpec, containers: list[k8s.Container], shared: Collection[str]
+) -> set[str]:
+    """Return the names of the containers that reach a file system which others mount too.
+
+    They mount it, or see the processes of one that does: by /proc/PID/root they have what it
+    mounts, as the user that they are themselves.
+    """
+    mounting = {
+        container.name
+        for container in containers
+        if any(each.name in shared for each in container.volume_mounts or ())
+    }
+    if mounting and spec.share_process_namespace:
+        return {container.name for container in containers}
+    return mounting | {
+        container.name for container in containers if container.target_container_name in mounting
+    }
 
 
 def _project(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
@@ -271,7 +292,7 @@ def _project(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
     kind: str,
     path: str,
     spec: k8s.PodSpec,
-    shared: Collection[str] | None,
+    sharing: Collection[str],
     risk: ContainerRisk | None,
 ) -> Container:
     """Project one container; `risk` is None where nobody may ask that its Pod be sandboxed."""
@@ -306,7 +327,7 @@ def _project(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
         start.scripts,
         resources,
         target=bool(container.target_container_name),
-        shares=any(each.name in shared for each in mounted) if shared and mounted else False,
+        shares=container.name in sharing,
     )
 
 

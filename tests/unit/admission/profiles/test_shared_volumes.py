@@ -47,6 +47,11 @@ def mounting(claim: str = "data", name: str = "", **context: Any) -> dict[str, A
 @pytest.fixture
 def place(folder: Folder) -> Folder:
     """A namespace with a claim of NFS and one of a disk; everyone may use two profiles."""
+    return with_claims(folder)
+
+
+def with_claims(folder: Folder) -> Folder:
+    """Make the same."""
     folder.namespace("train", mode="enforce", ceiling="plain,filling")
     folder.documents += [
         volume("nfs", "data", **NFS),

@@ -152,6 +152,7 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "installs": ["pip"],
                 "scripts": ["curl"],
                 "resources": ["nvidia.com/gpu", "rdma/hca"],
+                "shares": True,
             },
             {
                 "path": "spec.containers[1]",
@@ -170,6 +171,7 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "unlimited": ["cpu"],
                 **NO_IMAGE,
                 "hostPorts": [{"path": "spec.initContainers[0].ports[0].hostPort", "port": 81}],
+                "shares": True,
             },
             {
                 "path": "spec.ephemeralContainers[0]",
@@ -179,6 +181,7 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "securityContext": CONTAINER_CONTEXT,
                 "added": True,
                 "target": True,
+                "shares": True,
             },
         ],
     }

@@ -6,7 +6,8 @@
 #   namespace and of none: what is sent to the Service, and what an ingress forwards, goes there. The
 #   status of a Pod names its address and that it is ready, which puts it behind a Service; the status
 #   of a Service names addresses that nodes keep for themselves; the status of a Node says where its
-#   kubelet listens. Kubernetes' own controllers write all of them, and edit and admin do not.
+#   kubelet listens, and a Node is made with the status that it is sent with. Kubernetes' own
+#   controllers write all of them, and edit and admin do not.
 # related_resources:
 # - ref: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#write-access-for-endpoints
 #   description: Kubernetes documentation
@@ -41,4 +42,9 @@ needs contains entry if {
 	some [group, resource, name] in steering
 	some rule in rights.giving(rights.writing, group, resource)
 	entry := {"privilege": concat("/", ["rights/network", name]), "path": rule.path}
+}
+
+# A new node is taken with the status that it is sent with, its addresses and the kubelet's port.
+needs contains {"privilege": "rights/network/node-status", "path": rule.path} if {
+	some rule in rights.giving({"create"}, "", "nodes")
 }

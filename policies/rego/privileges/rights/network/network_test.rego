@@ -24,6 +24,14 @@ test_refused_node_status if {
 	network.needs == {{"privilege": "rights/network/node-status", "path": "rules[0]"}} with input as gives("", "nodes/status", "patch")
 }
 
+test_refused_new_nodes if {
+	network.needs == {{"privilege": "rights/network/node-status", "path": "rules[0]"}} with input as gives("", "nodes", "create")
+}
+
+test_admitted_changing_nodes if {
+	network.needs == set() with input as gives("", "nodes", "patch")
+}
+
 test_refused_every_status if {
 	network.needs == {{"privilege": "rights/network/pod-status", "path": "rules[0]"}, {"privilege": "rights/network/service-status", "path": "rules[0]"}, {"privilege": "rights/network/node-status", "path": "rules[0]"}} with input as gives("", "*/status", "patch")
 }

@@ -10,7 +10,8 @@
 #   a file system. In a namespace with the annotation sallyport.dev/supplemental-groups (or
 #   uid-range) so does each group outside of it, and shared-volume/group/any whoever names no
 #   runAsGroup (then it is the image's, or 0) or no supplementalGroupsPolicy Strict (else the image's
-#   /etc/group adds groups). Without such an annotation the groups of the image are not seen.
+#   /etc/group adds groups). Without such an annotation the groups of the image are not seen. A
+#   container that sees the processes of one that mounts it counts as mounting it.
 # related_resources:
 # - ref: https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#supplementalgroupspolicy
 #   description: Kubernetes documentation

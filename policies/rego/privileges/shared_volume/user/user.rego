@@ -10,6 +10,8 @@
 #   the annotation sallyport.dev/uid-range every other user needs shared-volume/user/<number>, and
 #   shared-volume/user/any whoever names none. A file system counts by its type or driver, else by
 #   access modes of many nodes; so does a claim that is not bound while such a volume is nobody's.
+#   A container that sees the processes of one that mounts it (shareProcessNamespace,
+#   targetContainerName) counts as mounting it: /proc/PID/root shows what the other one mounts.
 # related_resources:
 # - ref: https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#set-the-security-context-for-a-pod
 #   description: Kubernetes documentation
