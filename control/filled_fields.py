@@ -18,7 +18,7 @@ from core.kubernetes.field_rows import KnownFields, decode_filled, encode_filled
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.resources.known_fields import FILLED, FILLED_KEY
-from policies.fields.table import FieldTable, built_in_rows, canonical_json, path_in_pod
+from policies.fields.table import BEYOND, FieldTable, built_in_rows, canonical_json, path_in_pod
 
 INTERVAL_S: Final = 600.0
 """So much later than an upgrade of kube-apiserver it is known at most; no Pod waits for it."""
@@ -110,7 +110,7 @@ def filled_fields(table: FieldTable, made: Mapping[str, Any]) -> frozenset[tuple
     return frozenset(
         (path_in_pod(each.everywhere), canonical_json(each.value))
         for each in table.search("", "PodTemplate", raw)
-        if each is not None
+        if each is not None and each != BEYOND
     )
 
 

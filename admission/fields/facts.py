@@ -82,7 +82,7 @@ class FieldGatherer:
         before: set[tuple[str, bytes]] = set()
         if request.old_object is not None:
             old = await self._search(table, request, request.old_object, before, most=MOST_PARTS)
-            before.update((each.everywhere, each.value) for each in old)
+            before.update((each.at, each.value) for each in old)
         found = await self._search(table, request, submitted, before)
         if not found:
             return facts
@@ -114,9 +114,7 @@ class FieldGatherer:
             kind.group,
             kind.kind,
             raw,
-            is_ignored=lambda field: (
-                (field.everywhere, field.value) in before or self._is_filled(field)
-            ),
+            is_ignored=lambda field: (field.at, field.value) in before or self._is_filled(field),
             most=most,
         ):
             if each is None:
@@ -135,6 +133,7 @@ class FieldGatherer:
 def _findings(found: list[UnknownField], *, refused: bool) -> tuple[Finding, ...]:
     action = Action.DENY if refused else Action.WARN
     remedy = _LEAVE_OUT if refused else _REVIEW
+    found = list({(each.everywhere, each.value): each for each in reversed(found)}.values())[::-1]
     told = [
         Finding(UNKNOWN, action, each.path, _BEYOND if each is BEYOND else _MESSAGE, remedy)
         for each in found[:MOST_TOLD]

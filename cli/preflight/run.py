@@ -16,7 +16,7 @@ from core.kubernetes.field_rows import NOTHING_KNOWN, FieldRows, KnownFields
 from kube.client.objects import Objects, open_objects
 from kube.resources.known_fields import ADDED, FILLED, parse_added, parse_filled
 from policies.fields.openapi import read_types
-from policies.fields.table import FieldTable, built_in_rows, canonical_json
+from policies.fields.table import BEYOND, FieldTable, built_in_rows, canonical_json
 
 _OPENAPI: Final = "/openapi/v3"
 
@@ -123,5 +123,9 @@ async def _filled(objects: Objects, table: FieldTable) -> list[str]:
     made = await objects.try_create("/api/v1/namespaces/default/pods", _BARE_POD)
     found = table.search("", "Pod", msgspec.json.encode(made))
     return sorted(
-        f"{each.everywhere} = {canonical_json(each.value)}" for each in found if each is not None
+        {
+            f"{each.everywhere} = {canonical_json(each.value)}"
+            for each in found
+            if each is not None and each != BEYOND
+        }
     )

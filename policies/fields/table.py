@@ -48,10 +48,31 @@ class UnknownField(NamedTuple):
     """The same with `[*]` for each place of a list: `spec.containers[*].example`."""
     value: bytes
     """As JSON, as it came."""
+    at: str
+    """The same with the name of each named place of a list: `spec.containers[main].example`."""
 
 
-BEYOND: Final = UnknownField("", "", b"")
+BEYOND: Final = UnknownField("", "", b"", "")
 """Stands for what is too far within an object to be looked at."""
+
+
+class _Place(NamedTuple):
+    """Where a part of an object stands, in the three ways of UnknownField."""
+
+    path: str = ""
+    everywhere: str = ""
+    at: str = ""
+
+    def field(self, name: str) -> "_Place":
+        """Return the place of a field of it."""
+        return _Place(*(f"{each}.{name}" if each else name for each in self))
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+_NAMED: Final = msgspec.json.Decoder(_Named)
 
 
 class FieldTable:
@@ -102,20 +123,20 @@ class FieldTable:
         is_ignored: Callable[[UnknownField], bool] = lambda _: False,
         most: int = MOST_FOUND,
     ) -> Iterator[UnknownField | None]:
-        """Yield the unknown fields of an object, each once a value, and None after each step.
+        """Yield the unknown fields of an object, each once a place and value; None after each step.
 
         It ends at `most`, of which what is ignored takes none, or at MOST_PARTS: then BEYOND is the
         last. What has not its kind's shape has nothing unknown.
         """
         seen: set[tuple[str, bytes]] = set()
-        waiting = [(self._kinds.get(f"{group}/{kind}", ""), msgspec.Raw(raw), "", "")]
+        waiting = [(self._kinds.get(f"{group}/{kind}", ""), msgspec.Raw(raw), _Place())]
         parts = 0
         is_cut = False
         while waiting and len(seen) < most:
             if parts >= MOST_PARTS:
                 is_cut = True
                 break
-            of, part, path, everywhere = waiting.pop()
+            of, part, place = waiting.pop()
             parts += 1
             if parts % STEP == 0:
                 yield None
@@ -124,24 +145,19 @@ class FieldTable:
                 continue
             for name, value in _items(part):
                 row = known.get(name)
-                shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
-                place = f"{path}.{shown}" if path else shown
-                wide = f"{everywhere}.{shown}" if everywhere else shown
+                here = place.field(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
                 if row is None:
-                    found = UnknownField(place, wide, bytes(value))
-                    key = found.everywhere, found.value
+                    found = UnknownField(here.path, here.everywhere, bytes(value), here.at)
+                    key = found.at, found.value
                     if key not in seen and len(seen) < most and not is_ignored(found):
                         seen.add(key)
                         yield found
                 elif row.type:
                     shape, held = split_shape(row.type)
-                    below = _parts(shape, value)
+                    below = _parts(shape, value, here)
                     room = max(MOST_PARTS - parts - len(waiting), 0)
                     is_cut = is_cut or len(below) > room
-                    waiting += (
-                        (held, each, f"{place}{at}", f"{wide}{'[*]' if at else ''}")
-                        for at, each in below[:room]
-                    )
+                    waiting += ((held, *each) for each in below[:room])
         if is_cut and len(seen) < most:
             yield BEYOND
 
@@ -182,16 +198,28 @@ def _items(part: msgspec.Raw) -> Iterator[tuple[str, msgspec.Raw]]:
         return
 
 
-def _parts(shape: str, value: msgspec.Raw) -> list[tuple[str, msgspec.Raw]]:
+def _parts(shape: str, value: msgspec.Raw, place: _Place) -> list[tuple[msgspec.Raw, _Place]]:
     """Return the parts of a value that are objects, with their places."""
+    path, everywhere, at = place
     if not shape:
-        return [("", value)]
+        return [(value, place)]
     try:
         if shape == MAP:
-            return [(f"[{key[:_LONGEST]}]", each) for key, each in _items(value)]
-        return [(f"[{n}]", each) for n, each in enumerate(_LIST.decode(value) or ())]
+            keyed = [(f"[{key[:_LONGEST]}]", each) for key, each in _items(value)]
+            return [(each, _Place(path + key, f"{everywhere}[*]", at + key)) for key, each in keyed]
+        return [
+            (each, _Place(f"{path}[{n}]", f"{everywhere}[*]", f"{at}[{_name_of(each)}]"))
+            for n, each in enumerate(_LIST.decode(value) or ())
+        ]
     except DECODE_ERRORS:
         return []
+
+
+def _name_of(part: msgspec.Raw) -> str:
+    try:
+        return _NAMED.decode(part).name[:_LONGEST]
+    except DECODE_ERRORS:
+        return ""
 
 
 def path_in_pod(path: str) -> str:
