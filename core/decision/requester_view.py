@@ -20,6 +20,7 @@ from core.decision.document import (
     TriedProfile,
 )
 from core.people.subject import Subject
+from core.sandbox.decision import NOTED_PROFILE
 
 ELSEWHERE_RULE: Final = "profiles/elsewhere"
 """Stands for the rules of all that another object needs: a role, a Pod, a volume."""
@@ -92,6 +93,8 @@ def view_for_requester(
     """Return what its requester may read of a decision."""
     shown = subject.username if names else subject.label
     whole = document.caller_known
+    # What is said of the sandbox of a Pod that is entered is that Pod's.
+    isolated = None if document.request.operation == "CONNECT" and not whole else document.isolation
     return msgspec.structs.replace(
         document,
         risk=[],
@@ -99,14 +102,15 @@ def view_for_requester(
         behaviour=[],
         context="",
         revisions=Revisions(document.revisions.policy, document.revisions.profiles),
-        isolation=_sandbox(document.isolation) if document.isolation else None,
+        isolation=_sandbox(isolated, whole=whole) if isolated else None,
+        sandbox=document.sandbox if isolated else None,
         findings=[
             told for each in document.findings if (told := _finding(each, whole=whole)) is not None
         ],
         needs=[each for each in document.needs if whole or _is_own(each)],
         tried=[_tried(each, document, shown, whole=whole) for each in document.tried],
         access_reviews=[each for each in document.access_reviews if _is_of(each, shown)],
-        root=_root(document.root, shown) if document.root else None,
+        root=_root(document.root, shown, whole=whole) if document.root else None,
         exceptions=document.exceptions if whole else [],
         break_glass=document.break_glass if whole else [],
         weight_stores=document.weight_stores if whole else [],
@@ -151,15 +155,19 @@ def _is_of(answer: AccessAnswer, shown: str) -> bool:
     return answer.subject == shown
 
 
-def _root(root: TracedRoot, shown: str) -> TracedRoot:
-    asked = root.requester if root.requester == shown else ""
-    return msgspec.structs.replace(root, requester=asked)
+def _root(root: TracedRoot, shown: str, *, whole: bool) -> TracedRoot | None:
+    """Return the workload behind an object: a reference to another's is easily made up."""
+    if root.requester == shown:
+        return root
+    return msgspec.structs.replace(root, requester="") if whole else None
 
 
-def _sandbox(decided: Isolated) -> Isolated | None:
+def _sandbox(decided: Isolated, *, whole: bool) -> Isolated | None:
     """Return what decided about the sandbox; nothing where people counted.
 
     A score without them, or a sandbox without its reason, would say that somebody is at risk.
     """
-    counted = any(each.rule.startswith(_OF_PEOPLE) for each in decided.signals)
-    return None if counted or decided.identity else decided
+    if decided.identity or any(each.rule.startswith(_OF_PEOPLE) for each in decided.signals):
+        return None
+    noted = decided.mode_by is not None and decided.mode_by.kind == NOTED_PROFILE
+    return msgspec.structs.replace(decided, mode_by=None) if noted and not whole else decided
