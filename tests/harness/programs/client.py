@@ -125,12 +125,16 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Json | list[Json] | None = None,
+        body: Json | list[Json] | str | None = None,
         *,
         parameters: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> tuple[int, Json]:
-        """Send one request, compact (aiohttp warns of 1 MB); return status and JSON body."""
+        """Send one request, compact (aiohttp warns of 1 MB); return status and JSON body.
+
+        A body that is text is sent as it is.
+        """
+        text = body if isinstance(body, str | None) else json.dumps(body, separators=(",", ":"))
         headers = self._headers.copy()
         headers["Content-Type"] = content_type
         async with self._session.request(
@@ -138,13 +142,13 @@ class Client:
             path,
             params=parameters,
             headers=headers,
-            data=None if body is None else json.dumps(body, separators=(",", ":")),
+            data=text,
         ) as response:
-            text = await response.text()
+            answer = await response.text()
             self.warnings += response.headers.getall("Warning", ())
             if response.content_type == "application/json":
-                return response.status, json.loads(text)
-            return response.status, {"message": text}
+                return response.status, json.loads(answer)
+            return response.status, {"message": answer}
 
     async def get(
         self,
