@@ -167,8 +167,7 @@ class Gatherer:
         )
         whole = request
         if LARGE_VALUES < request.value_count <= MAX_SKIPPED_VALUES:
-            # Of a request for a certificate the status is what is judged: that it is approved.
-            request = request if is_connect_or_credential(request) else drop_status(request)
+            request = drop_status(request)
         if request.value_count and self._must_be_read(request):
             if is_too_large(request) and (why := _why_left_alone_unread(request)):
                 return msgspec.structs.replace(facts, left_alone=why)
