@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from admission.objects.size_limits import most_values
+from core.base import names
+from core.decision.request import Kind
+from policies.projection.model import MAX_CONTAINERS, MAX_ENV, MAX_MARKS, MAX_VOLUMES
 from tests.harness.evidence import ROOT
 
 PAGE = (ROOT / "docs" / "refused.md").read_text()
@@ -24,6 +28,15 @@ COMMANDS = {
 EXCERPTS = dict(
     re.findall(r"<!-- excerpt: ([^>]+) -->\n```text\n(.+?)```\n<!-- end -->", PAGE, re.DOTALL)
 )
+
+
+MESSAGES = {
+    "has a meaning that this gate does not know: no rule has judged it": "admission/fields",
+    "mounts a file system of many workloads": "policies/rego/privileges/shared_volume",
+    "gives the choice of where traffic goes (": "policies/rego/privileges/rights/network",
+    "gets a token that lasts": "policies/rego/privileges/token/lasting",
+}
+"""What the page quotes where no command prints it, and the folder of the code that says it."""
 
 
 def sallyport(command: str) -> subprocess.CompletedProcess[str]:
@@ -50,6 +63,24 @@ def test_excerpt_is_what_the_command_prints(name: str) -> None:
     done = sallyport(COMMANDS[name])
     assert done.returncode == 1, done.stderr
     assert without_ids(EXCERPTS[name]) in without_ids(done.stdout)
+
+
+@pytest.mark.parametrize(("message", "folder"), MESSAGES.items())
+def test_quoted_message_is_what_the_code_says(message: str, folder: str) -> None:
+    """A researcher finds the section by the words that they read."""
+    assert message in PAGE
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".rego"}]
+    assert any(message in path.read_text() for path in files)
+
+
+def test_limits_of_the_page_are_those_of_the_code() -> None:
+    """Somebody who splits a Pod counts by them."""
+    section = PAGE.partition("### Too large")[2].partition("\n## ")[0]
+    said = [int(number.replace(",", "")) for number in re.findall(r"\| ([\d,]+)", section)]
+    values = [most_values(Kind(kind, "v1")) for kind in ("Pod", "Role", "Namespace", "Secret")]
+    assert said == [MAX_CONTAINERS, MAX_MARKS, MAX_ENV, *values]
+    assert MAX_MARKS == MAX_VOLUMES
+    assert most_values(Kind("Approval", "v1alpha1", names.GROUP)) == values[1]
 
 
 def test_readme_shows_the_beginning_of_the_message() -> None:
