@@ -72,7 +72,7 @@ _DECODER: Final = msgspec.json.Decoder(_Decision)
 _GAP: Final = msgspec.json.Decoder(_Gap)
 
 NOT_PROVED: Final = (
-    "nothing proves which gate took it: give gates shipping.token, or set receive.instances to "
+    "nothing proves which gate it is of: give gates shipping.token, or set receive.instances to "
     "check while gates of an earlier release ship"
 )
 
@@ -80,7 +80,8 @@ NOT_PROVED: Final = (
 def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) -> str:
     """Return why a sender cannot have recorded a frame; empty where it can.
 
-    `must_prove` says that a gate's decision needs the proof of its instance.
+    `must_prove` says that a gate's decisions, and what it counts of them, need the proof of its
+    instance.
 
     What cannot be read is left to the store, as is a kind that a later release may know; but not
     what is nested too deeply for here: the store, with less on its stack, might read it.
@@ -104,6 +105,8 @@ def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) 
 def _why_not(sender: Sender, kind: FrameKind, frame: Frame, *, must_prove: bool) -> str:
     if kind is FrameKind.DECISION:
         return _why_not_decided(sender, frame, must_prove=must_prove)
+    if kind is FrameKind.AGGREGATE and must_prove and not sender.instance:
+        return NOT_PROVED
     return _why_no_gap(sender.process, frame) if kind is FrameKind.LOG_GAP else ""
 
 

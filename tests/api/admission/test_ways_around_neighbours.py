@@ -10,7 +10,15 @@ from typing import Final
 import pytest
 
 from tests.api.admission.objects import GOOD, allow_pods, new_namespace, privileged
-from tests.harness.programs.client import APPLY_PATCH, STRATEGIC_MERGE_PATCH, Client, Json, Outcome
+from tests.harness.programs.client import (
+    APPLY_PATCH,
+    STRATEGIC_MERGE_PATCH,
+    ApiStatusError,
+    Client,
+    Json,
+    Outcome,
+)
+from tests.harness.programs.guarded_apiserver import Installation
 from tests.harness.worlds.rbac import grant, rule, user
 
 EVE: Final = "eve-of-neighbours@example.com"
@@ -173,3 +181,30 @@ async def test_server_side_apply_of_a_part(admin: Client, namespace: str) -> Non
         "PATCH", path, body, parameters=parameters, content_type=APPLY_PATCH
     )
     assert status == HTTPStatus.FORBIDDEN, answer
+
+
+async def test_what_is_admitted_and_never_made_is_decided_each_time(
+    admin: Client, installation: Installation, namespace: str
+) -> None:
+    """Wants records without end at no cost: docs/security-model.md says that these have no budget.
+
+    kube-apiserver asks the gate before it sees that the name is taken.
+    """
+    pod = GOOD()
+    pod["metadata"] |= {"namespace": namespace, "name": "taken"}
+    eve = admin.as_user(EVE)
+    await eve.create(pod)
+    before = admitted(installation)
+    for _ in range(5):
+        with pytest.raises(ApiStatusError) as error:
+            await eve.create(pod)
+        assert error.value.status == HTTPStatus.CONFLICT
+    assert admitted(installation) - before >= 5
+
+
+def admitted(installation: Installation) -> float:
+    """Return how many Pods the gate has admitted while validating."""
+    _, text = installation.gate.status("/metrics")
+    lines = [line for line in text.splitlines() if line.startswith("sallyport_admissions_total{")]
+    found = [line for line in lines if 'webhook="validate"' in line and 'verdict="allow"' in line]
+    return sum(float(line.rpartition(" ")[2]) for line in found)

@@ -17,7 +17,9 @@ from audit.ledger.store.store import Store
 from control.weights.checkpoint import build_gap
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
+from core.base.times import milli_text
 from core.decision.document import DecisionDocument, encode_document
+from core.decision.refusal_aggregate import RefusalAggregate, encode_aggregate
 from core.weights.documents.events import LogGap, decode_gap, encode_event
 from tests.unit.audit.ledger.server.test_instances import MINE, OTHERS, Pods, sending
 from tests.unit.audit.ledger.store.documents import NOW_MS, document
@@ -160,6 +162,30 @@ async def test_an_aggregate_or_a_projection_under_a_decisions_id(tmp_path: Path)
             assert (await client.deliver(CLUSTER, [framed(theirs)])).stored == 1
         (kept,) = (await store.decisions(CLUSTER, [identity])).values()
     assert kept == encode_document(theirs)
+
+
+async def test_aggregates_of_nobody(tmp_path: Path) -> None:
+    """Whoever read the gates' shared certificate: wants refusals counted that nobody was given."""
+    made = RefusalAggregate(
+        format=1,
+        id=uuid7(NOW_MS),
+        time=milli_text(NOW_MS),
+        first=milli_text(NOW_MS),
+        cluster=CLUSTER,
+        count=1_000_000,
+        verdict="deny",
+        why="budget",
+        namespace="train",
+        requester="user:0123456789abcdef",
+    )
+    frame = Frame(FrameKind.AGGREGATE, decision_frame_id(made.id), encode_aggregate(made))
+    memory = Memory()
+    async with running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor:
+        async with sending(auditor, tmp_path, None) as client:
+            assert (await client.deliver(CLUSTER, [frame])).quarantined == 1
+        assert not memory.kept
+        async with sending(auditor, tmp_path, "mine") as client:
+            assert (await client.deliver(CLUSTER, [frame])).stored == 1
 
 
 @pytest.mark.parametrize(
