@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
+from audit.access.attribution.creation_times import label_of
 from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
 from core.decision.document import is_final
-from core.people.subject import Subject
 from core.risk.model import identity_key
 
 _PEOPLE: Final = frozenset({"entra-human", "human"})
@@ -22,8 +22,6 @@ _MACHINES: Final = frozenset({"service-account", "pipeline"})
 Nodes, configured controllers and the cluster's own components are nobody who could be somebody
 else; the anonymous are nobody at all.
 """
-
-_LABELS: Final = ("oid:", "user:", "system:")
 
 
 class ActKind(enum.Enum):
@@ -124,7 +122,7 @@ def _claim_of(document: _Document) -> Claim | None:
         return None
     if document.verdict is Verdict.ERROR:
         return None
-    requester = _label_of(document.requester)
+    requester = label_of(document.requester)
     act = Act(
         cluster=document.cluster,
         number=int(document.id[-17:].replace("-", ""), 16),
@@ -145,11 +143,6 @@ def _claim_of(document: _Document) -> Claim | None:
         asked.object_uid,
         asked.digest,
     )
-
-
-def _label_of(requester: str) -> str:
-    """Return the label by which gates know whoever is recorded by name."""
-    return requester if requester.startswith(_LABELS) else Subject(requester).label
 
 
 def _doing(asked: _Request) -> ActKind:

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from audit.access.attribution.creation_times import is_of_creation
 from audit.access.attribution.lives import unix_seconds
 from audit.access.parsers.kubernetes_audit import ENTERING
 from audit.behaviour.acts import Claim
@@ -30,11 +31,6 @@ KINDS: Final = frozenset({FrameKind.ACTIVITY, FrameKind.POD_LIFE})
 REQUEST_S: Final = 60.0
 """The longest time between a request and its decision, by clocks that differ by some seconds: a
 webhook has 30 s at most."""
-
-BEFORE_CREATION_S: Final = 5.0
-AFTER_CREATION_S: Final = 35.0
-"""When the decision on an object's creation is taken. kube-apiserver gives it its
-`creationTimestamp`, in whole seconds, before it asks the webhooks."""
 
 _MOST_LABEL: Final = 256
 """Characters of a label that an activity keeps."""
@@ -167,9 +163,7 @@ _OBJECT_FIELDS: Final[dict[str, Callable[[Claim, SeenObject], bool]]] = {
     "namespace": lambda claim, seen: claim.act.namespace == seen.namespace,
     "requester": lambda claim, seen: claim.requester == seen.requester,
     "digest": lambda claim, seen: claim.digest == seen.digest,
-    "time": lambda claim, seen: (
-        seen.made - BEFORE_CREATION_S <= claim.act.at <= seen.made + AFTER_CREATION_S
-    ),
+    "time": lambda claim, seen: is_of_creation(claim.act.at, seen.made),
 }
 
 

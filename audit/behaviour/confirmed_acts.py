@@ -13,10 +13,9 @@ from typing import Final, Protocol
 
 import msgspec
 
+from audit.access.attribution.creation_times import AFTER_CREATION_S, BEFORE_CREATION_S
 from audit.behaviour.acts import Act, Claim, claim_of
 from audit.behaviour.confirmation import (
-    AFTER_CREATION_S,
-    BEFORE_CREATION_S,
     KINDS,
     Seen,
     SeenObject,

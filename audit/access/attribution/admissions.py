@@ -2,15 +2,22 @@
 
 import itertools
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from core.base.ids import uuid7_unix_ms
 from core.decision.document import DecisionSource
 
 MOST_WAITING: Final = 100_000
 """Decisions of Pods of which nothing else is known yet: a gang is admitted before it is seen."""
+
+MOST_OF_A_POD: Final = 3
+"""Decisions on one Pod that are kept, and one more, which says that there were more: kube-apiserver
+asks for one. Others are made up."""
 
 MOST_IMAGES: Final = 16
 """Of one Pod, that are kept."""
@@ -30,12 +37,34 @@ class Admission(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """`Subject.label` of who submitted the workload, or the Pod itself."""
     grants: tuple[str, ...] = ()
     """`namespace/name@uid` of the AccessGrants that it was admitted under."""
+    digest: str = ""
+    """Of the Pod's `spec` (`core.decision.document.Asked.digest`); empty where none is kept."""
+
+
+class PodDecision(NamedTuple):
+    """A decision that claims to have admitted a Pod."""
+
+    id: str
+    admission: Admission
+
+    @property
+    def at(self) -> float:
+        """Unix seconds, by the gate's clock."""
+        return uuid7_unix_ms(self.id) / 1000
+
+
+def merge_admissions(found: Sequence[Admission]) -> Admission:
+    """Return what all of several say: a field in which they differ says nothing."""
+    fields = zip(*map(msgspec.structs.astuple, found), strict=True)
+    same = [each[0] if len(set(each)) == 1 else type(each[0])() for each in fields]
+    return Admission(*same)
 
 
 class _Request(msgspec.Struct, rename="camel"):
     operation: str = ""
     kind: str = ""
     object_uid: str = ""
+    digest: str = ""
     dry_run: bool = False
 
 
@@ -104,19 +133,18 @@ def images_of(projection: bytes) -> tuple[str, ...]:
     return tuple(sorted({image for image in named if _PINNED in image}))[:MOST_IMAGES]
 
 
+_Decisions = tuple[PodDecision, ...]
+
+
 class Admissions:
     """Decisions by the Pod's UID: of those that are kept, and for a while of all others."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[str, Admission]] = {}
-        self._waiting: dict[str, tuple[str, Admission]] = {}
+        self._kept: dict[str, _Decisions] = {}
+        self._waiting: dict[str, _Decisions] = {}
 
     def take(self, admitted: AdmissionDocument, images: tuple[str, ...], *, kept: bool) -> None:
-        """Take in a decision that counts; `kept`: the Pod is one that is kept.
-
-        Of several on one Pod the earliest counts: nobody knows its UID before kube-apiserver has
-        asked for that one, whereas a copy of the UID can be sent to a gate later.
-        """
+        """Take in a decision that counts; `kept`: the Pod is one that is kept."""
         root = admitted.root
         admission = _shared(
             images,
@@ -124,11 +152,10 @@ class Admissions:
             admitted.sandbox or "",
             (root.requester if root else "") or admitted.requester,
             tuple(admitted.grants),
+            admitted.request.digest,
         )
         into, uid = self._kept if kept else self._waiting, admitted.request.object_uid
-        known = into.get(uid)
-        if known is None or admitted.id < known[0]:
-            into[uid] = (admitted.id, admission)
+        into[uid] = _joined(into.get(uid, ()), (PodDecision(admitted.id, admission),))
         if len(self._waiting) > MOST_WAITING:
             for uid in list(itertools.islice(self._waiting, MOST_WAITING // 10)):
                 del self._waiting[uid]
@@ -136,35 +163,53 @@ class Admissions:
     def keep(self, uid: str) -> None:
         """Keep what is known of a Pod until `drop`."""
         if waiting := self._waiting.pop(uid, None):
-            self._kept.setdefault(uid, waiting)
+            self._kept[uid] = _joined(self._kept.get(uid, ()), waiting)
 
     def drop(self, uid: str) -> None:
         """Forget a Pod."""
         self._waiting.pop(uid, None)
         self._kept.pop(uid, None)
 
-    def of(self, uid: str) -> tuple[str, Admission] | None:
-        """Return a Pod's decision: its id, and what it says."""
-        return self._kept.get(uid) or self._waiting.get(uid)
+    def of(self, uid: str) -> Sequence[PodDecision]:
+        """Return the decisions on a Pod, the earliest first; over MOST_OF_A_POD: not all."""
+        return self._kept.get(uid) or self._waiting.get(uid, ())
 
     def saved(self) -> list[Any]:
         """Return all as plain values: what a Pod is known by may come after its decision."""
-        return [[[uid, *found] for uid, found in each.items()] for each in self._both]
+        return [
+            [[uid, *decision] for uid, found in each.items() for decision in found]
+            for each in self._both
+        ]
 
     def restore(self, saved: list[Any]) -> None:
         """Take back what `saved` gave."""
         for into, rows in zip(self._both, saved, strict=True):
             for uid, decision, admission in rows:
                 read = msgspec.convert(admission, Admission)
-                into[uid] = (decision, _shared(*msgspec.structs.astuple(read)))
+                made = PodDecision(decision, _shared(*msgspec.structs.astuple(read)))
+                into[uid] = _joined(into.get(uid, ()), (made,))
 
     @property
-    def _both(self) -> tuple[dict[str, tuple[str, Admission]], dict[str, tuple[str, Admission]]]:
+    def _both(self) -> tuple[dict[str, _Decisions], dict[str, _Decisions]]:
         return self._kept, self._waiting
 
 
+def _joined(known: _Decisions, new: _Decisions) -> _Decisions:
+    """Return decisions by their ids, each once; those that come beyond the most are left out."""
+    found = dict(known)
+    for each in new:
+        if len(found) <= MOST_OF_A_POD:
+            found.setdefault(*each)
+    return tuple(PodDecision(*each) for each in sorted(found.items(), key=itemgetter(0)))
+
+
 @lru_cache(maxsize=16_384)
-def _shared(
-    images: tuple[str, ...], profile: str, sandbox: str, requester: str, grants: tuple[str, ...]
+def _shared(  # noqa: PLR0913, PLR0917  The fields of what is shared.
+    images: tuple[str, ...],
+    profile: str,
+    sandbox: str,
+    requester: str,
+    grants: tuple[str, ...],
+    digest: str,
 ) -> Admission:
-    return Admission(images, sys.intern(profile), sys.intern(sandbox), requester, grants)
+    return Admission(images, sys.intern(profile), sys.intern(sandbox), requester, grants, digest)

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from audit.access.attribution import explanations
+from audit.access.attribution.admissions import merge_admissions
 from audit.access.attribution.gaps import IDENTITIES, PODS
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.identities import IdentityClaim
@@ -250,7 +251,7 @@ def _found(  # noqa: PLR0913  All that there is to say.
 ) -> PodAttribution:
     pods = [_accessed_by(life, histories) for life in lives[:MOST_PODS]]
     if len(pods) == 1 and not pods[0].decision:
-        why += f"; {explanations.UNDECIDED}"
+        why += f"; {explanations.explain_undecided(histories.decisions(lives[0]))}"
     attribution = Attribution(
         confidence=confidence, why=why, among=len(lives), pods=pods, gaps=gaps
     )
@@ -258,13 +259,14 @@ def _found(  # noqa: PLR0913  All that there is to say.
 
 
 def _accessed_by(life: Life, histories: Histories) -> AccessedBy:
-    decision, admission = histories.admission(life)
+    decisions = histories.decisions(life)
+    admission = merge_admissions([each.admission for each in decisions])
     return AccessedBy(
         pod=life.pod,
         uid=life.uid,
         service_account=life.service_account,
         node=life.node,
-        decision=decision,
+        decision=decisions[0].id if len(decisions) == 1 else "",
         images=list(admission.images),
         profile=admission.profile,
         sandbox=admission.sandbox,

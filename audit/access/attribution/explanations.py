@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from audit.access.attribution.admissions import PodDecision
 from audit.access.attribution.identities import IdentityClaim
 from audit.access.attribution.lives import Life
 from core.base.times import time_text
@@ -21,6 +22,9 @@ ENDED_JUST_BEFORE: Final = (
 CARRIED: Final = "a SAS can be carried: anything on that node may have had it"
 
 UNDECIDED: Final = "the ledger has no decision that admitted it"
+
+_MOST_NAME: Final = 128
+"""Characters of a requester's name."""
 
 _NOBODY: Final = {
     SignedBy.ACCOUNT_KEY: "signed with the account's key: whoever has it is nobody",
@@ -116,6 +120,17 @@ def explain_hint(access: Access, lives: Sequence[Life]) -> str:
         if life.uid in named or (life.decision and life.decision in named):
             return f"; its request id, which the caller chose, names {life.pod}"
     return ""
+
+
+def explain_undecided(decisions: Sequence[PodDecision]) -> str:
+    """Say why no decision is named that admitted a Pod."""
+    if len(decisions) == 1:
+        return UNDECIDED
+    named = [f"{each.id} for {each.admission.requester[:_MOST_NAME]}" for each in decisions]
+    if not decisions[0].id:
+        named = [*named[1:], "more that are not kept"]
+    said = "several decisions say that they admitted it, and nothing shows which did"
+    return f"{said}: {', '.join(named)}"
 
 
 def _from(access: Access) -> str:

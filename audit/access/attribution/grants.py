@@ -3,7 +3,7 @@
 All is in the history of grants.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, NamedTuple
 
 from audit.access.attribution.candidates import PodAttribution
@@ -64,13 +64,14 @@ def find_covering_grant(
 ) -> GrantCoverage:
     """Say which live, twice-approved grant covered an access.
 
-    Where several Pods can have made it, each must be covered: nobody is excused by another's grant.
+    Where several Pods can have made it, each must be covered, and so must each of several
+    decisions that can have admitted one: nobody is excused by another's grant.
     """
     if not access.store:
         return GrantCoverage()
     if not found.lives:
         return _unattributed(access, found, grants.about(access.store))
-    behind = sorted({_behind(life, histories) for life in found.lives})
+    behind = sorted({one for life in found.lives for one in _behind(life, histories)})
     answers = [_of_pod(access, one, grants) for one in behind]
     refused = [answer.ungranted for answer in answers if not answer.grant]
     if not refused:
@@ -87,10 +88,10 @@ def needed_right(access: Access) -> Right:
     return _RIGHTS[access.act]
 
 
-def _behind(life: Life, histories: Histories) -> PodAuthority:
-    _, admission = histories.admission(life)
+def _behind(life: Life, histories: Histories) -> Iterator[PodAuthority]:
     namespace, _, account = life.service_account.partition("/")
-    return PodAuthority(namespace, account, admission.requester, admission.grants)
+    for _, admission in histories.decisions(life):
+        yield PodAuthority(namespace, account, admission.requester, admission.grants)
 
 
 def _unattributed(

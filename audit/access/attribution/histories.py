@@ -2,11 +2,21 @@
 
 import itertools
 import math
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
 
-from audit.access.attribution.admissions import Admission, Admissions, images_of, read_admitted
+from audit.access.attribution.admissions import (
+    MOST_OF_A_POD,
+    Admission,
+    Admissions,
+    PodDecision,
+    images_of,
+    read_admitted,
+)
+from audit.access.attribution.creation_times import is_of_creation, label_of
 from audit.access.attribution.gaps import RecordGaps
 from audit.access.attribution.identities import KINDS, Identities
 from audit.access.attribution.lives import Life, life_of, merge_lives, unix_seconds
@@ -14,7 +24,6 @@ from audit.access.attribution.pods import Pods
 from audit.access.attribution.roll_calls import RollCalls
 from audit.access.model.defaults import MOST_PODS
 from audit.ledger.records.frames import FrameKind
-from core.base.ids import uuid7_unix_ms
 from core.weights.documents.events import decode_gap
 from core.weights.documents.object_change import decode_change
 from core.weights.documents.pod_life import decode_life
@@ -30,10 +39,8 @@ MOST_GONE: Final = 50_000
 """Pods of which it is remembered that they have ended and were forgotten: about 8 MB."""
 
 ADMITTED_S: Final = 60.0
-"""The longest time from a Pod's creation to the decision on it, by clocks that differ.
-
-A webhook has 30 s at most.
-"""
+"""The longest time from the beginning of a Pod to the decision on it, by clocks that differ, where
+its creation is not known: it may have waited for a node for long."""
 
 NOTHING: Final = Admission()
 
@@ -97,16 +104,25 @@ class Histories:
             del self._gone[uid]
         self.gaps.forget(before_s)
 
-    def admission(self, life: Life) -> tuple[str, Admission]:
-        """Return the id of the decision that admitted a Pod.
+    def decisions(self, life: Life) -> Sequence[PodDecision]:
+        """Return the different decisions that can have admitted a Pod, the earliest first.
 
-        Empty without one, and what it says. One that was taken after the Pod had begun is no
-        admission: somebody copied the Pod's UID.
+        A decision that was taken at another time than the Pod was created is none: somebody copied
+        the Pod's UID, or dated the decision back. Of several those count that have the requester
+        whom the gate noted on the Pod and the digest of its `spec`, where `control` has seen both.
+        Without a decision, or where there were too many, there is one that says nothing.
         """
         found = self.admissions.of(life.uid)
-        if found and uuid7_unix_ms(found[0]) / 1000 <= life.began + ADMITTED_S:
-            return found
-        return life.decision, NOTHING
+        able = [each for each in found if _can_be_of(each, life)]
+        are_too_many = len(found) > MOST_OF_A_POD
+        if len(able) > 1 or are_too_many:
+            able = [each for each in able if _is_of(each, life)] or (
+                [*found, PodDecision("", NOTHING)] if are_too_many else able
+            )
+        different = {each.admission: each for each in reversed(able)}
+        if not different:
+            return [PodDecision(life.decision, NOTHING)]
+        return sorted(different.values(), key=itemgetter(0))
 
     def saved(self) -> bytes:
         """Return all of it as MessagePack, as of now."""
@@ -188,3 +204,16 @@ class Histories:
             object_id, client = each.get("objectId"), each.get("clientId")
             if isinstance(object_id, str) and isinstance(client, str):
                 self.identities.pair(object_id, client)
+
+
+def _can_be_of(decision: PodDecision, life: Life) -> bool:
+    """Return whether a decision was taken when a Pod was created, as far as that is known."""
+    if life.made:
+        return is_of_creation(decision.at, life.made)
+    return decision.at <= life.began + ADMITTED_S
+
+
+def _is_of(decision: PodDecision, life: Life) -> bool:
+    """Return whether a decision says of a Pod what the cluster shows of it."""
+    said, noted = decision.admission, life.requester and life.digest
+    return bool(noted) and (label_of(said.requester), said.digest) == (life.requester, life.digest)

@@ -43,6 +43,12 @@ class Life(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True)
     """Of the event that it was last known by."""
     noted: float = 0.0
     """When that was."""
+    made: float = 0.0
+    """When kube-apiserver took it in; 0 where its first document is not known."""
+    requester: str = ""
+    """Noted on it when it was seen first; empty where nothing was, as `digest`."""
+    digest: str = ""
+    """Of its `spec` then."""
 
     def lived(self, unix_s: float, slack_s: float) -> bool:
         """Return whether it can have lived then, if clocks differ by as much."""
@@ -58,12 +64,14 @@ def life_of(document: PodLife) -> Life:
     own = () if document.host_network else _shared(tuple(document.addresses))
     hosts = document.node_addresses or (document.addresses if document.host_network else [])
     noted = unix_seconds(document.time)
+    began = unix_seconds(document.began) if document.began else noted
+    is_first = document.event is LifeEvent.SEEN and noted <= began  # Later ones tell it again.
     return Life(
         uid=document.uid,
         pod=f"{document.namespace}/{document.name}",
         service_account=sys.intern(f"{document.namespace}/{document.service_account}"),
         node=sys.intern(document.node),
-        began=unix_seconds(document.began) if document.began else noted,
+        began=began,
         ended=_end(document, noted),
         sure=document.sure,
         host_network=document.host_network,
@@ -74,6 +82,9 @@ def life_of(document: PodLife) -> Life:
         decision=document.decision,
         rank=_RANK[document.event],
         noted=noted,
+        made=noted if is_first else 0.0,
+        requester=sys.intern(document.requester),
+        digest=document.digest,
     )
 
 
@@ -94,6 +105,9 @@ def merge_lives(known: Life | None, new: Life) -> Life:
         volumes=last.volumes or other.volumes,
         decision=last.decision or other.decision,
         began=min(last.began, other.began),
+        made=last.made or other.made,
+        requester=last.requester or other.requester,
+        digest=last.digest or other.digest,
     )
 
 

@@ -85,7 +85,8 @@ class AccessedBy(DocumentPart, frozen=True, kw_only=True):
     """`namespace/name`."""
     node: str = ""
     decision: str = ""
-    """Id of the decision that admitted it; empty where the ledger has none."""
+    """Id of the decision that admitted it; empty where the ledger has none, or several and
+    nothing shows which is true: then each field below says only what all of them say."""
     images: list[str] = []
     """By digest, where the decision has them."""
     profile: str = ""

@@ -1,7 +1,6 @@
 """An access is exact where its identity and its address say one and the same Pod."""
 
 from audit.access.attribution.rules import AttributionRules
-from core.base.ids import stable_id
 from core.weights.documents.access import Caller, Confidence
 from tests.unit.audit.access.attribution.cluster_history import (
     ALICE,
@@ -57,17 +56,6 @@ def test_decision_may_come_before_the_pod_or_after() -> None:
     first = asked(access(), decision("uid-train-0"), life()).attribution
     assert first == asked(access(), life(), decision("uid-train-0")).attribution
     assert first.pods[0].requester == ALICE
-
-
-def test_a_copy_of_the_uid_admits_nobody() -> None:
-    """Whoever may read a Pod can name its UID in a made-up request, whatever comes first."""
-    uid = "uid-train-0"
-    stable = stable_id((NOON - 3599) * 1000, "decision", "copy")
-    copy = decision(uid, id=stable, root=None, requester="oid:somebody-else")
-    for documents in ((life(), copy, decision(uid)), (copy, life(), decision(uid))):
-        assert asked(access(), *documents).attribution.pods[0].requester == ALICE
-    late = decision(uid, id=stable_id((NOON - 60) * 1000, "decision", "late"))
-    assert asked(access(), life(), late).attribution.pods[0].requester == ""
 
 
 def test_without_a_decision_it_says_so() -> None:
