@@ -42,6 +42,9 @@ class RefusalAggregate(DocumentPart, frozen=True):
     """The digest of what policies saw of their object, images included; empty: different ones."""
     kept: str = ""
     """Id of a decision on record that is as they were; empty where none is known."""
+    instance: str = ""
+    """Name of the Pod of the gate that counted; empty where the gate does not know its own, where
+    the ledger counted, and in records of earlier releases."""
 
 
 _ENCODER = msgspec.json.Encoder()

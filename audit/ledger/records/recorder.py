@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 from audit.ledger.records.document_bounds import bound_document
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.records.refusal_budget import OTHERS, RefusalBudget, RefusalCount, Share
-from core.base.ids import uuid7, uuid7_unix_ms
+from core.base.ids import uuid7, uuid7_unix_ms, writer_uuid7
 from core.base.times import DAY_MS, milli_text
 from core.decision.decision import Decision, Verdict
 from core.decision.document import (
@@ -70,7 +70,7 @@ class LedgerRecorder:
     share_of: Callable[[Request], Share] = lambda _: OTHERS
     """Says whose a refusal is."""
     instance: str = ""
-    """Name of this gate's Pod, which its decisions carry."""
+    """Name of this gate's Pod, which its decisions and aggregates carry."""
     _sent: dict[str, int] = field(default_factory=dict)
 
     def record(
@@ -122,7 +122,7 @@ class LedgerRecorder:
         kind = count.kind
         document = RefusalAggregate(
             format=AGGREGATE_FORMAT,
-            id=uuid7(count.last_ms),
+            id=self._own_id(count.last_ms),
             time=milli_text(count.last_ms),
             first=milli_text(count.first_ms),
             cluster=self.cluster(),
@@ -134,8 +134,12 @@ class LedgerRecorder:
             rules=list(kind.rules),
             projection=kind.projection if kind.projection.startswith("sha256:") else "",
             kept=count.kept,
+            instance=self.instance,
         )
         self._keep(FrameKind.AGGREGATE, document.id, encode_aggregate(document))
+
+    def _own_id(self, unix_ms: int) -> str:
+        return writer_uuid7(unix_ms, self.instance) if self.instance else uuid7(unix_ms)
 
     def record_sweep(self, document: SweepDocument) -> None:
         """Keep what a finished sweep came to.

@@ -4,11 +4,11 @@ A gate answers strangers, and one that is taken over must not write what only `c
 auditor itself, can know: accesses, findings, Pods' lives, gaps. What a process cannot have recorded
 is set aside with the reason, so that nothing is lost and its shipper goes on.
 
-Of a gate whose instance is proved, only decisions are taken that carry it, under ids that are its
-own (`core.base.ids.writer_uuid7`): it speaks for no other gate, and takes no id that another will
-use. The other ids that follow from what they name (of lives, gaps, accesses, findings) are of kinds
-that one process alone records; of gaps, each process records those of its own logs, each under the
-id that follows from it.
+Of a gate whose instance is proved, only decisions and aggregates are taken that carry it, under ids
+that are its own (`core.base.ids.writer_uuid7`): it speaks for no other gate, and takes no id that
+another will use. The other ids that follow from what they name (of lives, gaps, accesses, findings)
+are of kinds that one process alone records; of gaps, each process records those of its own logs,
+each under the id that follows from it.
 """
 
 from collections.abc import Mapping
@@ -60,6 +60,14 @@ class _Decision(msgspec.Struct):
     instance: str = ""
 
 
+class _Aggregate(msgspec.Struct):
+    first: str
+    time: str
+    count: int
+    why: str
+    instance: str = ""
+
+
 class _Gap(msgspec.Struct):
     cluster: str
     log: str
@@ -68,8 +76,16 @@ class _Gap(msgspec.Struct):
     end: str
 
 
+MOST_COUNTED_PER_S: Final = 10_000
+"""More refusals than a gate answers in a second: 1,500 on a core, 6,000 of one object."""
+
+MOST_COUNTED_S: Final = 7 * 86_400
+"""The longest time from the first to the last refusal of an aggregate. Each minute is one; only
+while its spool is nearly full does a gate count on."""
+
 _DECODER: Final = msgspec.json.Decoder(_Decision)
 _GAP: Final = msgspec.json.Decoder(_Gap)
+_AGGREGATE: Final = msgspec.json.Decoder(_Aggregate)
 
 NOT_PROVED: Final = (
     "nothing proves which gate it is of: give gates shipping.token, or set receive.instances to "
@@ -80,47 +96,62 @@ NOT_PROVED: Final = (
 def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) -> str:
     """Return why a sender cannot have recorded a frame; empty where it can.
 
-    `must_prove` says that a gate's decisions, and what it counts of them, need the proof of its
-    instance.
+    `must_prove` says that a gate's decision or aggregate needs the proof of its instance.
 
     What cannot be read is left to the store, as is a kind that a later release may know; but not
     what is nested too deeply for here: the store, with less on its stack, might read it.
     """
-    process = sender.process
-    sent = RECORDED_BY[process]
     try:
         kind = FrameKind(frame.kind)
     except ValueError:
         return ""
-    if kind not in sent.kinds:
-        return _said(process, kind.name)
+    if kind not in RECORDED_BY[sender.process].kinds:
+        return _said(sender.process, kind.name)
     try:
         return _why_not(sender, kind, frame, must_prove=must_prove)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
     except (ValueError, OverflowError, RecursionError):
-        return f"{process} sent what cannot be read here: nested too deeply, or a time that is none"
+        problem = "nested too deeply, or a time that is none"
+        return f"{sender.process} sent what cannot be read here: {problem}"
 
 
 def _why_not(sender: Sender, kind: FrameKind, frame: Frame, *, must_prove: bool) -> str:
     if kind is FrameKind.DECISION:
         return _why_not_decided(sender, frame, must_prove=must_prove)
-    if kind is FrameKind.AGGREGATE and must_prove and not sender.instance:
-        return NOT_PROVED
+    if kind is FrameKind.AGGREGATE:
+        return _why_not_counted(sender, frame, must_prove=must_prove)
     return _why_no_gap(sender.process, frame) if kind is FrameKind.LOG_GAP else ""
 
 
 def _why_not_decided(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
-    process, instance = sender
-    decision = _DECODER.decode(frame.payload)
+    decision, process = _DECODER.decode(frame.payload), sender.process
     if decision.source not in RECORDED_BY[process].sources:
         return _said(process, f"decisions of source {decision.source[:64]}")
     if process != GATE:
         return ""
+    return _why_not_its_own(sender, frame, decision.instance, must_prove=must_prove)
+
+
+def _why_not_counted(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
+    counted = _AGGREGATE.decode(frame.payload)
+    if counted.why != "budget":
+        return _said(sender.process, f"aggregates of what went by {counted.why[:64]}")
+    first, last = milliseconds_of(counted.first), milliseconds_of(counted.time)
+    if not 0 <= last - first <= MOST_COUNTED_S * 1000:
+        return f"it counts from {counted.first[:64]} to {counted.time[:64]}: no gate does"
+    if counted.count > MOST_COUNTED_PER_S * ((last - first) // 1000 + 1):
+        return f"it counts {counted.count:,} refusals, more than a gate can answer in that time"
+    return _why_not_its_own(sender, frame, counted.instance, must_prove=must_prove)
+
+
+def _why_not_its_own(sender: Sender, frame: Frame, claimed: str, *, must_prove: bool) -> str:
+    """Return why a record that says which gate made it is not of the gate that sends it."""
+    instance = sender.instance
     if not instance:
         return NOT_PROVED if must_prove else ""
-    if decision.instance != instance:
-        return f"the gate {instance} took no decision of the gate {decision.instance[:64] or '?'}"
+    if claimed != instance:
+        return f"the gate {instance} took no decision of the gate {claimed[:64]}"
     if writer_bits_of(frame.id) != writer_bits(instance):
         return f"the gate {instance} gives its decisions other ids: this is another writer's"
     return ""

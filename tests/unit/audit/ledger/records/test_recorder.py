@@ -9,10 +9,12 @@ import pytest
 
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.records.recorder import MAX_PROJECTION, LedgerRecorder
+from audit.ledger.records.refusal_budget import RefusalBudget
 from core.base.errors import NotRecordedError
-from core.base.ids import uuid7, uuid7_time
+from core.base.ids import uuid7, uuid7_time, writer_bits, writer_bits_of
 from core.decision.decision import Decision, Evidence, Need, Verdict
 from core.decision.document import FORMAT, decode_document, encode_document
+from core.decision.refusal_aggregate import decode_aggregate
 from core.decision.request import Kind, Operation, Request
 from core.decision.sweep_document import SweepDocument, decode_sweep
 from core.people.subject import Subject
@@ -155,3 +157,18 @@ def test_what_the_spool_does_not_take_is_no_line() -> None:
     with pytest.raises(NotRecordedError):
         keeps.record("validate", REQUEST, decision(projection=b""), [], 0.001)
     assert lines == []
+
+
+def test_an_aggregate_carries_the_gate_that_counted_under_an_id_of_its_own() -> None:
+    """The auditor takes of a gate what it counted itself, and nothing in another's name."""
+    spool, budget = Spool(), RefusalBudget(1, clock=lambda: 0.0)
+    recording = LedgerRecorder(
+        spool, lambda: "c1", attrgetter("label"), budget=budget, instance="gate-a"
+    )
+    for number in range(4):
+        refused = Decision(id=uuid7(NOON + number), verdict=Verdict.DENY, allowed=False)
+        recording.record("validate", REQUEST, refused, (), 0.0)
+    recording.seal_aggregates(ends=True)
+    (made,) = (each for each in spool.frames if each[0] == FrameKind.AGGREGATE)
+    assert decode_aggregate(made[2]).instance == "gate-a"
+    assert writer_bits_of(made[1]) == writer_bits("gate-a")

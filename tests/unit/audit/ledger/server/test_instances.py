@@ -14,13 +14,24 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.instances import NotProvedError
 from audit.ledger.server.receiver import ReceiverSettings
+from audit.ledger.server.recorded_kinds import why_not_recorded
+from audit.ledger.server.requests import GATE, Sender
 from control.weights.checkpoint import build_gap
 from core.base.errors import LedgerError
-from core.base.ids import stable_id, uuid7_unix_ms, writer_bits, writer_bits_of, writer_uuid7
+from core.base.ids import (
+    stable_id,
+    uuid7,
+    uuid7_unix_ms,
+    writer_bits,
+    writer_bits_of,
+    writer_uuid7,
+)
+from core.base.times import milli_text
 from core.weights.documents.events import encode_event
 from tests.unit.audit.loopback_auditor import CLUSTER, Auditor, Memory, running_auditor
 
 MINE, OTHERS = "sallyport-gate-7c9-aaaaa", "sallyport-gate-7c9-bbbbb"
+NOW_MS = 1_790_000_000_000
 REQUIRED = ReceiverSettings(needs_instances=True)
 
 
@@ -47,6 +58,24 @@ def decision(instance: str = MINE, writer: str = MINE, **changes: Any) -> Frame:
     return Frame(
         FrameKind.DECISION, decision_frame_id(made), msgspec.json.encode(document | changes)
     )
+
+
+def aggregate(instance: str = MINE, writer: str = MINE, **changes: Any) -> Frame:
+    """Return an aggregate of a minute that a gate says `instance` counted, under such an id."""
+    made = writer_uuid7(NOW_MS, writer) if writer else uuid7(NOW_MS)
+    document = {
+        "format": 1,
+        "id": made,
+        "time": milli_text(NOW_MS),
+        "first": milli_text(NOW_MS - 59_000),
+        "cluster": CLUSTER,
+        "count": 1000,
+        "verdict": "deny",
+        "why": "budget",
+        "instance": instance,
+    }
+    content = msgspec.json.encode(document | changes)
+    return Frame(FrameKind.AGGREGATE, decision_frame_id(made), content)
 
 
 @asynccontextmanager
@@ -134,6 +163,42 @@ async def test_a_token_that_proves_nothing_is_refused(tmp_path: Path) -> None:
                 await client.deliver(CLUSTER, [decision()])
     assert len(memory.kept) == 1
     assert not memory.asides
+
+
+async def test_a_gate_counts_no_refusals_in_the_name_of_another(tmp_path: Path) -> None:
+    """Aggregates are proved as decisions are; without a token none is taken."""
+    memory = Memory()
+    own = aggregate()
+    async with running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor:
+        async with sending(auditor, tmp_path, "mine") as client:
+            sent = [own, aggregate(OTHERS, OTHERS), aggregate(MINE, OTHERS)]
+            receipt = await client.deliver(CLUSTER, sent)
+        assert (receipt.stored, receipt.quarantined) == (1, 2)
+        async with sending(auditor, tmp_path, None) as client:
+            assert (await client.deliver(CLUSTER, [aggregate()])).quarantined == 1
+    assert list(memory.kept.values()) == [own]
+    assert sum("nothing proves which gate it is of" in aside.reason for aside in memory.asides) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"why": "size"}, "gate records no aggregates of what went by size"),
+        ({"count": 10**15}, "more than a gate can answer in that time"),
+        ({"count": 600_001}, "more than a gate can answer in that time"),
+        ({"first": "2020-01-01T00:00:00.000Z", "count": 1}, "no gate does"),
+        ({"first": milli_text(NOW_MS + 1), "count": 1}, "no gate does"),
+        ({"first": "long ago", "count": 1}, "a time that is none"),
+    ],
+    ids=str,
+)
+def test_an_aggregate_says_no_more_than_a_gate_can_have_counted(
+    changes: dict[str, Any], why: str
+) -> None:
+    """A shipping certificate alone must not write a number into reports that means nothing."""
+    for sender in (Sender(GATE, MINE), Sender(GATE)):
+        assert why in why_not_recorded(sender, aggregate(**changes))
+        assert why_not_recorded(sender, aggregate(count=600_000)) == ""
 
 
 async def test_control_needs_no_token(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from audit.ledger.server.requests import Sender
 from audit.ledger.store.store import Store
 from control.weights.checkpoint import build_gap
 from core.base.errors import LedgerError
-from core.base.ids import uuid7
+from core.base.ids import uuid7, writer_uuid7
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument, encode_document
 from core.decision.refusal_aggregate import RefusalAggregate, encode_aggregate
@@ -168,15 +168,16 @@ async def test_aggregates_of_nobody(tmp_path: Path) -> None:
     """Whoever read the gates' shared certificate: wants refusals counted that nobody was given."""
     made = RefusalAggregate(
         format=1,
-        id=uuid7(NOW_MS),
+        id=writer_uuid7(NOW_MS, MINE),
         time=milli_text(NOW_MS),
-        first=milli_text(NOW_MS),
+        first=milli_text(NOW_MS - 120_000),
         cluster=CLUSTER,
         count=1_000_000,
         verdict="deny",
         why="budget",
         namespace="train",
         requester="user:0123456789abcdef",
+        instance=MINE,
     )
     frame = Frame(FrameKind.AGGREGATE, decision_frame_id(made.id), encode_aggregate(made))
     memory = Memory()
