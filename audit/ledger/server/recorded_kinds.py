@@ -6,9 +6,10 @@ is set aside with the reason, so that nothing is lost and its shipper goes on.
 
 Of a gate whose instance is proved, only decisions and aggregates are taken that carry it, under ids
 that are its own (`core.base.ids.writer_uuid7`): it speaks for no other gate, and takes no id that
-another will use. The other ids that follow from what they name (of lives, gaps, accesses, findings)
-are of kinds that one process alone records; of gaps, each process records those of its own logs,
-each under the id that follows from it.
+another will use. What carries none is of a release that knew no instances, and is not proved: a
+spool can outlive an upgrade. The other ids that follow from what they name (of lives, gaps,
+accesses, findings) are of kinds that one process alone records; of gaps, each process records those
+of its own logs, each under the id that follows from it.
 """
 
 from collections.abc import Mapping
@@ -148,7 +149,7 @@ def _why_not_counted(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
 def _why_not_its_own(sender: Sender, frame: Frame, claimed: str, *, must_prove: bool) -> str:
     """Return why a record that says which gate made it is not of the gate that sends it."""
     instance = sender.instance
-    if not instance:
+    if not instance or not claimed:
         return NOT_PROVED if must_prove else ""
     if claimed != instance:
         return f"the gate {instance} took no decision of the gate {claimed[:64]}"

@@ -70,6 +70,11 @@ def test_every_file_is_read(helm: Helm, tmp_path: Path, switch: str) -> None:
         assert settings_of(objects, component, tmp_path).namespace == "sallyport-system"
 
 
+def test_a_rolling_upgrade_puts_no_decision_into_quarantine(helm: Helm, tmp_path: Path) -> None:
+    """Gates of an earlier release prove nothing: by default what they send is taken."""
+    assert settings_of(helm.objects({}), "auditor", tmp_path).receive.instances == "check"
+
+
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) -> None:
     """What a setting points at is mounted, to be written where it must be."""

@@ -201,6 +201,23 @@ def test_an_aggregate_says_no_more_than_a_gate_can_have_counted(
         assert why_not_recorded(sender, aggregate(count=600_000)) == ""
 
 
+async def test_a_spool_that_outlives_the_upgrade_is_taken_or_not_as_the_operator_says(
+    tmp_path: Path,
+) -> None:
+    """The new Pod shows its token and ships what the Pod before it wrote, which names no gate."""
+    former = decision("", "", id=stable_id(NOW_MS, "decision", "former"))
+    for settings, stored in ((REQUIRED, 1), (ReceiverSettings(), 2)):
+        memory = Memory()
+        async with (
+            running_auditor(tmp_path, memory, settings, prover=Pods()) as auditor,
+            sending(auditor, tmp_path, "mine") as client,
+        ):
+            receipt = await client.deliver(CLUSTER, [former, decision()])
+        assert (receipt.stored, receipt.quarantined) == (stored, 2 - stored)
+        assert all("nothing proves which gate" in aside.reason for aside in memory.asides)
+        assert why_not_recorded(Sender(GATE, MINE), aggregate("", "")) == ""
+
+
 async def test_control_needs_no_token(tmp_path: Path) -> None:
     """It has a certificate that no gate has."""
     memory = Memory()
