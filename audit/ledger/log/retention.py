@@ -5,12 +5,15 @@ What is missing of the log is missing rightly when a record that stands later in
 - a payload, when its day is before the record's `first_kept_day`;
 - a leaf, when its position is before the record's prefix, whose frontier leads to the root of the
   head that the record rests on, and that head's day is before `first_kept_day` by MARGIN_DAYS;
-- the payload of a REFUSAL also, when records of removals for want of room count as many: leaves of
-  no other kind are ever missing for that reason;
+- the payload of a REFUSAL also, when records of removals for want of room name just those that are
+  missing of its day (`RemovedDay`): leaves of no other kind are ever missing for that reason, and
+  what a record names explains no other;
 - and `first_kept_day` lies `keep_days - 1` days before the record's own time.
 """
 
 import datetime as dt
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,6 +81,18 @@ class Prefix(_Part, frozen=True, kw_only=True):
         return Frontier(self.size, tuple(map(bytes.fromhex, self.frontier)))
 
 
+class RemovedDay(_Part, frozen=True, kw_only=True):
+    """Refusals of one day that a record names."""
+
+    refusals: int
+    first: int
+    """The lowest of their positions in the log."""
+    last: int
+    """The highest."""
+    marks: str
+    """Hex: the sum of `removal_mark` of each, modulo 2^256. It names just these, however many."""
+
+
 class SizeRemoval(_Part, frozen=True, kw_only=True):
     """Refusals of one requester in one namespace that were removed for want of room."""
 
@@ -85,6 +100,8 @@ class SizeRemoval(_Part, frozen=True, kw_only=True):
     cluster: str
     namespace: str
     requester: str
+    days: dict[str, RemovedDay] = {}
+    """By the day of their ids, `2026-08-25`; empty in records of earlier releases."""
 
 
 class Retention(_Part, frozen=True, kw_only=True):
@@ -107,6 +124,28 @@ class Retention(_Part, frozen=True, kw_only=True):
     """None: no leaf was removed with it."""
     by_size: SizeRemoval | None = None
     """What was removed though its day is kept; None: nothing."""
+
+
+def removal_mark(position: int, record_id: bytes) -> int:
+    """Return a number of 256 bits that tells one leaf of the log from all others."""
+    content = b"sallyport removed leaf\n" + position.to_bytes(8) + record_id
+    return int.from_bytes(hashlib.sha256(content).digest())
+
+
+def removed_days(leaves: Iterable[tuple[int, bytes]]) -> dict[str, RemovedDay]:
+    """Return what a record says of leaves that it removes: positions, and UUIDv7s as 16 bytes."""
+    found: dict[str, RefusedDay] = {}
+    for position, record_id in leaves:
+        day = _date(id_ms(record_id)).isoformat()
+        found.setdefault(day, RefusedDay()).take(
+            position, position, 1, removal_mark(position, record_id)
+        )
+    return {
+        day: RemovedDay(
+            refusals=each.refusals, first=each.first, last=each.last, marks=f"{each.marks:064x}"
+        )
+        for day, each in sorted(found.items())
+    }
 
 
 def first_kept(today: dt.date, keep_days: int) -> dt.date:
@@ -148,13 +187,22 @@ class PlacedRetention:
     first_kept: dt.date
 
 
-@dataclass(frozen=True, slots=True)
-class _MissingRefusals:
-    """Refusals of a day whose documents are gone."""
+@dataclass(slots=True)
+class RefusedDay:
+    """Refusals of a day: those that are gone, or those that records name."""
 
-    first: RecordPlace
-    last: RecordPlace
-    count: int
+    refusals: int = 0
+    first: int = -1
+    """Positions in the log; -1 without any."""
+    last: int = -1
+    marks: int = 0
+
+    def take(self, first: int, last: int, refusals: int, marks: int) -> None:
+        """Add some."""
+        self.first = first if self.first < 0 else min(self.first, first)
+        self.last = max(self.last, last)
+        self.refusals += refusals
+        self.marks = (self.marks + marks) % (1 << 256)
 
 
 class RemovalCheck:
@@ -174,10 +222,13 @@ class RemovalCheck:
         self._keys = keys
         self._demanded = keep_days
         self._days: dict[_Days, tuple[RecordPlace, int]] = {}
-        self._refused: dict[dt.date, _MissingRefusals] = {}
-        self._by_size = 0
+        self._refused: dict[dt.date, tuple[RecordPlace, RecordPlace, RefusedDay]] = {}
+        """Refusals that are gone: the first, the last, and what they come to."""
+        self._by_size: dict[dt.date, RefusedDay] = {}
         """Refusals that records say were removed for want of room."""
-        self._by_size_at = -1
+        self._unnamed = 0
+        """Of records of earlier releases, which count and do not name them."""
+        self._unnamed_before = -1
         """Where the last of these records stands."""
         self._policies: list[PlacedRetention] = []
         self._problems: list[Problem] = []
@@ -207,9 +258,9 @@ class RemovalCheck:
         self.leaves += 1
         if where.kind == FrameKind.REFUSAL and not aside and is_uuid7(where.id):
             day = _date(id_ms(where.id))
-            before = self._refused.get(day)
-            first, count = (before.first, before.count) if before else (where, 0)
-            self._refused[day] = _MissingRefusals(first, where, count + 1)
+            first, _, gone = self._refused.get(day, (where, where, RefusedDay()))
+            gone.take(where.at, where.at, 1, removal_mark(where.at, where.id))
+            self._refused[day] = first, where, gone
         elif is_uuid7(where.id) and not aside:
             stored = _date(self._stored_ms) if where.kind in _STANDING else None
             self._note(_date(id_ms(where.id)), where, stored)
@@ -223,6 +274,7 @@ class RemovalCheck:
         try:
             record = decode_retention(payload)
             kept = dt.date.fromisoformat(record.first_kept_day)
+            by_size = _named_days(record.by_size, where)
         except ValueError as error:
             self._say(make_problem(Flaw.RETENTION, f"it cannot be read: {error}", where))
             return
@@ -233,9 +285,12 @@ class RemovalCheck:
         else:
             self.keep_days = min(self.keep_days or record.keep_days, record.keep_days)
             self._policies.append(PlacedRetention(where, record, kept))
-            if record.by_size is not None:
-                self._by_size += record.by_size.refusals
-                self._by_size_at = where.at
+            for day, (part, marks) in by_size.items():
+                named = self._by_size.setdefault(day, RefusedDay())
+                named.take(part.first, part.last, part.refusals, marks)
+            if record.by_size is not None and not by_size:
+                self._unnamed += record.by_size.refusals
+                self._unnamed_before = where.at
             return
         self._say(make_problem(Flaw.RETENTION, says, where))
 
@@ -257,15 +312,33 @@ class RemovalCheck:
         return self._problems
 
     def _judge_refused(self) -> None:
-        """Judge missing refusals: of days that are not kept, or as many as records count."""
-        for day, missing in sorted(self._refused.items()):
-            if any(_explains(each, missing.last, day, None) for each in self._policies):
+        """Judge missing refusals: of days that are not kept, or just those that records name."""
+        for day, (first, last, gone) in sorted(self._refused.items()):
+            if any(_explains(each, last, day, None) for each in self._policies):
                 continue
-            self.refusals += missing.count
-            if missing.last.at > self._by_size_at or self.refusals > self._by_size:
-                says = f"{missing.count:,} refusals of {day} are gone, of which records of removals"
-                says += " explain fewer"
-                self._say(make_problem(Flaw.REMOVAL, says, missing.first))
+            self.refusals += gone.refusals
+            named = self._by_size.get(day, RefusedDay())
+            if not self._names(named, gone) and not self._counts(named, gone):
+                says = f"{gone.refusals:,} refusals of {day} are gone, and records of removals name"
+                says += f" {named.refusals:,}{' others' if named.refusals else ''}"
+                self._say(make_problem(Flaw.REMOVAL, says, first))
+
+    def _names(self, named: RefusedDay, gone: RefusedDay) -> bool:
+        """Return whether what is gone of a day is just what records name of it.
+
+        Of a part of the log, not all is seen that they name: then no more may be gone.
+        """
+        if named.first < self._opening.first:
+            return gone.refusals <= named.refusals and gone.last <= named.last
+        return (gone.refusals, gone.marks) == (named.refusals, named.marks)
+
+    def _counts(self, named: RefusedDay, gone: RefusedDay) -> bool:
+        """Return whether records of earlier releases count what none names; they do so once."""
+        unnamed = gone.refusals - named.refusals
+        if not 0 < unnamed <= self._unnamed or gone.last > max(named.last, self._unnamed_before):
+            return False
+        self._unnamed -= unnamed
+        return True
 
     def _explains_prefix(self, policy: PlacedRetention) -> bool:
         """Return whether a record took this prefix away, says the same of its tree, and might."""
@@ -293,6 +366,20 @@ class RemovalCheck:
     def _say(self, found: Problem) -> None:
         if len(self._problems) < _MOST_PROBLEMS:
             self._problems.append(found)
+
+
+def _named_days(
+    removal: SizeRemoval | None, where: RecordPlace
+) -> dict[dt.date, tuple[RemovedDay, int]]:
+    """Return the refusals that a record names, by their days, and the sum of their marks.
+
+    Raises:
+        ValueError: a day or a sum is none, or it names what came after it.
+    """
+    days = removal.days if removal else {}
+    if any(not 0 <= each.first <= each.last < where.at for each in days.values()):
+        raise ValueError("it names refusals that came after it")
+    return {dt.date.fromisoformat(day): (each, int(each.marks, 16)) for day, each in days.items()}
 
 
 def _explains(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from audit.ledger.log.retention import FORMAT, Retention, SizeRemoval
+from audit.ledger.log.retention import FORMAT, Retention, SizeRemoval, removed_days
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import day_of, uuid_bytes
 from audit.ledger.store.log_append import AppendBackend, OpenLog
@@ -119,6 +119,7 @@ def remove_refusals(
             cluster=share.cluster,
             namespace=share.namespace,
             requester=share.requester,
+            days=removed_days((row.position, bytes(row.id)) for row in rows),
         ),
     )
     write_retention(connection, backend, open_log, record)
@@ -144,7 +145,13 @@ def _removable() -> sa.Join:
 def _oldest(connection: sa.Connection, share: RefusalShare, size: int) -> Sequence[Any]:
     length = sa.func.length(decisions.c.document).label("size")
     chosen = (
-        sa.select(decisions.c.id, decisions.c.time_ms, decisions.c.verdict, length)
+        sa.select(
+            decisions.c.id,
+            decisions.c.position,
+            decisions.c.time_ms,
+            decisions.c.verdict,
+            length,
+        )
         .select_from(_removable())
         .where(
             *_REFUSED,

@@ -9,18 +9,30 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.ledger.log.export import ExportLine
+from audit.ledger.log.keys import LogKeys
 from audit.ledger.log.merkle import proves_inclusion
-from audit.ledger.log.problems import Flaw
-from audit.ledger.log.retention import decode_retention
+from audit.ledger.log.problems import Flaw, RecordPlace
+from audit.ledger.log.retention import (
+    RemovalCheck,
+    Retention,
+    SizeRemoval,
+    decode_retention,
+    encode_retention,
+    first_kept,
+    removed_days,
+)
 from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifier import VerificationTerms, VerifierTrust
 from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.store.columns import uuid_bytes
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.refusal_removal import SLACK, RefusalShare, plan_removal
 from audit.ledger.store.store import Store
 from audit.ledger.store.verification import VerifiableLedger, verify_ledger
-from core.base.times import DAY_MS
+from core.base.ids import stable_id
+from core.base.times import DAY_MS, milli_text
 from core.decision.decision import Verdict as Judged
 from core.decision.document import decode_document
 from core.decision.refusal_aggregate import decode_aggregate
@@ -59,11 +71,11 @@ def others() -> list[Frame]:
     ]
 
 
-async def verified(url: str) -> Verdict:
+async def verified(url: str, now_ms: int = NOW_MS, keep_days: int = KEEP) -> Verdict:
     """Verify the ledger where it is."""
-    async with VerifiableLedger(url, lambda: NOW_MS / 1000) as ledger:
-        opening = await make_opening(ledger, [], None, None, NOW_MS)
-        trust = VerifierTrust(terms=VerificationTerms(keep_days=KEEP))
+    async with VerifiableLedger(url, lambda: now_ms / 1000) as ledger:
+        opening = await make_opening(ledger, [], None, None, now_ms)
+        trust = VerifierTrust(terms=VerificationTerms(keep_days=keep_days))
         return verdict_of(await verify_ledger(ledger, opening, trust, lambda *_: None))
 
 
@@ -148,13 +160,7 @@ async def test_who_removes_more_is_seen(url: str, sql: Sql, verdict: str) -> Non
         await store.shrink(5 * 2000, KEEP, TODAY, frozenset({"web"}))
     assert (await verified(url)).sound
     one = "SELECT min(position) FROM decisions WHERE source = 'validate' AND verdict = "
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        place = connection.scalar(sa.text(f"{one} '{verdict}'"))
-        at = f"SELECT id FROM decisions WHERE position = {place}"  # noqa: S608
-        connection.execute(sa.text(f"DELETE FROM rules WHERE id IN ({at})"))  # noqa: S608
-        connection.execute(sa.text(f"DELETE FROM decisions WHERE position = {place}"))  # noqa: S608
-    engine.dispose()
+    delete_by_hand(url, f"position = ({one} '{verdict}')")
     found = await verified(url)
     assert not found.sound
     assert [each.wrong for each in found.problems] == [Flaw.REMOVAL]
@@ -173,12 +179,132 @@ async def test_what_went_by_size_goes_by_age_as_well(url: str) -> None:
         await store.deliver(CLUSTER, refusals(5, *FLOOD, at_ms=now))
         await store.shrink(0, 3, later, frozenset())
         await sound(store)
-    async with VerifiableLedger(url, lambda: now / 1000) as ledger:
-        opening = await make_opening(ledger, [], None, None, now)
-        trust = VerifierTrust(terms=VerificationTerms(keep_days=3))
-        verdict = verdict_of(await verify_ledger(ledger, opening, trust, lambda *_: None))
+    verdict = await verified(url, now, 3)
     assert verdict.sound, verdict.problems
     assert verdict.refusals_removed == 5
+
+
+def delete_by_hand(url: str, chosen: str) -> None:
+    """Delete decisions, with what is looked up of them, behind the ledger's back."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        ids = f"SELECT id FROM decisions WHERE {chosen}"  # noqa: S608
+        connection.execute(sa.text(f"DELETE FROM rules WHERE id IN ({ids})"))  # noqa: S608
+        connection.execute(sa.text(f"DELETE FROM decisions WHERE {chosen}"))  # noqa: S608
+    engine.dispose()
+
+
+async def test_what_went_by_size_and_then_by_age_hides_no_other_removal(url: str) -> None:
+    """Records of days that are over explain nothing of today: neither do more records by size."""
+    now = NOW_MS
+    async with Store(url, lambda: now / 1000, keep_days=3) as store:
+        await store.deliver(CLUSTER, refusals(50, *FLOOD))
+        await store.shrink(0, 3, TODAY, frozenset())
+        now += 5 * DAY_MS
+        later = TODAY + dt.timedelta(days=5)
+        await store.retain(3, later)
+        held = refusals(40, "web", "user:alice", at_ms=now)
+        await store.deliver(CLUSTER, held + refusals(5, *FLOOD, at_ms=now))
+        assert await store.shrink(0, 3, later, frozenset({"web"})) == 5
+    assert (await verified(url, now, 3)).sound
+    delete_by_hand(url, "namespace = 'web'")
+    found = await verified(url, now, 3)
+    assert [each.wrong for each in found.problems] == [Flaw.REMOVAL]
+    assert "45 refusals of" in found.problems[0].says
+    assert "name 5 others" in found.problems[0].says
+
+
+async def test_who_puts_one_back_and_removes_another_is_seen(url: str) -> None:
+    """A record names just the refusals that went: as many others of the same day are not they."""
+    one = f"namespace = '{FLOOD[0]}' AND time_ms = {NOW_MS}"
+    async with Store(url, lambda: NOW_MS / 1000, keep_days=KEEP) as store:
+        await store.deliver(CLUSTER, refusals(50, *FLOOD) + refusals(5, "web", "user:alice"))
+        tables = ("decisions", "rules")
+        engine = sa.create_engine(url)
+        with engine.begin() as connection:
+            ids = f"SELECT id FROM decisions WHERE {one}"  # noqa: S608
+            for table in tables:
+                copy = f"CREATE TABLE kept_{table} AS SELECT * FROM {table} WHERE id IN ({ids})"  # noqa: S608
+                connection.execute(sa.text(copy))
+        await store.shrink(0, KEEP, TODAY, frozenset({"web"}))
+        with engine.begin() as connection:
+            for table in tables:
+                back = f"INSERT INTO {table} SELECT * FROM kept_{table}"  # noqa: S608
+                connection.execute(sa.text(back))
+                connection.execute(sa.text(f"DROP TABLE kept_{table}"))
+        engine.dispose()
+    delete_by_hand(url, f"namespace = 'web' AND time_ms = {NOW_MS}")
+    found = await verified(url)
+    assert [each.wrong for each in found.problems] == [Flaw.REMOVAL]
+
+
+def place(at: int, kind: FrameKind = FrameKind.REFUSAL, at_ms: int = NOW_MS) -> RecordPlace:
+    """Return a place in the log."""
+    return RecordPlace(at, kind, CLUSTER, uuid_bytes(stable_id(at_ms, "place", str(at))))
+
+
+def removal(at: int, count: int, named: Sequence[RecordPlace] = ()) -> tuple[RecordPlace, bytes]:
+    """Return a record of refusals that went by size; one of an earlier release names none."""
+    gone = SizeRemoval(
+        refusals=count,
+        cluster=CLUSTER,
+        namespace=FLOOD[0],
+        requester=FLOOD[1],
+        days=removed_days((each.at, each.id) for each in named),
+    )
+    record = Retention(
+        format=1,
+        id=stable_id(NOW_MS, "retention", str(at)),
+        time=milli_text(NOW_MS),
+        keep_days=KEEP,
+        first_kept_day=first_kept(TODAY, KEEP).isoformat(),
+        by_size=gone,
+    )
+    return place(at, FrameKind.RETENTION), encode_retention(record)
+
+
+def checked(
+    missing: Sequence[RecordPlace], *records: tuple[RecordPlace, bytes], first: int = 0
+) -> list[Flaw]:
+    """Return what is wrong with a log of which these documents are missing."""
+    opening = ExportLine(format=1, log="l", first=first, size=1000, made="")
+    check = RemovalCheck(opening, LogKeys((), ()), KEEP)
+    for each in missing:
+        check.missing(each, aside=False)
+    for where, content in records:
+        check.retention(where, content)
+    return [each.wrong for each in check.judged()]
+
+
+def test_a_record_of_an_earlier_release_explains_as_many_as_it_counts() -> None:
+    """It names none: its log verifies as before, and it is used up."""
+    gone = [place(at) for at in range(10)]
+    assert checked(gone, removal(20, 10)) == []
+    assert checked(gone, removal(20, 9)) == [Flaw.REMOVAL]
+    assert checked(gone, removal(5, 10)) == [Flaw.REMOVAL]
+    assert checked(gone, removal(20, 6), removal(21, 4, gone[6:])) == []
+    days = [place(at, at_ms=NOW_MS - at * DAY_MS) for at in range(10)]
+    assert checked(days, removal(20, 9)) == [Flaw.REMOVAL]
+
+
+def test_a_record_explains_what_it_names_and_what_stands_before_it() -> None:
+    """As many others of the day are not explained, nor is what came after the record."""
+    gone = [place(at) for at in range(10)]
+    assert checked(gone, removal(20, 10, gone)) == []
+    assert checked(gone, removal(20, 4, gone[:4]), removal(21, 6, gone[4:])) == []
+    assert checked(gone[1:], removal(20, 9, gone[:9])) == [Flaw.REMOVAL]
+    assert checked(gone, removal(20, 9, gone[:9])) == [Flaw.REMOVAL]
+    assert checked(gone, removal(9, 10, gone)) == [Flaw.RETENTION, Flaw.REMOVAL]
+    of_another_day = [place(10 + at, at_ms=NOW_MS - DAY_MS) for at in range(10)]
+    assert checked(of_another_day, removal(30, 10, gone)) == [Flaw.REMOVAL]
+
+
+def test_a_part_of_the_log_lacks_no_more_than_records_name() -> None:
+    """What they name before the part is not seen, and is not demanded."""
+    gone = [place(at) for at in range(10)]
+    assert checked(gone[5:], removal(20, 10, gone), first=5) == []
+    more = [*gone[5:], *(place(at) for at in range(11, 18))]
+    assert checked(more, removal(20, 10, gone), first=5) == [Flaw.REMOVAL]
 
 
 def share(number: int, size: int) -> RefusalShare:
