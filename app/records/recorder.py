@@ -143,7 +143,6 @@ def _make_recorder(
     write_line: Callable[[bytes], None] | None,
 ) -> LedgerRecorder:
     naming = _naming(settings)
-    authenticated = settings.listen.authenticates
     fill = (lambda: 0.0) if spool is None else (lambda: spool.fill)
     return LedgerRecorder(
         spool,
@@ -151,7 +150,7 @@ def _make_recorder(
         naming,
         write_line,
         RefusalBudget(settings.record.refusals_per_minute, fill),
-        make_share_of(cluster, naming, authenticated=authenticated),
+        make_share_of(cluster, naming),
         instance=settings.instance,
     )
 

@@ -13,13 +13,13 @@ _EVERYWHERE = "default"
 
 
 def make_share_of(
-    cluster: Cluster, name_subject: Callable[[Subject], str], *, authenticated: bool
+    cluster: Cluster, name_subject: Callable[[Subject], str]
 ) -> Callable[[Request], Share]:
     """Return what says whose refusal a request's is.
 
-    Where callers are `authenticated`, kube-apiserver vouches for all names. Elsewhere whoever
-    reaches the port makes them up: then a namespace and a service account count by the watch, and
-    other users are one share of their namespace.
+    A caller that proved to be kube-apiserver (`Request.authenticated`) vouches for all names. Else
+    whoever reaches the port makes them up: then a namespace and a service account count by the
+    watch, and other users are one share of their namespace.
     """
 
     def is_there(namespace: str, account: str) -> bool:
@@ -30,7 +30,7 @@ def make_share_of(
 
     def share_of(request: Request) -> Share:
         subject = request.subject
-        if authenticated:
+        if request.authenticated:
             return Share(request.namespace, name_subject(subject))
         known = request.namespace and is_there(request.namespace, _EVERYWHERE)
         place, _, account = subject.username.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")

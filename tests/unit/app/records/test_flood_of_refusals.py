@@ -87,7 +87,7 @@ async def gate(
             naming,
             None,
             RefusalBudget(fill=lambda: spool.fill),
-            make_share_of(cluster, naming, authenticated=False),
+            make_share_of(cluster, naming),
         )
     judge = make_judge(cluster, rules, Settings())
     app = AdmissionApp(judge, Readiness({}), Metrics("0"), _NO_LOG, _QUIET, recorder)
@@ -203,8 +203,8 @@ def test_names_count_where_somebody_vouches_for_them(
     """The watch for namespaces and service accounts; kube-apiserver for all, if it is known."""
     cluster = KnownAccounts(tmp_path)
     naming = attrgetter("username")
-    share_of = make_share_of(cluster, naming, authenticated=authenticated)
-    assert share_of(request(pod(), Subject(username), namespace=namespace)) == expected
+    asked = request(pod(), Subject(username), namespace=namespace, authenticated=authenticated)
+    assert make_share_of(cluster, naming)(asked) == expected
 
 
 def test_an_aggregate_says_what_it_is_of() -> None:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
@@ -115,3 +116,14 @@ async def test_the_clusters_id_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "_ASK_AGAIN_S", 0.01)
     assert await wait_for_cluster_id(identity) == "c1"
     assert await wait_for_cluster_id(cluster_id(settings(cluster_id="given"), CLUSTER)) == "given"
+
+
+async def test_a_client_ca_alone_vouches_for_no_name() -> None:
+    """It may have signed any user's certificate: names count where the caller is kube-apiserver."""
+    with_ca = settings(listen={"client_ca": "/ca.pem"})
+    async with opened(with_ca, lines=[]) as recording:
+        share_of = recording.recorder.share_of
+        stranger = msgspec.structs.replace(REQUEST, authenticated=False)
+        assert share_of(stranger).requester == ""
+        known = msgspec.structs.replace(REQUEST, authenticated=True)
+        assert share_of(known).requester == known.subject.label

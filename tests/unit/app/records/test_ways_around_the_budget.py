@@ -37,9 +37,8 @@ def share(
     place: KnownAccounts, username: str, namespace: str, *, authenticated: bool = False
 ) -> Share:
     """Return whose a refusal is."""
-    share_of = make_share_of(place, attrgetter("username"), authenticated=authenticated)
-    asked: Any = request(pod(), Subject(username), namespace=namespace)
-    return share_of(asked)
+    asked: Any = request(pod(), Subject(username), namespace=namespace, authenticated=authenticated)
+    return make_share_of(place, attrgetter("username"))(asked)
 
 
 MADE_UP: Final = (
