@@ -117,9 +117,8 @@ async def open_recording(
     if folder is None:
         logger.warning("decisions are logged only", fix=f"set {name_setting('spool.folder')}")
         recorder = _make_recorder(settings, cluster, None, write_line)
-        async with in_background(_seal(recorder)):
+        async with _sealing(recorder, logger):
             yield Recording(recorder, None) if write_line else None
-        recorder.seal_aggregates(ends=True)
         return
     limits = SpoolSettings(max_bytes=settings.spool.max_bytes)
     spool = Spool(folder, limits, _tell(logger), lambda what: logger.error("spool", damage=what))
@@ -128,11 +127,10 @@ async def open_recording(
     try:
         async with (
             in_background(_ship(recording, spool, destination, named, logger)),
-            in_background(_seal(recording.recorder)),
+            _sealing(recording.recorder, logger),
         ):
             yield recording
     finally:
-        recording.recorder.seal_aggregates(ends=True)
         await _close(spool, recording.shipper, logger)
 
 
@@ -155,11 +153,29 @@ def _make_recorder(
     )
 
 
-async def _seal(recorder: LedgerRecorder) -> None:
+@asynccontextmanager
+async def _sealing(recorder: LedgerRecorder, logger: FilteringBoundLogger) -> AsyncIterator[None]:
+    """Keep what is counted of refusals as it is due, and at the end whatever ends it."""
+    try:
+        async with in_background(_seal(recorder, logger)):
+            yield
+    finally:
+        _seal_once(recorder, logger, ends=True)
+
+
+async def _seal(recorder: LedgerRecorder, logger: FilteringBoundLogger) -> None:
     """Keep what is counted of refusals, until cancelled."""
     while True:
         await asyncio.sleep(_SEAL_S)
-        recorder.seal_aggregates()
+        _seal_once(recorder, logger, ends=False)
+
+
+def _seal_once(recorder: LedgerRecorder, logger: FilteringBoundLogger, *, ends: bool) -> None:
+    """Keep what is due; what fails is logged, stays counted, and is tried again."""
+    try:
+        recorder.seal_aggregates(ends=ends)
+    except Exception as error:  # Else nobody would hear of it, and no aggregate come any more.
+        logger.exception("aggregates of refusals are not recorded", exc_info=error)
 
 
 def _tell(logger: FilteringBoundLogger) -> Callable[[str], None]:

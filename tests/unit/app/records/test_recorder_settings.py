@@ -13,6 +13,8 @@ from app.records import recorder as module
 from app.records.recorder import Recording, cluster_id, open_recording, wait_for_cluster_id
 from app.settings.root import Settings
 from core.base.errors import NotSyncedError
+from core.base.ids import uuid7
+from core.decision.decision import Decision, Verdict
 from kube.cluster.folder import FolderCluster
 from tests.unit.audit.ledger.records.test_recorder import REQUEST, decision
 from tests.unit.audit.loopback_auditor import Memory
@@ -127,3 +129,64 @@ async def test_a_client_ca_alone_vouches_for_no_name() -> None:
         assert share_of(stranger).requester == ""
         known = msgspec.structs.replace(REQUEST, authenticated=True)
         assert share_of(known).requester == known.subject.label
+
+
+class UnsyncedCluster(FolderCluster):
+    """A cluster whose id is known again and again, and in between not."""
+
+    is_known = True
+
+    def identity(self) -> str:
+        """Return its id."""
+        if not self.is_known:
+            raise NotSyncedError("namespaces")
+        return "c1"
+
+
+def refuse(recording: Recording, times: int) -> None:
+    """Record refusals of one kind."""
+    for number in range(times):
+        refused = Decision(id=uuid7(number), verdict=Verdict.DENY, allowed=False)
+        recording.recorder.record("validate", REQUEST, refused, [], 0.001)
+
+
+def counted(lines: list[bytes]) -> list[int]:
+    """Return what aggregates among the lines count."""
+    return [found["count"] for found in map(json.loads, lines) if "count" in found]
+
+
+async def test_aggregates_go_on_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is logged, and what was counted is written once it can be."""
+    monkeypatch.setattr(module, "_SEAL_S", 0.001)
+    monkeypatch.setattr("audit.ledger.records.refusal_budget.SEAL_S", 0.0)
+    lines: list[bytes] = []
+    cluster, made = UnsyncedCluster(None), settings(record={"refusals_per_minute": 1})
+    with capture_logs() as log:
+        async with open_recording(made, cluster, get_logger(), None, lines.append) as recording:
+            assert recording is not None
+            refuse(recording, 4)
+            cluster.is_known = False
+            async with asyncio.timeout(SOON_S):
+                while len(log) < 3:  # noqa: ASYNC110  The log has no event.
+                    await asyncio.sleep(0.001)
+                cluster.is_known = True
+                while not counted(lines):  # noqa: ASYNC110  Nor have lines.
+                    await asyncio.sleep(0.001)
+    errors = [line for line in log if line["log_level"] == "error"]
+    assert {line["event"] for line in errors} == {"aggregates of refusals are not recorded"}
+    assert counted(lines) == [3]
+
+
+@pytest.mark.parametrize("spooled", [False, True])
+async def test_aggregates_are_written_whatever_ends_the_process(
+    tmp_path: Path, *, spooled: bool
+) -> None:
+    """Also where it ends by an error."""
+    lines: list[bytes] = []
+    folder = {"spool": {"folder": tmp_path}} if spooled else {}
+    made = settings(record={"refusals_per_minute": 1}, **folder)
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012  The block is what ends.
+        async with opened(made, lines=lines) as recording:
+            refuse(recording, 4)
+            raise ZeroDivisionError
+    assert counted(lines) == [3]
