@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-_ODD: Final[list[Any]] = [
+ODD_VALUES: Final[list[Any]] = [
     None, True, -1, 0, 2**31, 2**63, 2**64, 1e308, 1.5, "", "*", "/", "..", "\u0000", "\ud800",
     "x" * 300, [], {}, [[]], [None], {"": None}, "1Gi", "0x1", "%2F", "2026-01-01T00:00:00Z",
 ]  # fmt: skip
@@ -42,7 +42,7 @@ def mutate_json(
 def _changed(value: Any, chance: random.Random, otherwise: Callable[[bytes, int], bytes]) -> Any:
     places = list(_places(value))
     if not places:
-        return chance.choice(_ODD)
+        return _copy(chance.choice(ODD_VALUES))
     holder, key = chance.choice(places)
     other_holder, other_key = chance.choice(places)
     grows = len(places) < _MOST_GROWN
@@ -50,17 +50,22 @@ def _changed(value: Any, chance: random.Random, otherwise: Callable[[bytes, int]
     if act == 0:
         del holder[key]
     elif act == 1:
-        holder[key] = chance.choice(_ODD)
+        holder[key] = _copy(chance.choice(ODD_VALUES))
     elif act == 2 and grows:
-        holder[key] = json.loads(json.dumps(other_holder[other_key]))
+        holder[key] = _copy(other_holder[other_key])
     elif act == 3 and grows and isinstance(holder, list):
-        holder.extend([holder[key]] * chance.choice([1, 8, 70]))
+        holder.extend(_copy(holder[key]) for _ in range(chance.choice([1, 8, 70])))
     elif act == 4 and isinstance(holder[key], str):
         text = otherwise(holder[key].encode("utf-8", "replace"), 400)
         holder[key] = text.decode("utf-8", "replace")
     elif isinstance(holder, dict):
-        holder[chance.choice([str(other_key), key.upper(), key + "s"])] = holder[key]
+        holder[chance.choice([str(other_key), key.upper(), key + "s"])] = _copy(holder[key])
     return value
+
+
+def _copy(value: Any) -> Any:
+    """Return a value of its own: a tree that holds one twice can hold itself, without end."""
+    return json.loads(json.dumps(value))
 
 
 def _places(value: Any) -> list[Place]:

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.fuzz.json_mutations import mutate_json
+from tests.fuzz.json_mutations import ODD_VALUES, mutate_json
 from tests.fuzz.seeds import seeds_of
 from tests.fuzz.targets import TARGETS
 from tests.harness.evidence import ROOT
@@ -73,3 +73,12 @@ def test_mutated_json_does_not_grow_without_end() -> None:
     for seed in range(300):
         value = mutate_json(value, 65536, seed, lambda data, most: data[:most])
         assert len(value) <= 65536
+
+
+def test_mutations_leave_the_values_that_they_insert_as_they_are() -> None:
+    """A list that stands in two places can be put into itself, and then has no end."""
+    before = json.dumps(ODD_VALUES)
+    value = b'{"a": [[]], "b": {}}'
+    for seed in range(300):
+        value = mutate_json(value, 4096, seed, lambda data, most: data[:most])
+    assert json.dumps(ODD_VALUES) == before
