@@ -61,6 +61,9 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     requester: str
     """The label by which gates know them."""
     operation: str
+    kind: str
+    name: str
+    """Of the object; with a star at its end where kube-apiserver had not given it one yet."""
     subresource: str
     object_uid: str
     digest: str
@@ -71,6 +74,7 @@ class _Request(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     operation: str
     kind: str
     namespace: str = ""
+    name: str = ""
     subresource: str = ""
     object_uid: str = ""
     digest: str = ""
@@ -139,6 +143,8 @@ def _claim_of(document: _Document) -> Claim | None:
         act,
         requester,
         asked.operation,
+        asked.kind,
+        asked.name,
         asked.subresource,
         asked.object_uid,
         asked.digest,

@@ -54,7 +54,10 @@ class SeenRequest(msgspec.Struct, frozen=True, gc=False):
     requester: str
     """`Subject.label` of whom it was done as."""
     namespace: str
+    name: str
+    """Empty where the event has none: of what is created without a name."""
     verb: str
+    resource: str
     subresource: str
     succeeded: bool
     at: float
@@ -111,13 +114,16 @@ def _request_of(activity: Activity) -> SeenRequest | None:
     if activity.log is not Log.KUBERNETES or not found or not activity.principal:
         return None
     verb, _, target = activity.operation.partition(" ")
+    resource, _, subresource = target.partition("/")
     return SeenRequest(
         activity.cluster,
         tuple(found),
         activity.principal,
         str(facts.get("namespace", _namespace(activity.resource))),
+        activity.resource.rpartition("/")[2],
         verb,
-        target.partition("/")[2],
+        resource,
+        subresource,
         activity.succeeded,
         unix_seconds(activity.time),
     )
@@ -145,11 +151,44 @@ def _is_of_operation(claim: Claim, seen: SeenRequest) -> bool:
     return seen.verb in _VERBS.get(claim.operation, ())
 
 
+def _is_of_kind(claim: Claim, seen: SeenRequest) -> bool:
+    """Return whether the event's resource is that of the decision's kind.
+
+    A subresource may be of another kind than its resource: `pods/exec` is of PodExecOptions.
+    """
+    return bool(seen.subresource) or resource_of(claim.kind) == seen.resource
+
+
+def _is_of_name(claim: Claim, seen: SeenRequest) -> bool:
+    """Return whether both name the same object, as far as both name one."""
+    is_named = seen.name and claim.name and not claim.name.endswith("*")
+    return not is_named or claim.name[:_MOST_LABEL] == seen.name[:_MOST_LABEL]
+
+
+def resource_of(kind: str) -> str:
+    """Return the resource of a kind, as kube-apiserver's own guess is.
+
+    Source: k8s.io/apimachinery pkg/api/meta/restmapper.go, UnsafeGuessKindToResource. A definition
+    may name another: its decisions are confirmed by no event.
+
+    >>> resource_of("NetworkPolicy"), resource_of("StorageClass"), resource_of("Endpoints")
+    ('networkpolicies', 'storageclasses', 'endpoints')
+    """
+    word = kind.lower()
+    if word.endswith("endpoints"):
+        return word
+    if word.endswith("s"):
+        return f"{word}es"
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
 _REQUEST_FIELDS: Final[dict[str, Callable[[Claim, SeenRequest], bool]]] = {
     "cluster": lambda claim, seen: claim.act.cluster == seen.cluster,
     "requester": lambda claim, seen: claim.requester[:_MOST_LABEL] == seen.requester,
     "namespace": lambda claim, seen: claim.act.namespace == seen.namespace,
     "operation": _is_of_operation,
+    "kind": _is_of_kind,
+    "name": _is_of_name,
     "subresource": lambda claim, seen: claim.subresource == seen.subresource,
     "outcome": lambda claim, seen: seen.succeeded is not bool(claim.act.refused),
     "time": lambda claim, seen: abs(claim.act.at - seen.at) <= REQUEST_S,

@@ -132,6 +132,8 @@ async def test_the_event_may_come_before_the_decision(tmp_path: Path) -> None:
         {"succeeded": False},
         {"operation": "delete jobs"},
         {"operation": "create jobs/status"},
+        {"operation": "create pods"},
+        {"resource": "team-b/another"},
         {"cluster": "prod-2"},
     ],
 )
@@ -143,10 +145,9 @@ async def test_an_event_that_says_otherwise_confirms_nothing(
     async with ledger_in(tmp_path, clock) as ledger:
         await ledger.deliver("prod-1", ordinary())
         async with learning_from(ledger, clock) as learning:
-            made = document(MORNING, request={"namespace": "team-b"})
-            await ledger.deliver(
-                otherwise.get("cluster", "prod-1"), [event_frame(event(made, **otherwise))]
-            )
+            made = document(MORNING, request={"namespace": "team-b", "name": "finetune"})
+            seen = event(made, **{"resource": "team-b/finetune", **otherwise})
+            await ledger.deliver(otherwise.get("cluster", "prod-1"), [event_frame(seen)])
             await tell(ledger, learning, frame(made))
             assert words(await ask(learning)) == {}
             assert learning.clusters["prod-1"].learnt == LEARNT
