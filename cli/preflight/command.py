@@ -24,8 +24,15 @@ of Kubernetes' repository at the version's tag. Of a cluster it reads what
 operators have added (the ConfigMap sallyport-fields), and asks by a dry run which
 unknown fields kube-apiserver fills into a Pod by itself. Nothing is written.
 
+A cluster's user needs the rights to get `/openapi/v3`, to create Pods in the
+namespace `default`, and to get the ConfigMaps sallyport-fields and
+sallyport-filled-fields in Sallyport's namespace. Without one of the last three the
+fields are compared, and what could not be read is said. A Sallyport that guards
+`default` judges the dry run, too.
+
 **Exit codes**: 0 each field is known; 1 some are not; 2 the cluster does not
-answer; 64 wrong usage."""
+answer, refuses, or says nothing of a kind; 64 wrong usage, or a file that is no
+OpenAPI or says nothing of a kind."""
 
 
 def preflight(
@@ -43,6 +50,11 @@ def preflight(
     from cli.preflight.run import compare_cluster, compare_file  # noqa: PLC0415
 
     if openapi is not None:
+        if kubeconfig is not None or config is not None:
+            raise typer.BadParameter(
+                "compares with a file and asks no cluster: leave --kubeconfig and --config out",
+                param_hint="--openapi",
+            )
         compared = compare_file(openapi)
     else:
         settings = read_flags(config, kubeconfig=kubeconfig)

@@ -25,10 +25,14 @@ def print_compared(compared: Compared, console: "Console") -> None:
     if not compared.unknown:
         say(f"Each field of {of} is known.")
     else:
-        say(f"{len(compared.unknown)} fields of {of} are not known:")
+        count = len(compared.unknown)
+        are = "1 field" if count == 1 else f"{count} fields"
+        say(f"{are} of {of} {'is' if count == 1 else 'are'} not known:")
         for each in compared.unknown:
             say(f"  {each}")
         say(_FIX)
+    for each in compared.unread:
+        say(f"Not read: {each}")
     if compared.filled:
         say("kube-apiserver fills these in by itself; with these values they do not count:")
         for each in compared.filled:

@@ -99,7 +99,7 @@ def pod(namespace: str) -> dict[str, Any]:
 
 
 class ClusterVerification(msgspec.Struct, frozen=True, rename="camel"):
-    """What `-o json` prints."""
+    """`sallyport verify -o json` (docs/reference/verify.schema.json)."""
 
     format: int
     namespace: str

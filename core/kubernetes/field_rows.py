@@ -3,13 +3,14 @@
 A type is `<group>/<name>` as Kubernetes' OpenAPI calls it, whatever its version: `core/PodSpec`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import decode_json
+from core.base.json_errors import DECODE_ERRORS, decode_json, decode_json_as
 
 FORMAT: Final = 1
 
@@ -18,6 +19,16 @@ MAP: Final = "{}"
 
 MOST_BYTES: Final = 1024 * 1024
 """Of a table: a ConfigMap holds no more."""
+
+
+WORDS: Final = ("judged: ", "harmless: ", "refused: ")
+"""Each row begins with one of them."""
+
+_LONGEST: Final = 100
+"""Characters of a name that a message repeats."""
+
+_TYPE_NAME: Final = re.compile(r"[a-z][a-z0-9]*/[A-Z][A-Za-z0-9]*")
+_KIND_NAME: Final = re.compile(r"[a-z0-9.-]*/[A-Z][A-Za-z0-9]*")
 
 
 class FieldRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -74,11 +85,67 @@ def decode_rows(raw: bytes | str, what: str) -> FieldRows:
         raise InvalidObjectError(
             what, "", f"is larger than any table of fields, {MOST_BYTES} bytes"
         )
-    rows = decode_json(_ROWS, raw if isinstance(raw, bytes) else raw.encode(), what)
+    raw = raw if isinstance(raw, bytes) else raw.encode()
+    try:
+        rows = decode_json(_ROWS, raw, what)
+    except InvalidObjectError:
+        _check_shapes(raw, what)
+        raise
     if rows.format != FORMAT:
         problem = f"is {rows.format}; this release reads {FORMAT}"
         raise InvalidObjectError(what, "format", problem)
     return rows
+
+
+class _Shapes(msgspec.Struct):
+    types: dict[str, dict[str, msgspec.Raw]] = {}
+
+
+def _check_shapes(raw: bytes, what: str) -> None:
+    """Raise for the first row that is none, with its type and field: a decoder names neither."""
+    try:
+        found = msgspec.json.decode(raw, type=_Shapes)
+    except DECODE_ERRORS:
+        return
+    for name, fields in found.types.items():
+        for field, row in fields.items():
+            decode_json_as(FieldRow, row, what, _place(name, field))
+
+
+def _place(*names: str) -> str:
+    return "types" + "".join(f"[{name[:_LONGEST]}]" for name in names)
+
+
+def check_rows(rows: FieldRows, what: str) -> None:
+    """Refuse names and words that mean nothing: such a row would do nothing, silently.
+
+    Raises:
+        InvalidObjectError: names the row, and what to write.
+    """
+    for kind, of in rows.kinds.items():
+        if not _KIND_NAME.fullmatch(kind):
+            raise InvalidObjectError(
+                what, f"kinds[{kind[:_LONGEST]}]", "must be GROUP/KIND, such as /Pod"
+            )
+        _check_type(of, what, f"kinds[{kind[:_LONGEST]}]")
+    for name, fields in rows.types.items():
+        _check_type(name, what, _place(name))
+        for field, row in fields.items():
+            place = _place(name, field)
+            if not row.row.startswith(WORDS) or not row.row.partition(": ")[2].strip():
+                problem = (
+                    "must begin with 'judged: ' and rules, 'harmless: ' and why, or 'refused: ' "
+                    "and by whom"
+                )
+                raise InvalidObjectError(what, f"{place}[0]", problem)
+            if row.type:
+                _check_type(split_shape(row.type)[1], what, f"{place}[1]")
+
+
+def _check_type(name: str, what: str, place: str) -> None:
+    if not _TYPE_NAME.fullmatch(name):
+        problem = "a type must be GROUP/NAME without a version, such as core/PodSpec"
+        raise InvalidObjectError(what, place, problem)
 
 
 def decode_filled(raw: str, what: str) -> frozenset[tuple[str, str]]:

@@ -24,6 +24,8 @@ from cli.policy.shared.documents import FORMAT as POLICY_MADE
 from cli.policy.shared.documents import Activation, Begun, MadeBundle
 from cli.policy.test.run import FORMAT as POLICY_TEST
 from cli.policy.test.run import Tested
+from cli.preflight.run import FORMAT as PREFLIGHT
+from cli.preflight.run import Compared
 from cli.review.render import FORMAT as DIFFERENCE
 from cli.review.render import Difference
 from cli.risk.show import FORMAT as RISK_SHOW
@@ -41,6 +43,8 @@ from cli.rollout.verdicts import Status as RolloutStatus
 from cli.sandbox.run import FORMAT as SANDBOX_REPORT
 from cli.sandbox.run import Report
 from cli.shared.results import Reviewed
+from cli.verify.run import FORMAT as VERIFY
+from cli.verify.run import ClusterVerification
 from core.decision.document import FORMAT as DECISION
 from core.decision.document import DecisionDocument
 from core.decision.refusal_aggregate import FORMAT as AGGREGATE
@@ -110,6 +114,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"sallyport policy test -o json, format {POLICY_TEST}",
         Tested,
     ),
+    "preflight.schema.json": (
+        f"preflight-{PREFLIGHT}",
+        f"sallyport preflight -o json, format {PREFLIGHT}",
+        Compared,
+    ),
     "review.schema.json": ("review", "sallyport review -o json", list[Reviewed]),
     "review-diff.schema.json": (
         f"review-diff-{DIFFERENCE}",
@@ -150,6 +159,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"sandbox-report-{SANDBOX_REPORT}",
         f"sallyport sandbox report -o json, format {SANDBOX_REPORT}",
         Report,
+    ),
+    "verify.schema.json": (
+        f"verify-{VERIFY}",
+        f"sallyport verify -o json, format {VERIFY}",
+        ClusterVerification,
     ),
 }
 """By the file's name: the schema's, its title, and the type."""

@@ -18,6 +18,7 @@ from core.kubernetes.field_rows import (
     NOTHING_KNOWN,
     FieldRows,
     KnownFields,
+    check_rows,
     decode_filled,
     decode_rows,
 )
@@ -48,12 +49,18 @@ _DECODER: Final = msgspec.json.Decoder(_ConfigMap)
 
 
 def parse_added(raw: bytes | msgspec.Raw) -> FieldRows:
-    """Read the rows of the first ConfigMap; none where it has no table.
+    """Read the rows of the first ConfigMap.
 
     Raises:
-        InvalidObjectError: it is no ConfigMap, or its table is broken.
+        InvalidObjectError: it is no ConfigMap, has no table, or its table is broken.
     """
-    return decode_rows(_value(raw, ADDED, ADDED_KEY) or b"{}", f"{KIND} {ADDED}: data[{ADDED_KEY}]")
+    what = f"{KIND} {ADDED}: data[{ADDED_KEY}]"
+    data = _data(raw, ADDED)
+    if ADDED_KEY not in data:
+        raise InvalidObjectError(what, "", "is missing: write the table under this key")
+    rows = decode_rows(data[ADDED_KEY], what)
+    check_rows(rows, what)
+    return rows
 
 
 def parse_filled(raw: bytes | msgspec.Raw) -> frozenset[tuple[str, str]]:
@@ -63,11 +70,11 @@ def parse_filled(raw: bytes | msgspec.Raw) -> frozenset[tuple[str, str]]:
         InvalidObjectError: it is no ConfigMap, or its list is broken.
     """
     what = f"{KIND} {FILLED}: data[{FILLED_KEY}]"
-    return decode_filled(_value(raw, FILLED, FILLED_KEY) or "[]", what)
+    return decode_filled(_data(raw, FILLED).get(FILLED_KEY, "[]"), what)
 
 
-def _value(raw: bytes | msgspec.Raw, name: str, key: str) -> str:
-    return (decode_json(_DECODER, raw, f"{KIND} {name}").data or {}).get(key, "")
+def _data(raw: bytes | msgspec.Raw, name: str) -> dict[str, str]:
+    return decode_json(_DECODER, raw, f"{KIND} {name}").data or {}
 
 
 def _unless_broken(

@@ -1,8 +1,11 @@
 """Reads which fields kinds have from OpenAPI: Kubernetes' own (version 2), or a cluster's (3)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
+
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.field_rows import LIST, MAP
 
 _API: Final = "io.k8s.api."
@@ -27,20 +30,49 @@ def type_name(definition: str) -> str:
     return f"{parts[0]}/{parts[2]}" if definition.startswith(_API) and len(parts) == 3 else ""  # noqa: PLR2004
 
 
+class Schema(msgspec.Struct, frozen=True):
+    """What OpenAPI says of a value, as far as it is read."""
+
+    reference: str = msgspec.field(default="", name="$ref")
+    type: str = ""
+    items: "Schema | None" = None
+    additional: "Schema | bool" = msgspec.field(default=False, name="additionalProperties")
+    all_of: "list[Schema]" = msgspec.field(default_factory=list, name="allOf")
+
+
+class _Object(msgspec.Struct, frozen=True):
+    properties: dict[str, Any] = {}
+
+
+class _Components(msgspec.Struct, frozen=True):
+    schemas: dict[str, Any] = {}
+
+
+class _Document(msgspec.Struct, frozen=True):
+    definitions: dict[str, Any] = {}
+    components: _Components = _Components()
+
+
+Schemas = dict[str, dict[str, Schema]]
+"""By type and field."""
+
+_T = TypeVar("_T")
+
+
 def read_types(
     documents: Iterable[Mapping[str, Any]], kinds: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
     """Return, by type and field, the type of what the field holds, for all that kinds reach.
 
     A type that several versions of a group have gets the fields of all of them.
+
+    Raises:
+        InvalidObjectError: a document has not the shape of OpenAPI.
     """
-    schemas: dict[str, dict[str, Any]] = {}
+    schemas: Schemas = {}
     for document in documents:
-        found = document.get("definitions") or (document.get("components") or {}).get("schemas")
-        for name, schema in (found or {}).items():
-            of = type_name(name)
-            if of:
-                schemas.setdefault(of, {}).update(schema.get("properties") or {})
+        for of, fields in _read_schemas(document):
+            schemas.setdefault(of, {}).update(fields)
     types: dict[str, dict[str, str]] = {}
     waiting = list(kinds.values())
     while waiting:
@@ -56,15 +88,41 @@ def read_types(
     return dict(sorted(types.items()))
 
 
-def _held(schema: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> str:
+def _read_schemas(document: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Schema]]]:
+    read = _convert(document, _Document, "")
+    for part, found in (
+        ("definitions", read.definitions),
+        ("components.schemas", read.components.schemas),
+    ):
+        for name, schema in found.items():
+            if of := type_name(name):
+                place = f"{part}.{name}"
+                fields = _convert(schema, _Object, place).properties
+                yield (
+                    of,
+                    {
+                        field: _convert(value, Schema, f"{place}.properties.{field}")
+                        for field, value in fields.items()
+                    },
+                )
+
+
+def _convert(value: object, kind: type[_T], place: str) -> _T:
+    try:
+        return msgspec.convert(value, kind)
+    except DECODE_ERRORS as error:
+        raise decode_error("OpenAPI", error, place) from error
+
+
+def _held(schema: Schema, schemas: Schemas) -> str:
     """Return the type of what a field holds; empty where that is not looked into."""
     shape = ""
-    if schema.get("type") == "array":
-        shape, schema = LIST, schema.get("items") or {}
-    elif isinstance(schema.get("additionalProperties"), Mapping):
-        shape, schema = MAP, schema["additionalProperties"]
-    reference = schema.get("$ref") or next(
-        (each["$ref"] for each in schema.get("allOf") or () if "$ref" in each), ""
+    if schema.type == "array":
+        shape, schema = LIST, schema.items or Schema()
+    elif isinstance(schema.additional, Schema):
+        shape, schema = MAP, schema.additional
+    reference = schema.reference or next(
+        (each.reference for each in schema.all_of if each.reference), ""
     )
-    of = type_name(str(reference).rpartition("/")[2])
+    of = type_name(reference.rpartition("/")[2])
     return f"{shape}{of}" if of and of not in _LEAVES and schemas.get(of) else ""
