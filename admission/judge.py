@@ -7,6 +7,7 @@ refusal would have no decision (docs/adr/0044).
 
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -30,12 +31,12 @@ from admission.model.messages import (
 )
 from admission.model.outcome import Outcome
 from admission.profiles.check import MANY_RULE, MORE_RULE, NAMED_RULE
-from admission.profiles.defaults import defaults_note, fill_defaults
+from admission.profiles.defaults import defaults_note, fill_defaults, fill_ids
 from admission.requester.check import notes_to_record
 from admission.sandbox.capacity import capacity_warnings
 from admission.sandbox.decision import sandbox_patches
 from core.base.deadline import with_deadline
-from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
+from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError, NotSyncedError
 from core.base.ids import uuid7, writer_uuid7
 from core.decision.decision import (
     Action,
@@ -121,30 +122,50 @@ class Judge:
         What cannot be judged ends in Verdict.ERROR: refused, where the namespace enforces.
         """
         scope = _RequestScope()
-        return await self._judged(request, self._facts(request, scope), scope, budget)
+
+        def gather(request: Request) -> Coroutine[Any, Any, Facts]:
+            return self._facts(request, scope)
+
+        return await self._judged(request, gather, scope, budget)
 
     async def examine(self, request: Request, mode: Mode, *, budget: float) -> Decision:
         """Judge a request as where this mode holds, for a person who asks what an object needs.
 
-        No namespace has a say: neither its ceiling counts, nor the profile that it names. It is
-        judged by the profile that the request asks for, and else by none: nobody is asked about
-        rights.
+        No namespace has a say: neither its ceiling counts, nor the profile that it names, only the
+        IDs that its Pods have on shared file systems. It is judged by the profile that the request
+        asks for, and else by none, which fills nothing in: nobody is asked about rights.
         """
         asked = request.asked_profile or _NO_PROFILE
-        request = msgspec.structs.replace(request, asked_profile=asked)
-        work = self.gatherer.gather(request, None, mode)
-        return await self._judged(request, work, _RequestScope(mode), budget)
+        request = msgspec.structs.replace(
+            request, asked_profile=asked, is_filled=request.asked_profile is None
+        )
+
+        async def gather(request: Request) -> Facts:
+            if request.ids_of is None and request.namespace:
+                with suppress(NotSyncedError):  # It is not there yet, so it has no IDs.
+                    ids_of = await self.gatherer.cluster.namespace(request.namespace)
+                    request = msgspec.structs.replace(request, ids_of=ids_of)
+            return await self.gatherer.gather(request, None, mode)
+
+        return await self._judged(request, gather, _RequestScope(mode), budget)
 
     async def _judged(
         self,
         request: Request,
-        work: Coroutine[Any, Any, Facts],
+        gather: Callable[[Request], Coroutine[Any, Any, Facts]],
         scope: _RequestScope,
         budget: float,
     ) -> Decision:
         try:
-            facts = await with_deadline(budget, work)
-            return self._decide(request, facts)
+            facts = await with_deadline(budget, gather(request))
+            decision = self._decide(request, facts)
+            if request.phase is not None or not decision.allowed:
+                return decision
+            created = fill_ids(request, facts, decision.profile)
+            if created is None:
+                return decision
+            facts = await with_deadline(budget, gather(created))
+            return self._decide(created, facts)
         except TimeoutError:
             return self._error(request, scope, _too_late(budget))
         except (CannotJudgeError, InvalidObjectError) as error:

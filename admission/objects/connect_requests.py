@@ -58,7 +58,7 @@ class ConnectRequestReader:
         pod = await self.reader.cluster.pod(request.namespace, own.object.name)
         if pod is None:
             return LeftAlone("there is no such Pod: kube-apiserver says so itself")
-        known = self.reader.known_volumes(request.namespace, facts)
+        known = self.reader.known_volumes(request, facts)
         inside = project(pod, known, placed=True, weighed=facts.weighs(pod))
         whole = msgspec.structs.replace(inside, object=own.object)
         return Reading(

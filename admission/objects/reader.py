@@ -103,7 +103,7 @@ class ObjectReader:
         reader = _READERS.get(kind)
         if reader is None:
             # The Pods of a template pass the mutating webhook themselves.
-            known = self.known_volumes(request.namespace, facts, filled=True)
+            known = self.known_volumes(request, facts, filled=True)
             if kind not in WORKLOADS:
                 return await read_unlisted(request, known, self.controllers, self.reads)
             return await read_workload(
@@ -128,9 +128,7 @@ class ObjectReader:
         if is_mirror(request.subject, pod):
             return LeftAlone("a node shows a static Pod that it already runs")
         placed = request.running or request.operation is not Operation.CREATE
-        known = self.known_volumes(
-            request.namespace, facts, filled=_is_yet_to_be_filled(request, facts)
-        )
+        known = self.known_volumes(request, facts, filled=_is_yet_to_be_filled(request, facts))
         projection = project(pod, known, placed=placed, weighed=facts.weighs(pod))
         subjects = self._subjects(request, pod, facts.mode)
         if is_debug(request) and request.old_object is not None:
@@ -156,12 +154,14 @@ class ObjectReader:
         except DECODE_ERRORS as error:
             raise decode_error("Pod", error) from error
 
-    def known_volumes(self, namespace: str, facts: Facts, *, filled: bool = False) -> KnownVolumes:
-        """Return what is known of the volumes and the IDs of Pods of a namespace."""
-        place = facts.namespace
+    def known_volumes(
+        self, request: Request, facts: Facts, *, filled: bool = False
+    ) -> KnownVolumes:
+        """Return what is known of the volumes and the IDs of Pods of the request's namespace."""
+        place = facts.namespace or request.ids_of
         return KnownVolumes(
-            partial(self.claimed, namespace),
-            partial(self._shares, namespace),
+            partial(self.claimed, request.namespace),
+            partial(self._shares, request.namespace),
             lambda: place.id_ranges if place is not None else None,
             filled,
         )
@@ -342,10 +342,11 @@ def _is_yet_to_be_filled(request: Request, facts: Facts) -> bool:
     """Return whether the mutating webhook has not filled in a Pod's defaults yet.
 
     Where nothing is enforced it fills in nothing; what enforcing would do is judged as if it did.
+    A Pod of a file is judged so first, and then as its profile fills it in (`fill_ids`).
     """
     if request.phase is Phase.MUTATING or facts.mode is not Mode.ENFORCE:
         return True
-    return request.phase is None and not request.running
+    return request.phase is None and not request.running and not request.is_filled
 
 
 def _group_kind(request: Request) -> tuple[str, str]:

@@ -51,6 +51,7 @@ class _Projection(msgspec.Struct, frozen=True):
     """What the Pod was judged by: the IDs of its namespace, where it shares a file system."""
 
     ids: IdRanges | None = None
+    ids_filled: bool = msgspec.field(default=False, name="idsFilled")
 
 
 class _Resources(msgspec.Struct, frozen=True):
@@ -115,6 +116,46 @@ def fill_defaults(request: Request, facts: Facts, profile: str | None) -> list[P
     if defaults.namespace_ids and b'"ids":' in pod.projection:
         ranges = msgspec.json.decode(pod.projection, type=_Projection).ids
     return default_patches(request.object, defaults, excused, ranges)
+
+
+def id_ranges_of(projection: bytes) -> list[IdRanges | None]:
+    """Return the IDs that are filled in, by Pod of the object that was judged by this."""
+    if b'"ids":' not in projection:
+        return []
+    several = msgspec.json.decode(projection, type=_Projection | list[_Projection])
+    return [each.ids for each in (several if isinstance(several, list) else [several])]
+
+
+def fill_ids(request: Request, facts: Facts, profile: str | None) -> Request | None:
+    """Return the request to create a Pod of a file as `profile` fills it in from a namespace's IDs.
+
+    None where nothing hangs on it. While what a Pod leaves out is taken for filled in, it is
+    admitted; a gate fills it in before it judges, and only what the profile says.
+
+    Raises:
+        InvalidObjectError: the Pod does not have its kind's shape.
+    """
+    pod = facts.pod
+    if request.phase is not None or request.is_filled or pod is None or request.object is None:
+        return None
+    if facts.mode is not Mode.ENFORCE or b'"idsFilled":' not in pod.projection:
+        return None
+    if (request.kind.group, request.kind.kind) != ("", "Pod"):
+        return None
+    ranges = msgspec.json.decode(pod.projection, type=_Projection).ids
+    defaults = facts.profiles.by_name[profile].defaults if profile is not None else None
+    excused = frozenset(need.privilege for need in pod.excepted_needs)
+    of_ids = Defaults(namespace_ids=defaults.namespace_ids) if defaults else Defaults()
+    made = msgspec.json.decode(request.object)
+    for patch in default_patches(request.object, of_ids, excused, ranges):
+        *parents, last = str(patch["path"]).strip("/").split("/")
+        at = made
+        for name in parents:
+            at = at[name]
+        at[last] = patch["value"]
+    return msgspec.structs.replace(
+        request, submitted=msgspec.Raw(msgspec.json.encode(made)), is_filled=True
+    )
 
 
 def default_patches(

@@ -90,7 +90,13 @@ async def _judge(judge: Judge, found: FoundPod | Result) -> _Judged:
     return (
         decision.verdict,
         findings,
-        fills_asked(profiles, decision.profile, found.request, found.prefix),
+        fills_asked(
+            profiles,
+            decision.profile,
+            found.request,
+            found.prefix,
+            decision.evidence.projection,
+        ),
     )
 
 

@@ -104,5 +104,9 @@ def _fills(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> list
     left = {each for each in needs if not profile.covers(each)}
     excused = frozenset(left) if decision.evidence.exceptions else frozenset[str]()
     return fills_of_request(
-        profile.defaults, manifest.group, manifest.kind, manifest.value, excused
+        profile.defaults,
+        (manifest.group, manifest.kind),
+        manifest.value,
+        excused,
+        decision.evidence.projection,
     )

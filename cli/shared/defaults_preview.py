@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.profiles.defaults import default_patches
+from admission.profiles.defaults import default_patches, id_ranges_of
 from cli.shared.results import Fill
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Patch
@@ -20,31 +20,48 @@ _INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
 
 
 def fills_asked(
-    profiles: ProfileSet, profile: str | None, request: Request, prefix: str
+    profiles: ProfileSet,
+    profile: str | None,
+    request: Request,
+    prefix: str,
+    projection: bytes = b"",
 ) -> list[Fill]:
-    """Return what a profile would fill in of a request's object, which lies at `prefix`."""
+    """Return what a profile would fill in of a request's object, which lies at `prefix`.
+
+    `projection` is what it was judged by, with the IDs of its namespace.
+    """
     if profile is None or request.object is None:
         return []
     value = msgspec.json.decode(request.object)
-    kind = request.kind
-    filled = fills_of_request(profiles.by_name[profile].defaults, kind.group, kind.kind, value)
+    kind = request.kind.group, request.kind.kind
+    filled = fills_of_request(
+        profiles.by_name[profile].defaults, kind, value, projection=projection
+    )
     return [Fill(f"{prefix}.{each.path}" if prefix else each.path, each.value) for each in filled]
 
 
 def fills_of_request(
     defaults: Defaults | None,
-    group: str,
-    kind: str,
+    kind: tuple[str, str],
     value: Mapping[str, Any],
     excused: frozenset[str] = frozenset(),
+    projection: bytes = b"",
 ) -> list[Fill]:
-    """Return what defaults fill in of a Pod, or of the Pods of an object that has templates."""
+    """Return what defaults fill in of a Pod, or of the Pods of an object that has templates.
+
+    `kind` has the group first; `projection` is what it was judged by, with the IDs of its
+    namespace.
+    """
     if defaults is None:
         return []
+    templates = list(_templates(*kind, value))
+    ranges = id_ranges_of(projection)
+    if len(ranges) != len(templates):
+        ranges = [None] * len(templates)
     return [
         _fill(patch, template)
-        for template in _templates(group, kind, value)
-        for patch in default_patches(msgspec.json.encode(template.pod), defaults, excused)
+        for template, ids in zip(templates, ranges, strict=True)
+        for patch in default_patches(msgspec.json.encode(template.pod), defaults, excused, ids)
         if patch["op"] == "add"
     ]
 

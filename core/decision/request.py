@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from core.decision.namespaces import Namespace
 from core.kubernetes.pod import Pod
 from core.people.subject import Subject
 
@@ -89,6 +90,10 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Nobody says who submits it: the service accounts of its Pods count (a file that is read)."""
     asked_profile: str | None = None
     """Judge by this profile alone, whoever asks (`sallyport review --profile`)."""
+    is_filled: bool = False
+    """Of a file: what a Pod leaves out stays absent, since all defaults are filled in already."""
+    ids_of: Namespace | None = None
+    """Whose IDs count where no namespace has a say (`sallyport profile check`)."""
 
     @property
     def object(self) -> msgspec.Raw | None:

@@ -1,0 +1,132 @@
+"""Pods of files on shared file systems: they are admitted as their profile fills them in."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.manifests import pod, write
+from tests.unit.cli.profile.workload_files import profile
+
+FIRST: Final = 1000680000
+WHOLE: Final = ["runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy"]
+FILLED: Final = [
+    {
+        "path": "spec.securityContext.runAsUser",
+        "value": FIRST,
+    },
+    {"path": "spec.securityContext.runAsGroup", "value": FIRST},
+    {"path": "spec.securityContext.supplementalGroups", "value": [FIRST]},
+    {"path": "spec.securityContext.supplementalGroupsPolicy", "value": "Strict"},
+]
+
+
+def namespace(**annotations: str) -> dict[str, Any]:
+    """Return the Namespace with numbers of its own."""
+    marks = {"sallyport.dev/uid-range": f"{FIRST}/10000", **annotations}
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "train", "annotations": marks},
+    }
+
+
+def team(*ids: str) -> dict[str, Any]:
+    """Return the profile of a team that may mount NFS."""
+    return profile(
+        "team", "image/from/**", "volume/nfs", catalogue=4, defaults={"namespaceIds": list(ids)}
+    )
+
+
+def cluster(folder: Path, *documents: object) -> Path:
+    """Return a folder in the place of a cluster."""
+    return write(folder / "cluster" / "a.yaml", *documents).parent
+
+
+def on_nfs(**context: Any) -> dict[str, Any]:
+    """Return a Pod that says neither user nor group."""
+    made = pod("job", namespace="train")
+    made["spec"]["volumes"] = [{"name": "data", "nfs": {"server": "nfs.invalid", "path": "/data"}}]
+    made["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    made["spec"]["securityContext"] |= context
+    return made
+
+
+@pytest.mark.parametrize("command", ["review", "check"])
+def test_what_no_default_fills_in_is_refused(run: Run, tmp_path: Path, command: str) -> None:
+    """As the gate refuses it: nobody fills in what the profile does not name."""
+    folder = cluster(tmp_path, namespace(), team())
+    file = write(tmp_path / "a.yaml", on_nfs())
+    done = asked(run, command, folder, file)
+    assert done.code == 1
+    (element,) = json.loads(done.out)
+    assert {finding["privilege"] for finding in element["findings"]} == {
+        "shared-volume/user/any",
+        "shared-volume/group/any",
+    }
+    assert element["defaults"] == []
+
+
+@pytest.mark.parametrize("command", ["review", "check"])
+def test_what_defaults_fill_in_is_admitted_and_shown(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    """With the namespace's first numbers, as of other defaults."""
+    folder = cluster(tmp_path, namespace(), team(*WHOLE))
+    file = write(tmp_path / "a.yaml", on_nfs())
+    done = asked(run, command, folder, file)
+    assert done.code == 0, done.out
+    (element,) = json.loads(done.out)
+    assert element["findings"] == []
+    assert element["defaults"] == FILLED
+
+
+@pytest.mark.parametrize("command", ["review", "check"])
+def test_what_is_left_after_filling_in_is_refused(run: Run, tmp_path: Path, command: str) -> None:
+    """The user is filled in, the group is not."""
+    folder = cluster(tmp_path, namespace(), team("runAsUser"))
+    file = write(tmp_path / "a.yaml", on_nfs())
+    done = asked(run, command, folder, file)
+    assert done.code == 1
+    (element,) = json.loads(done.out)
+    assert {finding["privilege"] for finding in element["findings"]} == {"shared-volume/group/any"}
+
+
+def test_another_number_is_refused_by_profile_check(run: Run, tmp_path: Path) -> None:
+    """The numbers of the namespace count, though neither its ceiling does nor its profile."""
+    folder = cluster(
+        tmp_path, namespace(**{"sallyport.dev/ceiling": "pss-restricted"}), team(*WHOLE)
+    )
+    file = write(tmp_path / "a.yaml", on_nfs(runAsUser=5000))
+    done = asked(run, "check", folder, file)
+    assert done.code == 1
+    (element,) = json.loads(done.out)
+    privileges = [finding["privilege"] for finding in element["findings"]]
+    assert privileges == ["shared-volume/user/5000"]
+
+
+def test_a_namespace_that_is_not_there_has_no_numbers(run: Run, tmp_path: Path) -> None:
+    """Then a user that is not root is enough."""
+    folder = cluster(tmp_path, team())
+    file = write(tmp_path / "a.yaml", on_nfs())
+    for command in ("review", "check"):
+        assert asked(run, command, folder, file).code == 0
+
+
+def test_suggest_covers_what_nobody_fills_in(run: Run, tmp_path: Path) -> None:
+    """The profile that it suggests fills nothing in."""
+    folder = cluster(tmp_path, namespace())
+    file = write(tmp_path / "a.yaml", on_nfs())
+    done = run("profile", "suggest", "-o", "json", "--cluster", folder, file)
+    assert done.code == 0, done.err
+    assert "shared-volume/user/any" in done.out
+    assert "shared-volume/group/any" in done.out
+
+
+def asked(run: Run, command: str, folder: Path, file: Path) -> Any:
+    """Ask by the profile `team`."""
+    if command == "review":
+        return run("review", "-o", "json", "--cluster", folder, "--profile", "team", file)
+    return run("profile", "check", "-o", "json", "--cluster", folder, "team", file)
