@@ -75,6 +75,13 @@ _CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
 }
 """Group, kind, operation and subresource of what is read, and as what."""
 
+CREATED_CREDENTIALS: Final = frozenset(
+    (group, kind)
+    for group, kind, operation, subresource in _CREDENTIALS
+    if operation is Operation.CREATE and not subresource
+)
+"""Group and kind of those that are created as objects of their own, as from a file."""
+
 
 @dataclass(frozen=True)
 class ObjectReader:

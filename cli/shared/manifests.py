@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from admission.judge import Judge
-from admission.objects.reader import JUDGED_KINDS, NAMESPACED_KINDS
+from admission.objects.reader import CREATED_CREDENTIALS, JUDGED_KINDS, NAMESPACED_KINDS
 from admission.objects.workloads import MISSHAPEN
 from cli.output import STANDARD_INPUT, as_unicode
 from cli.shared.results import Result, Reviewed, Unjudged
 from core.base.errors import InvalidObjectError, SettingsError
+from core.base.json_values import COUNTED_FROM, count_values
 from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes import crds
@@ -24,6 +25,8 @@ from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
 from kube.cluster.folder import FolderCluster, read_kind
 from kube.cluster.overlay import FileRoles, OverlayCluster
 from kube.manifests.reader import Manifest, find_files, read_paths, read_stream
+from policies.fields.table import BEYOND, FieldTable, built_in_rows
+from policies.projection.credentials import TOKEN_SECRET
 from policies.projection.rbac import BINDINGS, RBAC
 from policies.site.fields import kind_name
 from policies.site.kubernetes_kinds import cluster_scoped
@@ -56,9 +59,14 @@ KUBERNETES_OWN: Final = frozenset(
 """API groups that kube-apiserver itself serves (k8s.io/api; k8s.io/kubernetes
 pkg/controlplane/instance.go): what of them carries Pods is in the table of kinds."""
 
+_NAMED_FIELDS: Final = 4
+"""Unknown fields that a note names."""
+
 _POD = ("", "Pod")
 
 _NAMESPACE = ("", "Namespace")
+
+_NAMESPACED_CREDENTIALS: Final = frozenset({("", "Binding"), ("", "Secret")})
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,8 @@ class ManifestFacts:
     """Those of them, as far as they matter, by which objects carry Pods."""
     ruled: frozenset[str]
     """The kinds that a site's rules are asked about."""
+    fields: FieldTable
+    """The fields that the release knows, and those that the cluster adds."""
 
     def judge(self, judge: Judge) -> Judge:
         """Return a judge who knows the roles of the files."""
@@ -151,7 +161,7 @@ class ManifestFacts:
     def lies_in_a_namespace(self, manifest: Manifest) -> bool:
         """Return whether an object that names no namespace is taken to lie in one."""
         kind = manifest.group, manifest.kind
-        if kind in NAMESPACED_KINDS:
+        if kind in NAMESPACED_KINDS or kind in _NAMESPACED_CREDENTIALS:
             return True
         if definition := self.definition(manifest):
             return definition.scope == "Namespaced"
@@ -172,6 +182,8 @@ class ManifestFacts:
         """Say what of an object that was judged nobody could know."""
         left = decision.evidence.left_alone
         notes = [f"left alone: {left}"] if left.startswith(MISSHAPEN) else []
+        if decision.verdict is not Verdict.ERROR:
+            notes += self._unknown_fields(manifest)
         if manifest.group != RBAC or manifest.kind not in BINDINGS:
             return notes
         role = _role_of(manifest)
@@ -186,6 +198,22 @@ class ManifestFacts:
                 "the cluster has are not known here"
             )
         return notes
+
+    def _unknown_fields(self, manifest: Manifest) -> list[str]:
+        if self.fields.knows_all(manifest.group, manifest.kind, msgspec.Raw(manifest.raw)):
+            return []
+        search = self.fields.search(
+            manifest.group, manifest.kind, msgspec.Raw(manifest.raw), most=_NAMED_FIELDS + 1
+        )
+        paths = [each.path for each in search if each is not None and each is not BEYOND]
+        if not paths:
+            return []
+        more = " and more" if len(paths) > _NAMED_FIELDS else ""
+        return [
+            f"{', '.join(paths[:_NAMED_FIELDS])}{more}: no Kubernetes that this release knows has "
+            "it; a misspelt field is dropped by kube-apiserver, of any other the gate warns, or "
+            "refuses it (field/unknown)"
+        ]
 
 
 def read_manifest_facts(
@@ -212,7 +240,8 @@ def read_manifest_facts(
     there = {_kind(manifest) for manifest in manifests} & kinds.keys()
     carrying = {kind: kinds[kind] for kind in there if may_carry(*kind) and kinds[kind].paths()}
     roles = FileRoles(manifests, terms.namespace, known)
-    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds)
+    fields = FieldTable(built_in_rows(), cluster.known_fields().added)
+    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds, fields)
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:
@@ -236,6 +265,7 @@ def prepare(
     workload = (manifest.group, manifest.kind) in WORKLOADS or files.definition(
         manifest
     ) is not None
+    raw = manifest.raw
     return element, Request(
         uid="",
         kind=kind_of(manifest),
@@ -243,7 +273,8 @@ def prepare(
         subject=subject,
         namespace=element.namespace,
         name=element.name,
-        submitted=msgspec.Raw(manifest.raw),
+        submitted=msgspec.Raw(raw),
+        value_count=count_values(raw) if len(raw) > COUNTED_FROM else 0,
         dry_run=True,
         by_accounts=workload and terms.subject is None,
         asked_profile=terms.profile,
@@ -283,12 +314,22 @@ def _subject(
         return terms.subject or account_of_pod(manifest.value, element.namespace)
     if kind in WORKLOADS or files.definition(manifest) is not None:
         return terms.subject or Subject()
-    if kind in JUDGED_KINDS:
+    if kind in JUDGED_KINDS or is_credential(manifest):
         whoever = Unjudged.SUBMITTER if terms.profile is None else Subject()
         return terms.subject or whoever
     if files.is_ruled(manifest):
         return terms.subject or Subject()
     return files.passed_over(manifest)
+
+
+def is_credential(manifest: Manifest) -> bool:
+    """Return whether creating an object makes a credential, or binds a Pod to its node.
+
+    Of Secrets those alone that Kubernetes fills with a service account's token.
+    """
+    if (manifest.group, manifest.kind) not in CREATED_CREDENTIALS:
+        return False
+    return manifest.kind != "Secret" or manifest.value.get("type") == TOKEN_SECRET
 
 
 def kind_of(manifest: Manifest) -> Kind:
