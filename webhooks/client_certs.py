@@ -8,7 +8,7 @@ import msgspec
 
 from webhooks.exchange import Reply
 
-_STRANGER: Final = (
+STRANGER: Final = (
     "the client's certificate is of a CA that is trusted, and names nobody who may ask: add its "
     "name to the setting listen.client_names (gate.clientNames of the chart), or use another"
 )
@@ -32,5 +32,5 @@ def build_refusal() -> Reply:
     """Answer one, as a `Status` of Kubernetes: kube-apiserver shows its message, and no other."""
     code = HTTPStatus.FORBIDDEN
     status = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden"}
-    body = msgspec.json.encode({**status, "code": code.value, "message": _STRANGER})
+    body = msgspec.json.encode({**status, "code": code.value, "message": STRANGER})
     return Reply(code, body, (), closes=True)

@@ -14,23 +14,62 @@ from core.decision.namespaces import Mode
 _NOT_REACHED: Final = re.compile(r"failed calling webhook \"[^\"]*sallyport\.dev\"")
 _DENIED: Final = re.compile(r"admission webhook \"[^\"]*sallyport\.dev\" denied the request")
 _BACK_STOP: Final = re.compile(r"ValidatingAdmissionPolicy '[^']*sallyport\.dev'")
+_TIMEOUT_OF_CALL: Final = re.compile(r"[?&]timeout=\w+")
+"""In the URL that kube-apiserver repeats, whatever went wrong."""
+_CUT_OFF: Final = (
+    "kube-apiserver does not reach the gate: look at networkPolicies.webhooksFrom, and at "
+    "firewalls between kube-apiserver and port 9443 of the Pods"
+)
 _REASONS: Final = (
     (
-        "x509",
+        re.compile(
+            "certificate required|remote error: tls: (bad|expired|unknown|revoked)|"
+            "remote error: tls: .*certificate"
+        ),
+        "kube-apiserver shows no certificate that the gate trusts: let it show one "
+        "(docs/operate/certificates.md#who-may-ask-the-gate), or unset gate.clientCaConfigMap",
+    ),
+    (
+        re.compile("client_names|clientnames"),
+        "kube-apiserver's certificate has no name that may ask the gate: add its common name or an "
+        "alternative name to gate.clientNames "
+        "(docs/operate/certificates.md#who-may-ask-the-gate)",
+    ),
+    (
+        re.compile("x509"),
         "kube-apiserver does not trust the gate's certificate: control puts the CA into the "
         "registrations; `sallyport certs status` says where it stands",
     ),
-    ("no endpoints available", "no gate is ready: look at the Pods of sallyport-gate"),
-    ("connection refused", "no gate listens: look at the Pods of sallyport-gate"),
-    ("not found", "the Service sallyport-gate is missing: install the chart whole"),
     (
-        "deadline exceeded",
-        "kube-apiserver does not reach the gate: look at networkPolicies.webhooksFrom, and at "
-        "firewalls between kube-apiserver and port 9443 of the Pods",
+        re.compile("no endpoints available"),
+        "no gate is ready: look at the Pods of sallyport-gate",
     ),
-    ("timeout", "kube-apiserver does not reach the gate, or it is too slow: look at its /metrics"),
-    ("503", "the gate is not ready: its /readyz says what it misses"),
+    (re.compile("connection refused"), "no gate listens: look at the Pods of sallyport-gate"),
+    (
+        re.compile(
+            "deadline exceeded|gateway time-?out|no agent available|i/o timeout|client\\.timeout|"
+            "no route to host|network is unreachable|connection timed out"
+        ),
+        _CUT_OFF,
+    ),
+    (
+        re.compile("\\beof\\b|connection reset|broken pipe"),
+        "the connection ended before the gate answered: look at networkPolicies.webhooksFrom, "
+        "above all where kube-apiserver calls through a tunnel (AKS), and whether the Pods of "
+        "sallyport-gate start again and again",
+    ),
+    (
+        re.compile("not found|no such host"),
+        "the Service sallyport-gate is missing: install the chart whole",
+    ),
+    (
+        re.compile("timeout|timed out"),
+        "kube-apiserver does not reach the gate, or it is too slow: look at "
+        "networkPolicies.webhooksFrom, and at the gate's /metrics",
+    ),
+    (re.compile("503"), "the gate is not ready: its /readyz says what it misses"),
 )
+"""Signs in kube-apiserver's text, in lower case; the first that is found counts."""
 _NO_RIGHT: Final = "give whoever asks the right to create Deployments and Pods in the namespace"
 
 
@@ -118,8 +157,9 @@ def refused_marks(status: int, answer: Mapping[str, Any], *, may_exempt: bool) -
 def _other(name: str, status: int, text: str) -> Step:
     """Read a failure that is no denial of Sallyport's."""
     if _NOT_REACHED.search(text):
+        said = _TIMEOUT_OF_CALL.sub("", text).lower()
         remedy = next(
-            (what for sign, what in _REASONS if sign in text), "the gate's log may say more"
+            (what for sign, what in _REASONS if sign.search(said)), "the gate's log may say more"
         )
         return Step(name, StepOutcome.BROKEN, f"the gate was not reached: {text}", remedy)
     if status == HTTPStatus.FORBIDDEN and "cannot" in text:

@@ -27,8 +27,11 @@ VERIFY = """**Examples**
 Asks by dry runs: are the webhooks registered, is a workload judged, is a Pod
 refused that nobody may run, are the marks of a namespace guarded? Nothing is
 written. With --from it also tries, inside a Pod that runs, whether that Pod
-reaches the gate's port; that takes the right to exec there. In a Pod it asks as
-the Pod's service account. Which mode holds is read from the ConfigMap
+reaches the gate's port. That takes the right to exec there (a Sallyport that guards
+its namespace judges and records it), the right to get the ConfigMap sallyport-gate,
+python3, bash with timeout, or nc in the Pod's image, and a Pod that may connect to
+kube-apiserver, which shows that it can connect at all. In a Pod it asks as the Pod's
+service account. Which mode holds is read from the ConfigMap
 sallyport-gate; with --default-mode from the settings alone.
 
 **Exit codes**: 0 all holds; 1 something is broken; 2 the cluster does not

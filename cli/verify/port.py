@@ -1,5 +1,6 @@
 """Whether a Pod that is no part of Sallyport reaches the gate's port: tried inside that Pod."""
 
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -8,6 +9,7 @@ import yaml
 from app.settings.root import Settings
 from cli.verify.answers import Step, StepOutcome
 from core.base.errors import ClusterError
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from egress.analysis.probe_program import NO_TOOL, probe_command, read_probe_output
 from egress.analysis.verification import Probe, ProbeFinding
 from kube.client.connection import Connection
@@ -21,11 +23,23 @@ _ANSWER_S: Final = 35.0
 _APISERVER: Final = Probe("kubernetes.default.svc", 443, "kube-apiserver", "open")
 """What a Pod reaches, but where its own egress is closed: then nothing is learnt."""
 
+_CONFIG_MAP: Final = "sallyport-gate"
+_CONFIG_KEY: Final = "config.yaml"
+
+_UNREAD: Final = (
+    "give whoever asks the right to get that ConfigMap, and say where Sallyport is "
+    "(SALLYPORT_NAMESPACE), then ask again"
+)
+
 _REMEDY: Final = (
     "say in networkPolicies.webhooksFrom where kube-apiserver calls from (examples/values/), or "
     "have it show a certificate (gate.clientCaConfigMap and gate.clientNames); does the cluster "
     "enforce NetworkPolicies?"
 )
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] | None = None
 
 
 async def try_port(settings: Settings, connection: Connection, namespace: str, pod: str) -> Step:
@@ -42,27 +56,47 @@ async def try_port(settings: Settings, connection: Connection, namespace: str, p
         found = f"{what}: its image has neither python3, bash with timeout, nor nc"
         return Step(_NAME, StepOutcome.UNKNOWN, found, "name a Pod whose image has one of them")
     gate, apiserver = read_probe_output(ran.out, len(probes))[1]
-    certificate = gate == "open" and await _needs_certificate(settings, connection)
-    return judge_port(what, gate, apiserver, needs_certificate=certificate)
+    needed: bool | str = False
+    if gate == "open":
+        needed = await gate_needs_certificate(settings, connection)
+    return judge_port(what, gate, apiserver, needs_certificate=needed)
 
 
 def judge_port(
-    what: str, gate: ProbeFinding, apiserver: ProbeFinding, *, needs_certificate: bool
+    what: str, gate: ProbeFinding, apiserver: ProbeFinding, *, needs_certificate: bool | str
 ) -> Step:
-    """Say what was found. Pure."""
-    if gate == "open" and needs_certificate:
-        found = (
-            f"{what} reaches the gate, which answers nobody without kube-apiserver's certificate"
-        )
-        return Step(_NAME, StepOutcome.HOLDS, found, "")
+    """Say what was found. Pure.
+
+    `needs_certificate` is why it is not known, where it is not.
+    """
     if gate == "open":
-        found = f"{what} reaches the gate: it can ask in kube-apiserver's place"
-        return Step(_NAME, StepOutcome.BROKEN, found, _REMEDY)
+        return _judge_open(what, needs_certificate=needs_certificate)
     if gate in {"timeout", "unreachable"} and apiserver == "open":
         return Step(_NAME, StepOutcome.HOLDS, f"{what} does not reach the gate ({gate})", "")
     found = f"{what}: nothing is learnt: the gate {gate}, kube-apiserver {apiserver}"
     remedy = "name a Pod that may connect to kube-apiserver and resolves names of Services"
+    if gate == "refused" and apiserver == "open":
+        remedy = (
+            "either the network policy refuses the connection, or no gate listens: where the steps "
+            "above hold, gates answer and the policy holds"
+        )
     return Step(_NAME, StepOutcome.UNKNOWN, found, remedy)
+
+
+def _judge_open(what: str, *, needs_certificate: bool | str) -> Step:
+    if isinstance(needs_certificate, str):
+        found = (
+            f"{what} reaches the gate; whether the gate demands kube-apiserver's certificate is "
+            f"not known: {needs_certificate}"
+        )
+        return Step(_NAME, StepOutcome.UNKNOWN, found, _UNREAD)
+    if needs_certificate:
+        found = (
+            f"{what} reaches the gate, which answers nobody without kube-apiserver's certificate"
+        )
+        return Step(_NAME, StepOutcome.HOLDS, found, "")
+    found = f"{what} reaches the gate: it can ask in kube-apiserver's place"
+    return Step(_NAME, StepOutcome.BROKEN, found, _REMEDY)
 
 
 async def _gate(settings: Settings, connection: Connection) -> Probe:
@@ -78,23 +112,34 @@ async def _gate(settings: Settings, connection: Connection) -> Probe:
     return Probe(host, service.get("port", 443), "the gate", "closed")
 
 
-async def _needs_certificate(settings: Settings, connection: Connection) -> bool:
-    path = f"/api/v1/namespaces/{settings.namespace}/configmaps/sallyport-gate"
+async def gate_needs_certificate(settings: Settings, connection: Connection) -> bool | str:
+    """Return whether the gate demands it, or why that is not known."""
+    path = f"/api/v1/namespaces/{settings.namespace}/configmaps/{_CONFIG_MAP}"
+    what = f"ConfigMap {settings.namespace}/{_CONFIG_MAP}"
     try:
-        return needs_certificate(
-            msgspec.json.decode(await connection.get(path, _ANSWER_S, {}))["data"]["config.yaml"]
-        )
-    except (ClusterError, KeyError):
-        return False
+        read = msgspec.json.decode(await connection.get(path, _ANSWER_S, {}), type=_ConfigMap)
+    except ClusterError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return f"{what}: there is none"
+        return f"{what}: {error}"
+    except DECODE_ERRORS as error:
+        return str(decode_error(what, error))
+    config = (read.data or {}).get(_CONFIG_KEY)
+    if config is None:
+        return f"{what}: has no {_CONFIG_KEY}"
+    needed = needs_certificate(config)
+    return f"{what}: {_CONFIG_KEY} holds no settings" if needed is None else needed
 
 
-def needs_certificate(config: str) -> bool:
+def needs_certificate(config: str) -> bool | None:
     """Return whether a gate with this `config.yaml` demands kube-apiserver's certificate.
 
-    A CA alone is not enough: it may vouch for every user of the cluster. Pure.
+    A CA alone is not enough: it may vouch for every user of the cluster. None where the file
+    cannot be read. Pure.
     """
     try:
-        listen = (yaml.safe_load(config) or {}).get("listen") or {}
+        read = yaml.safe_load(config)
+        listen = ({} if read is None else read).get("listen") or {}
         return bool(listen.get("client_ca")) and bool(listen.get("client_names"))
     except (AttributeError, yaml.YAMLError):
-        return False
+        return None

@@ -1,11 +1,15 @@
 """Running the command as a person does: arguments, standard input, exit code, output."""
 
 import io
+import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -26,6 +30,11 @@ class Done:
 
 
 Run = Callable[..., Done]
+
+Json = dict[str, Any]
+Answers = dict[str, tuple[int, Any]]
+"""Status and body by path; of a path that is not there 404."""
+Serve = Callable[[Answers], Path]
 
 
 @pytest.fixture
@@ -63,3 +72,47 @@ def author(run: Run) -> Run:
         return run("policy", command, *arguments, *opa)
 
     return call
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Serve answers as a kube-apiserver; gives a kubeconfig that leads there."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(answers: Answers) -> Path:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                self.rfile.read(length)
+                status, body = answers.get(self.path.partition("?")[0], (404, {}))
+                raw = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_POST = do_GET  # noqa: N815 (http.server's)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        kubeconfig = {
+            "clusters": [
+                {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
+            ],
+            "users": [{"name": "u", "user": {"token": "t0ken"}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(kubeconfig))
+        return path
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()

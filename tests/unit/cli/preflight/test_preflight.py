@@ -1,7 +1,6 @@
 """`sallyport preflight`: what it has not seen it never calls known."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,21 +8,13 @@ import jsonschema
 import pytest
 
 from tests.harness.evidence import ROOT
-from tests.unit.cli.conftest import Run
-from tests.unit.cli.preflight.conftest import (
-    Answers,
-    Json,
-    cluster_answers,
-    definition,
-    definitions,
-)
+from tests.unit.cli.conftest import Json, Run, Serve
+from tests.unit.cli.preflight.openapi_answers import cluster_answers, definition, definitions
 
 SCHEMA: Final = ROOT / "docs" / "reference" / "preflight.schema.json"
 CONFIG_MAPS: Final = "/api/v1/namespaces/sallyport-system/configmaps"
 ADDED: Final = f"{CONFIG_MAPS}/sallyport-fields"
 SPEC: Final = definition("core/PodSpec")
-
-Serve = Callable[[Answers], Path]
 
 
 def write(folder: Path, document: object) -> Path:

@@ -1,15 +1,20 @@
 """`sallyport verify`: what kube-apiserver answers, told in a person's words."""
 
+from typing import Final
+
 import pytest
 
 from cli import exits
+from cli.flags import read_flags
 from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refused_pod
-from cli.verify.port import judge_port, needs_certificate
+from cli.verify.port import gate_needs_certificate, judge_port, needs_certificate
 from cli.verify.run import FORMAT, ClusterVerification, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
 from egress.analysis.verification import ProbeFinding
-from tests.unit.cli.conftest import Run
+from kube.client.connection import Connection
+from tests.unit.cli.conftest import Run, Serve
+from webhooks.client_certs import STRANGER
 
 DENIED = 'admission webhook "validate.sallyport.dev" denied the request: privileged'
 BACK_STOP = "ValidatingAdmissionPolicy 'backstop.sallyport.dev' with binding 'b' denied request: x"
@@ -30,7 +35,30 @@ def failed(why: str) -> dict[str, str]:
         ("dial tcp 10.0.0.1:443: connect: connection refused", "no gate listens"),
         ("context deadline exceeded", "networkPolicies.webhooksFrom"),
         ('service "sallyport-gate" not found', "install the chart whole"),
-        ("unexpected EOF", "log may say more"),
+        ("http2: server sent GOAWAY", "log may say more"),
+        # Where the tunnel of a managed control plane ends elsewhere than webhooksFrom says.
+        ('Post "https://g:443/validate?timeout=10s": EOF', "networkPolicies.webhooksFrom"),
+        ("unexpected EOF", "networkPolicies.webhooksFrom"),
+        ("proxy error from 127.0.0.1:8090: code 504: 504 Gateway Timeout", "webhooksFrom"),
+        ("No agent available", "networkPolicies.webhooksFrom"),
+        ("dial tcp 10.0.0.1:9443: i/o timeout", "networkPolicies.webhooksFrom"),
+        ("dial tcp 10.0.0.1:9443: connect: no route to host", "networkPolicies.webhooksFrom"),
+        (
+            "net/http: request canceled (Client.Timeout exceeded while awaiting headers)",
+            "networkPolicies.webhooksFrom",
+        ),
+        ("net/http: TLS handshake timeout", "too slow"),
+        (
+            'Post "https://g:443/validate?timeout=10s": remote error: tls: certificate required',
+            "gate.clientCaConfigMap",
+        ),
+        ("remote error: tls: bad certificate", "gate.clientCaConfigMap"),
+        ("remote error: tls: unknown certificate authority", "gate.clientCaConfigMap"),
+        (f'an error on the server ("{{\\"error\\":\\"{STRANGER}\\"}}")', "to gate.clientNames"),
+        (
+            'Post "https://g:443/validate?timeout=10s": http2: server sent GOAWAY',
+            "log may say more",
+        ),
     ],
 )
 def test_a_gate_that_is_not_reached_is_told_with_the_way_out(why: str, says: str) -> None:
@@ -111,6 +139,7 @@ def test_a_folder_is_no_cluster_to_ask(run: Run, tmp_path: object) -> None:
         ("open", "open", False, StepOutcome.BROKEN, "can ask in kube-apiserver's place"),
         ("open", "timeout", False, StepOutcome.BROKEN, "can ask in kube-apiserver's place"),
         ("open", "open", True, StepOutcome.HOLDS, "without kube-apiserver's certificate"),
+        ("open", "open", "403: no", StepOutcome.UNKNOWN, "is not known: 403: no"),
         ("timeout", "open", False, StepOutcome.HOLDS, "does not reach the gate (timeout)"),
         ("refused", "open", False, StepOutcome.UNKNOWN, "nothing is learnt"),
         ("unreachable", "open", False, StepOutcome.HOLDS, "does not reach the gate"),
@@ -125,7 +154,7 @@ def test_a_port_that_a_tenant_reaches_is_broken_and_silence_proves_nothing(
     gate: ProbeFinding,
     apiserver: ProbeFinding,
     *,
-    certificate: bool,
+    certificate: bool | str,
     standing: StepOutcome,
     says: str,
 ) -> None:
@@ -144,16 +173,59 @@ def test_a_port_that_a_tenant_reaches_is_broken_and_silence_proves_nothing(
         ("listen: {client_ca: /ca.crt, client_names: []}", False),
         ("listen: {client_names: [kube-apiserver]}", False),
         ("listen: null", False),
-        ("[]", False),
+        ("{}", False),
         ("", False),
-        ("{", False),
+        ("[]", None),
+        ("listen: [a]", None),
+        ("{", None),
     ],
 )
 def test_a_ca_alone_is_not_taken_for_kube_apiservers_certificate(
-    config: str, *, needed: bool
+    config: str, *, needed: bool | None
 ) -> None:
     """It may vouch for every user of the cluster: the gate takes nobody for kube-apiserver then."""
     assert needs_certificate(config) is needed
+
+
+def test_a_refused_connection_says_what_may_have_refused_it() -> None:
+    """Engines reject or drop; the Pod that was named connects, so no other is asked for."""
+    step = judge_port("Pod a/b", "refused", "open", needs_certificate=False)
+    assert "network policy refuses" in step.remedy
+    assert "name a Pod" not in step.remedy
+
+
+GATES: Final = "listen: {client_ca: /ca.crt, client_names: [kube-apiserver]}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "standing", "says"),
+    [
+        (200, {"data": {"config.yaml": GATES}}, StepOutcome.HOLDS, "answers nobody without"),
+        (200, {"data": {"config.yaml": "{}"}}, StepOutcome.BROKEN, "in kube-apiserver's place"),
+        (403, {"message": "configmaps is forbidden"}, StepOutcome.UNKNOWN, "403"),
+        (500, {"message": "etcd"}, StepOutcome.UNKNOWN, "500"),
+        (404, {"message": "not found"}, StepOutcome.UNKNOWN, "there is none"),
+        (200, {"data": {}}, StepOutcome.UNKNOWN, "has no config.yaml"),
+        (200, {"data": 5}, StepOutcome.UNKNOWN, "data: Expected"),
+        (200, {"data": {"config.yaml": "{"}}, StepOutcome.UNKNOWN, "holds no settings"),
+    ],
+)
+async def test_settings_that_cannot_be_read_are_neither_broken_nor_all_right(
+    serve: Serve, status: int, body: object, standing: StepOutcome, says: str
+) -> None:
+    """An open port is BROKEN only where the gate is known to answer everybody."""
+    path = "/api/v1/namespaces/sallyport-system/configmaps/sallyport-gate"
+    settings = read_flags(None, kubeconfig=serve({path: (status, body)}))
+    connection = Connection(settings.kubeconfig)
+    await connection.open()
+    try:
+        needed = await gate_needs_certificate(settings, connection)
+    finally:
+        await connection.close()
+    step = judge_port("Pod a/b", "open", "open", needs_certificate=needed)
+    assert step.standing is standing, step
+    assert says in step.found
+    assert bool(step.remedy) is (standing is not StepOutcome.HOLDS)
 
 
 @pytest.mark.parametrize("pod", ["a", "a/", "/b", "a/b/c", ""])
