@@ -39,6 +39,10 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             },
             "there is no spool without the auditor",
         ),
+        (
+            {"clusterId": "c", "auditor": {"enabled": False, "explain": {"enabled": True}}},
+            "auditor.explain.enabled: the auditor answers",
+        ),
         ({"webhooks": {"excludedNamespaces": ["*"]}}, r"'\*' does not match pattern"),
         ({"webhooks": {"excludedNamespaces": [""]}}, "does not match pattern"),
         (
