@@ -13,6 +13,7 @@ from admission.judge import Judge
 from app.settings.root import Settings
 from cli import exits
 from cli.output import COLOURS, WORDS
+from cli.profile.idle_patterns import find_idle_patterns
 from cli.profile.pods import NOTHING_JUDGED, FoundPod, SkippedObject, find_pods, is_file
 from cli.session import tell_progress
 from cli.shared.defaults_preview import fills_asked
@@ -54,6 +55,7 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
     pods: dict[str, int] = {}
     async with open_judge(settings) as judge:
         require_profile(judge.gatherer.cluster, profile)
+        _tell_idle(judge, profile)
         count = 0
         async for found in find_pods(settings, [target], profile):
             if isinstance(found, SkippedObject):
@@ -68,6 +70,13 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
         where = target if is_file(target) else f"namespace {target}"
         raise SettingsError(f"{where}: {NOTHING_JUDGED}")
     return [_checked(name, judged, pods[name]) for name, judged in workloads.items()]
+
+
+def _tell_idle(judge: Judge, profile: str) -> None:
+    """Say on standard error which of a profile's patterns cover nothing."""
+    patterns = judge.gatherer.cluster.profiles().by_name[profile].patterns
+    for said in find_idle_patterns(patterns, judge.gatherer.engine.rules):
+        sys.stderr.write(f"{safe_line(f'sallyport: ContainerProfile {profile}: {said}')}\n")
 
 
 def exit_code(checked: Iterable[CheckedWorkload]) -> int:

@@ -101,7 +101,7 @@ def convert_spec(
     try:
         return msgspec.convert(_without_nulls(written.spec, optional), spec)
     except msgspec.ValidationError as error:
-        raise decode_error(f"{kind} {written.meta.name}", error, "spec") from error
+        raise decode_error(f"{kind} {written.meta.name}", error, "spec", spec) from error
 
 
 def require_match(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:

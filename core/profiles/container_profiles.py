@@ -10,6 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
+from core.base.json_errors import decode_error
 from core.kubernetes.names import SUBDOMAIN
 from core.kubernetes.object_meta import NameMeta
 from core.profiles.defaults import NO_DEFAULTS, Defaults, normalize_defaults, validate_defaults
@@ -159,8 +160,7 @@ def parse_profile(raw: bytes | msgspec.Raw) -> ContainerProfile:
     try:
         envelope = msgspec.convert(_normal(msgspec.json.decode(raw)), _Envelope)
     except msgspec.DecodeError as error:
-        text, _, path = str(error).partition(" - at `$.")
-        raise InvalidObjectError(_name_object(raw), path.rstrip("`"), text) from error
+        raise decode_error(_name_object(raw), error, kind=_Envelope) from error
     what = f"ContainerProfile {envelope.metadata.name}"
     if envelope.api_version != names.API_VERSION:
         message = f"{envelope.api_version!r} must be {names.API_VERSION}"

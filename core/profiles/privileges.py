@@ -74,6 +74,25 @@ def covers(pattern: str, privilege: str) -> bool:
     return all(g in (ONE, w) for g, w in zip(given, wanted, strict=False))
 
 
+def overlaps(first: str, second: str) -> bool:
+    """Return whether two patterns cover a privilege that is the same.
+
+    >>> overlaps("shared-volume/*", "shared-volume/user/*")
+    False
+    >>> overlaps("shared-volume/**", "shared-volume/user/*")
+    True
+    """
+    ours, theirs = first.split("/"), second.split("/")
+    for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+        if REST in {one, other}:
+            return True
+        if one != other and ONE not in {one, other}:
+            return False
+        if index + 1 in {len(ours), len(theirs)}:
+            return len(ours) == len(theirs)
+    return False
+
+
 class PatternSet:
     """Many patterns, compiled: asking costs one look-up, or a step for each segment.
 

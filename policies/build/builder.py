@@ -163,6 +163,7 @@ def _rule(rule_id: str, annotations: dict[str, Any]) -> Rule:
             since=custom["since"],
             risk=custom.get("risk", 0),
             risks=custom.get("risks", {}),
+            privileges=custom.get("privileges", []),
             sources=[str(source["ref"]) for source in annotations.get("related_resources", [])],
             **{key: custom[key] for key in weight},
         )

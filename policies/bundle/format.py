@@ -90,6 +90,8 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     risks: dict[str, int] = {}
     """The same of the privileges that a pattern covers, where it is another."""
     sources: list[str] = []
+    privileges: list[str] = []
+    """Patterns of the privileges that it names; a site's rule names none."""
     site: bool = False
     """Whether it is a site's own, or one of the library that the site has chosen."""
     kinds: list[str] = []

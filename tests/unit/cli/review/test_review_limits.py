@@ -42,7 +42,8 @@ def test_a_field_that_the_gate_does_not_know_is_noted(run: Run, tmp_path: Path) 
 
 def test_many_unknown_fields_make_a_short_note(run: Run, tmp_path: Path) -> None:
     """The first are named."""
-    made = pod(**{f"field{number}": 1 for number in range(100)})
+    made = pod()
+    made["spec"] |= {f"field{number}": 1 for number in range(100)}
     (note,) = reviewed(run, write(tmp_path / "a.yaml", made))["notes"]
     assert "and more" in note
     assert len(note) < 600
