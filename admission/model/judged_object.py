@@ -53,6 +53,9 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     subjects: tuple[Subject, ...]
     namespace: str
     """Where the right is asked; empty for the right in all namespaces."""
+    settings: bytes = b""
+    """Of a class, a driver or a claim for devices: what it says besides, no rule reads and its
+    making was judged for."""
     metadata: ObjectMeta | None = None
     """Of a Pod or a workload."""
     named: tuple[str, str] | None = None

@@ -33,7 +33,12 @@ from identity.subjects import (
     subjects_of_pod,
 )
 from policies.projection.connections import CONNECTION_KINDS
-from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
+from policies.projection.objects import (
+    OBJECT_KINDS,
+    project_object,
+    project_persistent,
+    read_settings,
+)
 from policies.projection.pods import mark_added, project
 from policies.projection.rbac import KINDS
 from policies.projection.volumes import KnownVolumes
@@ -260,8 +265,13 @@ class ObjectReader:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
             return LeftAlone(_JUDGED_BEFORE)
-        projection = project_object(request.kind.group, request.kind.kind, _json(request))
-        return Reading((Part(projection),), (request.subject,), request.namespace)
+        kind, raw = _group_kind(request), _json(request)
+        return Reading(
+            (Part(project_object(*kind, raw)),),
+            (request.subject,),
+            request.namespace,
+            settings=read_settings(*kind, raw),
+        )
 
 
 class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -339,7 +349,7 @@ def _same(old: Reading, new: Reading) -> bool:
     Who asks for an update does not matter then.
     """
     return (
-        (old.namespace, old.claim) == (new.namespace, new.claim)
+        (old.namespace, old.claim, old.settings) == (new.namespace, new.claim, new.settings)
         and old.named == new.named
         and old.parts == new.parts
     )

@@ -147,7 +147,8 @@ UNCOVERED: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             "certificate/approve", "certificate/identity", "certificate/request",
-            "device/admin_access", "device/config", "identity/federated", "rights/aggregate",
+            "device/admin_access", "device/config", "device/extended_resource",
+            "device/toleration", "identity/federated", "rights/aggregate",
             "rights/apis", "rights/approve", "rights/bind", "rights/certificates",
             "rights/collect", "rights/escalate", "rights/exempt", "rights/impersonate",
             "rights/network", "rights/nodes_proxy", "rights/sallyport", "rights/secrets",

@@ -177,7 +177,7 @@ class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Toleration(_Struct, frozen=True):
-    """A toleration that the Pod's author wrote."""
+    """A toleration that the author wrote: of a Pod for nodes, of a claim for devices."""
 
     path: str
     key: str = ""
@@ -280,6 +280,10 @@ class Object(_Struct, frozen=True):
     tokens: list[Token] = []
     requests: list[DeviceRequest] = []
     configs: list[DeviceConfig] = []
+    tolerations: list[Toleration] = []
+    """Of a claim for devices."""
+    extended_resource: str = ""
+    """Of a DeviceClass: the resource whose requests it serves."""
     command: str = ""
     arguments: bool = False
     stdin: bool = False

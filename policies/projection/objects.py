@@ -11,7 +11,15 @@ import msgspec
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection import rbac
-from policies.projection.model import DeviceConfig, DeviceRequest, Object, Projection, Token, bound
+from policies.projection.model import (
+    DeviceConfig,
+    DeviceRequest,
+    Object,
+    Projection,
+    Token,
+    Toleration,
+    bound,
+)
 from policies.projection.volumes import of_persistent
 
 
@@ -51,14 +59,27 @@ class _CSIDriver(_Struct, frozen=True):
     spec: _DriverSpec = _DriverSpec()
 
 
+class _Toleration(_Struct, frozen=True):
+    key: str = ""
+    operator: str = ""
+
+
+class _Alternative(_Struct, frozen=True):
+    tolerations: list[_Toleration] | None = None
+
+
 class _Exactly(_Struct, frozen=True):
     admin_access: bool | None = None
+    tolerations: list[_Toleration] | None = None
 
 
 class _Request(_Struct, frozen=True):
     admin_access: bool | None = None
     """Where v1beta1 has it."""
+    tolerations: list[_Toleration] | None = None
+    """Where v1beta1 has them."""
     exactly: _Exactly | None = None
+    first_available: list[_Alternative] | None = None
 
 
 class _Opaque(_Struct, frozen=True):
@@ -72,6 +93,8 @@ class _Config(_Struct, frozen=True):
 class _Devices(_Struct, frozen=True):
     requests: list[_Request] | None = None
     config: list[_Config] | None = None
+    extended_resource_name: str | None = None
+    """Of a DeviceClass."""
 
 
 class _ClaimSpec(_Struct, frozen=True):
@@ -140,6 +163,8 @@ def _of_devices(kind: str, metadata: _Meta, devices: _Devices, path: str) -> Obj
         kind,
         metadata.name,
         requests=list(_admin_requests(devices, path)),
+        tolerations=list(_tolerations(devices, path, kind)),
+        extended_resource=devices.extended_resource_name or "",
         configs=[
             DeviceConfig(f"{path}.config[{index}].opaque", config.opaque.driver)
             for index, config in enumerate(devices.config or ())
@@ -155,6 +180,33 @@ def _admin_requests(devices: _Devices, path: str) -> Iterator[DeviceRequest]:
             yield DeviceRequest(f"{place}.adminAccess", admin_access=True)
         if request.exactly and request.exactly.admin_access:
             yield DeviceRequest(f"{place}.exactly.adminAccess", admin_access=True)
+
+
+def _tolerations(devices: _Devices, path: str, kind: str) -> Iterator[Toleration]:
+    """Yield the tolerations of all requests.
+
+    Raises:
+        InvalidObjectError: there are more than any real claim has.
+    """
+    found = [
+        each
+        for index, request in enumerate(devices.requests or ())
+        for each in _tolerating(request, f"{path}.requests[{index}]")
+    ]
+    bound(sum(len(tolerations) for _, tolerations in found), f"{path}.requests", kind)
+    for place, tolerations in found:
+        for index, each in enumerate(tolerations):
+            yield Toleration(f"{place}[{index}]", each.key, each.operator)
+
+
+def _tolerating(request: _Request, path: str) -> Iterator[tuple[str, list[_Toleration]]]:
+    if request.tolerations:
+        yield f"{path}.tolerations", request.tolerations
+    if request.exactly and request.exactly.tolerations:
+        yield f"{path}.exactly.tolerations", request.exactly.tolerations
+    for index, each in enumerate(request.first_available or ()):
+        if each.tolerations:
+            yield f"{path}.firstAvailable[{index}].tolerations", each.tolerations
 
 
 _KINDS: Final[Mapping[tuple[str, str], tuple[type[Any], Callable[[Any], Object]]]] = {
@@ -186,6 +238,47 @@ def project_object(group: str, kind: str, raw: bytes | msgspec.Raw) -> Projectio
         return Projection(containers=[], object=describe(msgspec.json.decode(raw, type=shape)))
     except DECODE_ERRORS as error:
         raise decode_error(kind, error) from error
+
+
+_DEFAULT_CLASS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+"""Annotations by which claims that name no class get this one (pkg/volume/util/storageclass.go)."""
+
+_NO_SETTINGS: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+class _Marked(_Struct, frozen=True):
+    annotations: dict[str, str] | None = None
+
+
+class _WithMetadata(_Struct, frozen=True):
+    metadata: _Marked = _Marked()
+
+
+def read_settings(group: str, kind: str, raw: bytes | msgspec.Raw) -> bytes:
+    """Return, as JSON, what a class, a driver or a claim for devices says besides its name. Pure.
+
+    Whoever makes one holds a privilege for all of it, also for what no rule reads (`fsGroupPolicy`,
+    `mountOptions`, `tolerations` …), so an update of any of it is judged as the making was. Rights
+    are compared by their rules: they have none here.
+
+    Raises:
+        InvalidObjectError: it does not have its kind's shape.
+    """
+    if (group, kind) in rbac.KINDS:
+        return b""
+    try:
+        held = msgspec.json.decode(raw, type=dict[str, Any])
+        marks = msgspec.json.decode(raw, type=_WithMetadata).metadata.annotations or {}
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
+    said = {
+        **{name: value for name, value in held.items() if name not in _NO_SETTINGS},
+        "metadata": {name: marks[name] for name in _DEFAULT_CLASS if name in marks},
+    }
+    return msgspec.json.encode(said, order="deterministic")
 
 
 def project_persistent(volume: PersistentVolume, path: str) -> Projection:

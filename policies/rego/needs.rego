@@ -110,6 +110,8 @@ of_objects := {rule: entries |
 		"certificate/request": privileges.certificate.request.needs,
 		"device/admin_access": privileges.device.admin_access.needs,
 		"device/config": privileges.device.config.needs,
+		"device/extended_resource": privileges.device.extended_resource.needs,
+		"device/toleration": privileges.device.toleration.needs,
 		"exec/code": privileges.exec.code.needs,
 		"exec/command": privileges.exec.command.needs,
 		"exec/interactive": privileges.exec.interactive.needs,

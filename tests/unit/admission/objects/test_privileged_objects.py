@@ -18,6 +18,13 @@ CLAIM_CONTROLLER = Subject("system:serviceaccount:kube-system:resource-claim-con
 
 DEVICES = {"requests": [{"name": "gpu", "exactly": {"adminAccess": True}}]}
 OPAQUE = {"config": [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {}}}]}
+TOLERATING = {
+    "requests": [
+        {"name": "a", "exactly": {"tolerations": [{"key": "reserved", "operator": "Exists"}]}},
+        {"name": "b", "firstAvailable": [{}, {"tolerations": [{"key": "ill"}]}]},
+        {"name": "c", "tolerations": [{"operator": "Exists"}]},
+    ]
+}
 OBJECTS: dict[str, tuple[Kind, dict[str, Any], set[str]]] = {
     "runtime class": (
         Kind("RuntimeClass", "v1", "node.k8s.io"),
@@ -59,6 +66,16 @@ OBJECTS: dict[str, tuple[Kind, dict[str, Any], set[str]]] = {
         {"spec": OPAQUE},
         {"device/config/gpu.nvidia.com"},
     ),
+    "class of a resource": (
+        Kind("DeviceClass", "v1", "resource.k8s.io"),
+        {"spec": {"extendedResourceName": "nvidia.com/gpu"}},
+        {"device/extended-resource/nvidia.com%2Fgpu"},
+    ),
+    "claim that tolerates": (
+        Kind("ResourceClaim", "v1", "resource.k8s.io"),
+        {"spec": {"devices": TOLERATING}},
+        {"device/tolerate/reserved", "device/tolerate/ill", "device/tolerate/everything"},
+    ),
     "hostPath volume": (
         Kind("PersistentVolume", "v1"),
         {"spec": {"hostPath": {"path": "/var/lib"}}},
@@ -91,17 +108,23 @@ def asking(name: str, subject: Subject = ALICE) -> Request:
     return request(made, subject, kind=kind, namespace=namespace, name="x")
 
 
+def bare(tmp_path: Path) -> Folder:
+    """Return a cluster in which ALICE may use a profile for images alone."""
+    folder = Folder(tmp_path / "bare").profile("bare", 5, catalogue=4)
+    return folder.grant("User:alice@example.com", "bare")
+
+
 @pytest.mark.parametrize("name", OBJECTS)
 async def test_its_author_needs_what_it_gives(
     name: str, tmp_path: Path, engine: EmbeddedEngine
 ) -> None:
     """Without the right: refused, privilege by privilege. With it: admitted."""
-    folder = Folder(tmp_path / "bare").profile("bare", 5).grant("User:alice@example.com", "bare")
+    folder = bare(tmp_path)
     refused = await decide(folder.cluster(), engine, asking(name))
     wanted = OBJECTS[name][2]
     assert refused.verdict is Verdict.DENY
     assert {privilege for _, privilege in rules(refused)} == wanted
-    folder.profile("wide", 1, *wanted).grant("User:alice@example.com", "wide")
+    folder.profile("wide", 1, *wanted, catalogue=4).grant("User:alice@example.com", "wide")
     decision = await decide(folder.cluster(), engine, asking(name))
     assert decision.verdict is Verdict.ALLOW
     assert decision.profile == "wide"
@@ -244,6 +267,71 @@ async def test_an_update_that_changes_no_source_is_left_alone(
         namespace="",
     )
     decision = await decide(folder.cluster(), engine, asked)
+    assert "changes nothing" in decision.evidence.left_alone
+
+
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "group of files": ("csi driver", {"spec": {"fsGroupPolicy": "File"}}),
+    "tokens of a driver": ("csi driver", {"spec": {"serviceAccountTokenInSecrets": True}}),
+    "mount options": ("storage class", {"mountOptions": ["uid=0"]}),
+    "zones": ("storage class", {"allowedTopologies": [{"matchLabelExpressions": []}]}),
+    "expansion": ("storage class", {"allowVolumeExpansion": True}),
+    "default class": (
+        "storage class",
+        {"metadata": {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}},
+    ),
+    "default class as of before 1.6": (
+        "storage class",
+        {"metadata": {"annotations": {"storageclass.beta.kubernetes.io/is-default-class": "true"}}},
+    ),
+    "tolerations of a runtime": (
+        "runtime class",
+        {"scheduling": {"tolerations": [{"operator": "Exists"}]}},
+    ),
+    "devices of a class": (
+        "class of a resource",
+        {"spec": {"selectors": [{"cel": {"expression": "true"}}]}},
+    ),
+}
+"""By what it changes: an object, and fields of it that an update may change (ValidateCSIDriverUpdate,
+ValidateStorageClassUpdate, ValidateRuntimeClassUpdate, ValidateDeviceClassUpdate)."""
+
+
+def changing(name: str, fields: dict[str, Any]) -> Request:
+    """Return the request of ALICE that updates one of OBJECTS."""
+    asked = asking(name)
+    before = {"metadata": {"name": "x"}, **OBJECTS[name][1]}
+    after = {**before}
+    for field, value in fields.items():
+        is_map = isinstance(value, dict)
+        after[field] = {**before.get(field, {}), **value} if is_map else value
+    return request(
+        after, ALICE, old=before, operation=Operation.UPDATE, kind=asked.kind, namespace=""
+    )
+
+
+@pytest.mark.parametrize("what", SETTINGS)
+async def test_changing_a_setting_needs_what_making_it_with_the_setting_needs(
+    what: str, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """Claims and Pods of all namespaces follow a class or a driver that was there before."""
+    name, fields = SETTINGS[what]
+    folder, asked = bare(tmp_path), changing(name, fields)
+    refused = await decide(folder.cluster(), engine, asked)
+    assert refused.verdict is Verdict.DENY
+    assert {privilege for _, privilege in rules(refused)} == OBJECTS[name][2]
+    folder.profile("wide", 1, *OBJECTS[name][2], catalogue=4).grant("User:alice@example.com", "wide")
+    assert (await decide(folder.cluster(), engine, asked)).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in SETTINGS.values()}))
+async def test_labels_of_classes_and_drivers_change_freely(
+    name: str, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """So do other annotations."""
+    marks = {"labels": {"a": "b"}, "annotations": {"note": "c"}}
+    decision = await decide(bare(tmp_path).cluster(), engine, changing(name, {"metadata": marks}))
+    assert decision.verdict is Verdict.ALLOW
     assert "changes nothing" in decision.evidence.left_alone
 
 
