@@ -175,6 +175,7 @@ class ObjectReader:
             partial(self.claimed, request.namespace),
             partial(self._shares, request.namespace),
             lambda: place.id_ranges if place is not None else None,
+            request.namespace,
             filled,
         )
 

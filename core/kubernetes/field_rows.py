@@ -21,7 +21,7 @@ MOST_BYTES: Final = 1024 * 1024
 """Of a table: a ConfigMap holds no more."""
 
 
-WORDS: Final = ("judged: ", "harmless: ", "refused: ")
+WORDS: Final = ("judged: ", "harmless: ", "refused: ", "not held: ")
 """Each row begins with one of them."""
 
 _LONGEST: Final = 100
@@ -35,7 +35,7 @@ class FieldRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is known of a field."""
 
     row: str
-    """`judged: <rules>`, `harmless: <why>` or `refused: <by whom>`."""
+    """`judged: <rules>`, `harmless: <why>`, `refused: <by whom>` or `not held: <why>`."""
     type: str = ""
     """The type of what it holds, after `[]` in lists and `{}` in maps; empty where that is not
     looked at."""
@@ -134,8 +134,8 @@ def check_rows(rows: FieldRows, what: str) -> None:
             place = _place(name, field)
             if not row.row.startswith(WORDS) or not row.row.partition(": ")[2].strip():
                 problem = (
-                    "must begin with 'judged: ' and rules, 'harmless: ' and why, or 'refused: ' "
-                    "and by whom"
+                    "must begin with 'judged: ' and rules, 'harmless: ' and why, 'refused: ' and "
+                    "by whom, or 'not held: ' and why"
                 )
                 raise InvalidObjectError(what, f"{place}[0]", problem)
             if row.type:

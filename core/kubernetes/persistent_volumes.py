@@ -3,6 +3,7 @@
 Source: k8s.io/api/core/v1 types.go, PersistentVolumeSpec.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -31,6 +32,11 @@ _NULL: Final = b"null"
 _OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
 """Annotation that stands for `mountOptions`: kubelets heed it still (pkg/volume/util/util.go)."""
 
+_TAKE_AWAY: Final = frozenset(
+    {"ro", "noatime", "nodev", "nodiratime", "noexec", "nosuid", "relatime"}
+)
+"""Mount options that only take away, or say when a file was read (mount(8))."""
+
 _OF_BLOBS: Final = frozenset({"csi", "flexVolume", "nfs"})
 """Sources that can show blobs of Azure Storage."""
 
@@ -53,6 +59,11 @@ class PersistentVolume(msgspec.Struct, frozen=True, gc=False):
     """`namespace/name` of the claim that it is bound to, or kept for; empty for anyone's."""
     claim_uid: str = ""
     """Of the claim that it is bound to; empty where it is only kept for one."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Fields of a csi source that name a Secret, each with the Secret's namespace, where that is
+    not the namespace of the claim."""
+    options: tuple[str, ...] = ()
+    """What the mount is told besides `ro` and the like (_TAKE_AWAY)."""
     shared: bool = False
     """Whether it is a file system that others mount too (`core.kubernetes.shared_volumes`)."""
     mounts: tuple[BlobMount, ...] = ()
@@ -70,8 +81,17 @@ class _Path(msgspec.Struct):
     type: str | None = None
 
 
-class _Csi(msgspec.Struct):
+class _SecretReference(msgspec.Struct):
+    namespace: str = ""
+
+
+class _Csi(msgspec.Struct, rename="camel"):
     driver: str = ""
+    controller_expand_secret_ref: _SecretReference | None = None
+    controller_publish_secret_ref: _SecretReference | None = None
+    node_expand_secret_ref: _SecretReference | None = None
+    node_publish_secret_ref: _SecretReference | None = None
+    node_stage_secret_ref: _SecretReference | None = None
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -121,7 +141,8 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
     on_node = spec.host_path or spec.local
     claim = spec.claim_ref
     annotated = (envelope.metadata.annotations or {}).get(_OPTIONS, "")
-    options = " ".join((*(spec.mount_options or ()), annotated))
+    listed = (*(spec.mount_options or ()), annotated)
+    options = " ".join(listed)
     of_blobs = bool(found & _OF_BLOBS)
     return PersistentVolume(
         name=envelope.metadata.name,
@@ -132,6 +153,8 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
         driver=spec.csi.driver if spec.csi else "",
         claim=f"{claim.namespace}/{claim.name}" if claim else "",
         claim_uid=claim.uid if claim else "",
+        secrets=tuple(_foreign_secrets(spec.csi, claim)) if spec.csi else (),
+        options=tuple(_options(listed)) if options else (),
         shared=is_shared_volume(
             found,
             spec.csi.driver if spec.csi else "",
@@ -142,3 +165,21 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
         if of_blobs
         else (),
     )
+
+
+def _foreign_secrets(csi: _Csi, claim: _Reference | None) -> Iterator[tuple[str, str]]:
+    for field, reference in (
+        ("controllerExpandSecretRef", csi.controller_expand_secret_ref),
+        ("controllerPublishSecretRef", csi.controller_publish_secret_ref),
+        ("nodeExpandSecretRef", csi.node_expand_secret_ref),
+        ("nodePublishSecretRef", csi.node_publish_secret_ref),
+        ("nodeStageSecretRef", csi.node_stage_secret_ref),
+    ):
+        if reference and not (claim and claim.namespace and reference.namespace == claim.namespace):
+            yield field, reference.namespace
+
+
+def _options(listed: Iterable[str]) -> Iterator[str]:
+    """Yield each option once, as a mount helper gets them: joined by commas."""
+    found = (each.strip() for options in listed for each in options.split(","))
+    return (each for each in dict.fromkeys(found) if each and each not in _TAKE_AWAY)

@@ -69,12 +69,17 @@ class SELinuxOptions(_Struct, frozen=True):
     user: str | None = None
     role: str | None = None
     type: str | None = None
+    level: str | None = None
 
 
 class WindowsOptions(_Struct, frozen=True):
     """`securityContext.windowsOptions`."""
 
     host_process: bool | None = None
+    gmsa_credential_spec_name: str | None = None
+    gmsa_credential_spec: str | None = None
+    """JSON of up to 64 KiB."""
+    run_as_user_name: str | None = None
 
 
 class Capabilities(_Struct, frozen=True):
@@ -226,6 +231,26 @@ class PodToleration(_Struct, frozen=True):
     effect: str = ""
 
 
+class PodAffinityTerm(_Struct, frozen=True):
+    """A term of `spec.affinity.podAntiAffinity`; which Pods it selects is not read."""
+
+    topology_key: str = ""
+    namespaces: list[str] | None = None
+    namespace_selector: dict[str, msgspec.Raw] | None = None
+
+
+class PodAntiAffinity(_Struct, frozen=True):
+    """`spec.affinity.podAntiAffinity`, as far as it is required."""
+
+    required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
+
+
+class Affinity(_Struct, frozen=True):
+    """`spec.affinity`; which nodes and neighbours a Pod seeks is not read."""
+
+    pod_anti_affinity: PodAntiAffinity | None = None
+
+
 class DNSConfig(_Struct, frozen=True):
     """`spec.dnsConfig`."""
 
@@ -254,6 +279,7 @@ class PodSpec(_Struct, frozen=True):
     automount_service_account_token: bool | None = None
     node_name: str | None = None
     tolerations: list[PodToleration] | None = None
+    affinity: Affinity | None = None
     priority_class_name: str | None = None
     share_process_namespace: bool | None = None
     dns_policy: str | None = None

@@ -48,13 +48,13 @@ def _typed(context: str, privilege: str) -> str:
     return f"({free} ? ['{privilege}'] : [])"
 
 
-def _selinux(context: str) -> str:
-    parts = []
-    for part in ("user", "role", "type"):
+def _selinux(context: str, *parts: str) -> str:
+    found = []
+    for part in parts:
         value = f"{context}.?{part}.orValue('')"
-        found = f"['selinux/{part}/' + {segment(value)}]"
-        parts.append(f"({value} != '' ? {found} : [])")
-    return " + ".join(parts)
+        need = f"['selinux/{part}/' + {segment(value)}]"
+        found.append(f"({value} != '' ? {need} : [])")
+    return " + ".join(found)
 
 
 _OF_POD: Final = "variables.spec.?securityContext"
@@ -118,8 +118,14 @@ COVERED: Final = (
     CoveredRule(
         "privileges/selinux/options",
         ("selinux/type/*", "selinux/user/*", "selinux/role/*"),
-        _selinux(f"{_OF_POD}.?seLinuxOptions"),
-        _selinux(f"{_OF_CONTAINER}.?seLinuxOptions"),
+        _selinux(f"{_OF_POD}.?seLinuxOptions", "user", "role", "type"),
+        _selinux(f"{_OF_CONTAINER}.?seLinuxOptions", "user", "role", "type"),
+    ),
+    CoveredRule(
+        "privileges/selinux/level",
+        ("selinux/level/*",),
+        _selinux(f"{_OF_POD}.?seLinuxOptions", "level"),
+        _selinux(f"{_OF_CONTAINER}.?seLinuxOptions", "level"),
     ),
 )
 """In the order in which a refusal names them."""
@@ -138,9 +144,10 @@ UNCOVERED: Final[Mapping[str, str]] = {
             "container/root_filesystem", "debug/target", "dns/host_alias", "dns/settings",
             "host/port", "host/probe", "image/digest", "image/registry", "limits/unset",
             "process_namespace/shared", "run_as/host_users", "run_as/unset",
-            "scheduling/node_name", "scheduling/priority", "scheduling/toleration",
+            "scheduling/anti_affinity", "scheduling/node_name", "scheduling/priority",
+            "scheduling/toleration",
             "seccomp/unset", "sysctl/set", "token/audience", "token/automount",
-            "token/certificate", "volume/block", "volume/csi", "volume/type",
+            "token/certificate", "volume/block", "volume/csi", "volume/mount_option", "volume/type",
         ),
         _MILD,
     ),
@@ -156,6 +163,7 @@ UNCOVERED: Final[Mapping[str, str]] = {
             "rights/token", "rights/unknown_role", "rights/use", "rights/webhooks",
             "rights/wildcard", "rights/workloads", "runtime_class/handler", "scheduling/bind",
             "storage/driver", "storage/provisioner", "token/lasting", "token/request",
+            "volume/secret",
         ),
         _OTHER_KINDS,
     ),
@@ -176,6 +184,8 @@ UNCOVERED: Final[Mapping[str, str]] = {
         ("shared_volume/group", "shared_volume/user"),
         "what a claim is bound to, and the namespace's ranges, are not in the Pod",
     ),
+    "identity/gmsa": "it gives an identity in the network, on Windows alone, and not the node",
+    "run_as/administrator": "as run_as/root: ordinary images of Windows run so",
     "run_as/root": "ordinary images run as root: nearly every Pod would be asked about",
 }  # fmt: skip
 """By the rule's id without its area: why the back-stop does not hold it."""

@@ -154,6 +154,13 @@ class Image(_Struct, frozen=True):
     public: bool = False
 
 
+class VolumeSecret(_Struct, frozen=True):
+    """A Secret of another namespace that a PersistentVolume's driver is handed."""
+
+    path: str
+    namespace: str
+
+
 class Volume(_Struct, frozen=True):
     """A volume that some rule looks at. Its name stays out: injectors make random ones."""
 
@@ -164,6 +171,10 @@ class Volume(_Struct, frozen=True):
     image: Image | None = None
     tokens: list[Token] = []
     certificates: list[Certificate] = []
+    secrets: list[VolumeSecret] = []
+    """Of a PersistentVolume."""
+    options: list[str] = []
+    """Of a PersistentVolume: what the mount is told."""
 
 
 class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -182,6 +193,16 @@ class Toleration(_Struct, frozen=True):
     path: str
     key: str = ""
     operator: str = ""
+
+
+class AntiAffinity(_Struct, frozen=True):
+    """A required anti-affinity that keeps Pods off more than one node, or Pods of others."""
+
+    path: str
+    key: str
+    """The nodes' label: those with one value are kept free together."""
+    elsewhere: bool = False
+    """Whether it speaks of Pods of other namespaces."""
 
 
 class HostAlias(_Struct, frozen=True):
@@ -313,6 +334,7 @@ class Projection(_Struct, frozen=True):
     automount: bool | None = None
     node_name: str = ""
     tolerations: list[Toleration] = []
+    anti_affinity: list[AntiAffinity] = []
     priority_class: str = ""
     share_process_namespace: bool = False
     dns_policy: str = ""

@@ -20,6 +20,7 @@ from policies.projection.model import (
     MAX_MARKS,
     MAX_NAME,
     MAX_VOLUMES,
+    AntiAffinity,
     Container,
     EnvVar,
     HandlerHost,
@@ -81,6 +82,12 @@ _DEVICE_MOUNT: Final = "nvidia-container-devices"
 _EPHEMERAL: Final = "ephemeral"
 """The kind of container that cannot have limits."""
 
+_NODE: Final = "kubernetes.io/hostname"
+"""The label by which each node is a topology of its own."""
+
+_GIVEN: Final = "given"
+"""Stands for the text of a GMSA's specification."""
+
 _LIMITED: Final = ("cpu", "memory")
 
 _MOST_REMEMBERED: Final = 4096
@@ -118,12 +125,15 @@ def project(
         automount=spec.automount_service_account_token,
         node_name="" if placed else spec.node_name or "",
         tolerations=_tolerations(spec.tolerations) if spec.tolerations else [],
+        anti_affinity=list(_anti_affinity(pod, spec.affinity, known.namespace))
+        if spec.affinity
+        else [],
         priority_class=spec.priority_class_name or "",
         share_process_namespace=bool(spec.share_process_namespace),
         dns_policy=spec.dns_policy or "",
         nameservers=_nameservers(spec.dns_config) if spec.dns_config else [],
         host_aliases=_host_aliases(spec.host_aliases) if spec.host_aliases else [],
-        security_context=spec.security_context,
+        security_context=_pod_context(spec.security_context),
         annotations=project_annotations(pod.metadata.annotations)
         if pod.metadata.annotations
         else {},
@@ -208,6 +218,39 @@ def _tolerations(tolerations: list[k8s.PodToleration]) -> list[Toleration]:
         for index, each in enumerate(tolerations)
         if each.effect != "NoExecute" or each.key not in _OF_EVERY_POD
     ]
+
+
+def _anti_affinity(pod: Pod, affinity: k8s.Affinity, namespace: str) -> Iterator[AntiAffinity]:
+    """Yield the required terms that reach beyond a node, or beyond the Pod's own namespace."""
+    anti = affinity.pod_anti_affinity
+    terms = (anti.required_during_scheduling_ignored_during_execution if anti else None) or ()
+    field = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    bound(len(terms), field)
+    own = {namespace or pod.metadata.namespace}
+    for index, term in enumerate(terms):
+        elsewhere = term.namespace_selector is not None or not own.issuperset(term.namespaces or ())
+        if elsewhere or term.topology_key != _NODE:
+            yield AntiAffinity(f"{field}[{index}]", term.topology_key, elsewhere)
+
+
+def _pod_context(context: k8s.PodSecurityContext | None) -> k8s.PodSecurityContext | None:
+    """Return a Pod's security context without the text of a GMSA's specification."""
+    options = context.windows_options if context else None
+    if context is None or options is None or not options.gmsa_credential_spec:
+        return context
+    return msgspec.structs.replace(context, windows_options=_without_text(options))
+
+
+def _context(context: k8s.SecurityContext | None) -> k8s.SecurityContext | None:
+    """Return a container's security context without the text of a GMSA's specification."""
+    options = context.windows_options if context else None
+    if context is None or options is None or not options.gmsa_credential_spec:
+        return context
+    return msgspec.structs.replace(context, windows_options=_without_text(options))
+
+
+def _without_text(options: k8s.WindowsOptions) -> k8s.WindowsOptions:
+    return msgspec.structs.replace(options, gmsa_credential_spec=_GIVEN)
 
 
 def _nameservers(config: k8s.DNSConfig) -> list[str]:
@@ -314,7 +357,7 @@ def _project(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
         comes.source,
         comes.pinned,
         weighed and comes.public,
-        context,
+        _context(context),
         _host_ports(path, container, of_node=bool(spec.host_network)) if container.ports else [],
         list(_handler_hosts(path, container)),
         _unlimited(container.resources, spec.resources) if kind != _EPHEMERAL else [],

@@ -23,6 +23,7 @@ from policies.projection.model import (
     Image,
     Token,
     Volume,
+    VolumeSecret,
     bound,
     check_length,
 )
@@ -89,6 +90,8 @@ class KnownVolumes:
     too, or may become one."""
     ranges: Callable[[], IdRanges | None] = _no_ranges
     """Gives the IDs of the namespace; it may raise NamespaceMarkError."""
+    namespace: str = ""
+    """Its name."""
     filled: bool = False
     """Whether what a Pod leaves out is yet to be filled in from them."""
 
@@ -208,7 +211,18 @@ def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Vo
         _check_path(volume.path, path)
         on_node = HostPath(volume.path, read_only and volume.path_type not in WRITING_TYPES)
     csi = Csi(volume.driver) if "csi" in volume.types else None
-    return Volume(path, list(volume.types), on_node, csi)
+    bound(len(volume.options), "spec.mountOptions", "PersistentVolume")
+    return Volume(
+        path,
+        list(volume.types),
+        on_node,
+        csi,
+        secrets=[
+            VolumeSecret(f"{path}.csi.{field}" if path == "spec" else path, namespace)
+            for field, namespace in volume.secrets
+        ],
+        options=list(volume.options),
+    )
 
 
 class _Surroundings:

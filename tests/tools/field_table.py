@@ -15,7 +15,7 @@ from tests.tools.openapi import KINDS, PINS, Types, supported
 
 ROWS: Final = FOLDER / "rows.yaml"
 
-SORTS: Final = ("judged", "harmless", "refused")
+SORTS: Final = ("judged", "harmless", "refused", "not held")
 
 
 def read_rows() -> dict[tuple[str, str], str]:

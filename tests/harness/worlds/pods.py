@@ -100,6 +100,8 @@ _WINDOWS: Final[tuple[Any, ...]] = (
     {"hostProcess": False},
     {"hostProcess": None},
     {"runAsUserName": "ContainerUser"},
+    {"runAsUserName": "ContainerAdministrator"},
+    {"gmsaCredentialSpecName": "reader"},
     {},
     None,
     UNSET,

@@ -104,8 +104,34 @@ def asking(name: str, subject: Subject = ALICE) -> Request:
     kind, fields, _ = OBJECTS[name]
     namespaced = kind.kind in {"ResourceClaim", "ResourceClaimTemplate"}
     namespace = "train" if namespaced else ""
-    made = {"metadata": {"name": "x"}, **fields}
+    made = {**fields, "metadata": {"name": "x", **fields.get("metadata", {})}}
     return request(made, subject, kind=kind, namespace=namespace, name="x")
+
+
+OBJECTS["volume with Secrets"] = (
+    Kind("PersistentVolume", "v1"),
+    {
+        "spec": {
+            "csi": {
+                "driver": "file.csi.azure.com",
+                "nodeStageSecretRef": {"name": "key", "namespace": "weights"},
+                "nodePublishSecretRef": {"name": "key", "namespace": "train"},
+            },
+        }
+    },
+    {"volume/csi/file.csi.azure.com", "volume/secret/weights", "volume/secret/train"},
+)
+OBJECTS["volume with mount options"] = (
+    Kind("PersistentVolume", "v1"),
+    {
+        "metadata": {"annotations": {"volume.beta.kubernetes.io/mount-options": "ro,uid=0"}},
+        "spec": {
+            "mountOptions": ["ro, dir_mode=0777", "nosuid"],
+            "nfs": {"server": "s", "path": "/"},
+        },
+    },
+    {"volume/nfs", "volume/mount-option/dir_mode%3D0777", "volume/mount-option/uid%3D0"},
+)
 
 
 def bare(tmp_path: Path) -> Folder:
@@ -293,8 +319,9 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
         {"spec": {"selectors": [{"cel": {"expression": "true"}}]}},
     ),
 }
-"""By what it changes: an object, and fields of it that an update may change (ValidateCSIDriverUpdate,
-ValidateStorageClassUpdate, ValidateRuntimeClassUpdate, ValidateDeviceClassUpdate)."""
+"""By what it changes: an object, and fields of it that an update may change
+(ValidateCSIDriverUpdate, ValidateStorageClassUpdate, ValidateRuntimeClassUpdate,
+ValidateDeviceClassUpdate)."""
 
 
 def changing(name: str, fields: dict[str, Any]) -> Request:
@@ -320,7 +347,9 @@ async def test_changing_a_setting_needs_what_making_it_with_the_setting_needs(
     refused = await decide(folder.cluster(), engine, asked)
     assert refused.verdict is Verdict.DENY
     assert {privilege for _, privilege in rules(refused)} == OBJECTS[name][2]
-    folder.profile("wide", 1, *OBJECTS[name][2], catalogue=4).grant("User:alice@example.com", "wide")
+    folder.profile("wide", 1, *OBJECTS[name][2], catalogue=4).grant(
+        "User:alice@example.com", "wide"
+    )
     assert (await decide(folder.cluster(), engine, asked)).verdict is Verdict.ALLOW
 
 
@@ -333,6 +362,42 @@ async def test_labels_of_classes_and_drivers_change_freely(
     decision = await decide(bare(tmp_path).cluster(), engine, changing(name, {"metadata": marks}))
     assert decision.verdict is Verdict.ALLOW
     assert "changes nothing" in decision.evidence.left_alone
+
+
+@pytest.mark.parametrize("kept", ["train", "weights"])
+async def test_a_volume_uses_the_secrets_of_its_claims_namespace_freely(
+    kept: str, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """Those of other namespaces not."""
+    _, fields, _ = OBJECTS["volume with Secrets"]
+    spec = {**fields["spec"], "claimRef": {"namespace": kept, "name": "data"}}
+    made = {"metadata": {"name": "x"}, "spec": spec}
+    asked = request(made, kind=Kind("PersistentVolume", "v1"), namespace="", name="x")
+    decision = await decide(bare(tmp_path).cluster(), engine, asked)
+    other = {"train": "weights", "weights": "train"}[kept]
+    needed = {privilege for _, privilege in rules(decision)}
+    assert needed == {"volume/csi/file.csi.azure.com", f"volume/secret/{other}"}
+
+
+async def test_a_claim_that_takes_a_volume_needs_its_secret_and_options(
+    tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """Unless the volume was kept for it; a Pod that uses a claim needs nothing more."""
+    folder = bare(tmp_path)
+    secret = {"nodeStageSecretRef": {"name": "key", "namespace": "weights"}}
+    made = volume(csi={"driver": "file.csi.azure.com", **secret}, mountOptions=["uid=0"])
+    folder.documents.append(made)
+    asked = request(
+        {"spec": {"volumeName": "x"}}, kind=Kind("PersistentVolumeClaim", "v1"), name="data"
+    )
+    needed = {privilege for _, privilege in rules(await decide(folder.cluster(), engine, asked))}
+    assert needed == {
+        "volume/csi/file.csi.azure.com",
+        "volume/mount-option/uid%3D0",
+        "volume/secret/weights",
+    }
+    made["spec"]["claimRef"] = {"namespace": "train", "name": "data"}
+    assert (await decide(folder.cluster(), engine, asked)).verdict is Verdict.ALLOW
 
 
 async def test_a_claim_that_names_a_volume_takes_it(folder: Folder, engine: EmbeddedEngine) -> None:

@@ -128,7 +128,7 @@ def test_no_pattern_is_wider_than_a_list_would_be(name: str) -> None:
             "rights/webhooks/*/*",
             "rights/workloads/*",
         },
-        "storage-provisioner": {"volume/csi/*"},
+        "storage-provisioner": {"volume/csi/*", "volume/mount-option/*", "volume/secret/*"},
     }
     assert wide == allowed.get(name, set())
 

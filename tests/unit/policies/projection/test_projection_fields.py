@@ -17,6 +17,8 @@ from tests.unit.policies.projection.whole_pod import (
     projection_of_update,
 )
 
+ANTI = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+
 
 def test_every_field_that_rules_read_is_there() -> None:
     """A Pod that sets them all gives them all, each with the path from the Pod's root."""
@@ -36,6 +38,10 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "operator": "Exists",
             },
             {"path": "spec.tolerations[2]", "operator": "Exists"},
+        ],
+        "antiAffinity": [
+            {"path": f"{ANTI}[1]", "key": "kubernetes.io/hostname", "elsewhere": True},
+            {"path": f"{ANTI}[2]", "key": "zone"},
         ],
         "priorityClass": "system-node-critical",
         "shareProcessNamespace": True,
@@ -210,6 +216,7 @@ def test_the_pod_above_leaves_out_no_field_of_the_schema() -> None:
     """A field added to the projection must be added to the test above."""
     seen = {key for key in keys(projection_of_update(POD)) if "/annotations/" not in key}
     # The IDs are the namespace's: test_projection_shared_volumes.py.
-    apart = ("/object", "/ids")
+    # Of PersistentVolumes: tests/unit/admission/objects/test_privileged_objects.py.
+    apart = ("/object", "/ids", "/volumes[]/secrets", "/volumes[]/options")
     others = {key for key in properties(SCHEMA) if key.startswith(apart)}
     assert seen == properties(SCHEMA) - others - {"/weighed"}

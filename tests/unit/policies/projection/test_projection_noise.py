@@ -54,7 +54,7 @@ POD_NOISE = st.fixed_dictionaries(
     {},
     optional={
         "nodeSelector": MAPS,
-        "affinity": VALUES,
+        "affinity": st.fixed_dictionaries({"nodeAffinity": VALUES, "podAffinity": VALUES}),
         "imagePullSecrets": VALUES,
         "hostname": TEXTS,
         "subdomain": TEXTS,

@@ -18,8 +18,13 @@ SECURITY_CONTEXT: dict[str, Any] = {
     "runAsNonRoot": False,
     "seccompProfile": {"type": "Localhost", "localhostProfile": "a.json"},
     "appArmorProfile": {"type": "Localhost", "localhostProfile": "b"},
-    "seLinuxOptions": {"user": "u", "role": "r", "type": "t"},
-    "windowsOptions": {"hostProcess": True},
+    "seLinuxOptions": {"user": "u", "role": "r", "type": "t", "level": "s0:c1,c2"},
+    "windowsOptions": {
+        "hostProcess": True,
+        "gmsaCredentialSpecName": "g",
+        "gmsaCredentialSpec": "given",
+        "runAsUserName": "ContainerUser",
+    },
 }
 GROUPS: dict[str, Any] = {
     "fsGroup": 0,
@@ -97,6 +102,15 @@ POD: dict[str, Any] = {
             {"key": "node.kubernetes.io/not-ready", "operator": "Exists"},
             {"operator": "Exists"},
         ],
+        "affinity": {
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [
+                    {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}},
+                    {"topologyKey": "kubernetes.io/hostname", "namespaceSelector": {}},
+                    {"topologyKey": "zone", "namespaces": []},
+                ]
+            }
+        },
         "priorityClassName": "system-node-critical",
         "shareProcessNamespace": True,
         "dnsPolicy": "None",

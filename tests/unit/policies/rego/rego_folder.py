@@ -8,10 +8,11 @@ from typing import Any
 import yaml
 
 from core.kubernetes import pod as k8s
+from core.kubernetes.persistent_volumes import parse_persistent_volume
 from policies.projection.connections import CONNECTION_KINDS, project_connection
 from policies.projection.credentials import CREDENTIAL_KINDS, project_credential
 from policies.projection.model import encode
-from policies.projection.objects import project_object
+from policies.projection.objects import project_object, project_persistent
 from policies.projection.pods import mark_added, project
 from tests.tools.provide import provide
 
@@ -52,5 +53,7 @@ def projection_of(made: Any) -> Any:
     if kind in CREDENTIAL_KINDS:
         kind = "CertificateApproval" if "status" in made else kind
         return json.loads(encode(project_credential(kind, name, raw)))
+    if kind == "PersistentVolume":
+        return json.loads(encode(project_persistent(parse_persistent_volume(raw), "spec")))
     group = made["apiVersion"].rpartition("/")[0]
     return json.loads(encode(project_object(group, made["kind"], raw)))

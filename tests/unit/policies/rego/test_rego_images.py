@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.projection.model import encode
+from policies.projection.model import MAX_IMAGE, encode
 from policies.projection.pods import project
 
 _COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -40,7 +40,7 @@ PIECES = st.sampled_from(
         *("0a" * 32, " ", "\n", "\u212a", "user:word@"),
     ]
 )
-REFERENCES = st.lists(PIECES, max_size=6).map("".join)
+REFERENCES = st.lists(PIECES, max_size=6).map("".join).filter(lambda text: len(text) <= MAX_IMAGE)
 
 
 def complete(reference: str) -> str:

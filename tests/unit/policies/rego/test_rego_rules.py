@@ -44,6 +44,8 @@ ALSO_NEEDS = {
     "privileges/host/pid": {"privileges/run_as/host_users"},
     "privileges/volume/block": {"privileges/run_as/host_users"},
     # Without a cluster an inline volume alone is known to be shared.
+    "privileges/volume/mount_option": {"privileges/volume/csi"},
+    "privileges/volume/secret": {"privileges/volume/csi"},
     "privileges/shared_volume/group": {"privileges/volume/type"},
     "privileges/shared_volume/user": {"privileges/volume/type", "privileges/run_as/root"},
     # In a user namespace the privilege is a weaker one.

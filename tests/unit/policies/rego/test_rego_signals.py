@@ -35,9 +35,14 @@ FREE = {
     "privileges/debug/target": "the same",
     "privileges/dns/host_alias": "misleads the Pod itself",
     "privileges/dns/settings": "the same",
+    "privileges/identity/gmsa": "of Windows, whose Pods no sandbox of ours runs",
+    "privileges/run_as/administrator": "the same",
+    "privileges/scheduling/anti_affinity": "who runs beside it, not what it can do",
     "privileges/scheduling/node_name": "where it runs, not what it can do",
     "privileges/scheduling/priority": "the same",
     "privileges/scheduling/toleration": "the same",
+    "privileges/volume/mount_option": "how a volume is mounted whose author was judged for it",
+    "privileges/volume/secret": "the same",
 }
 """Privileges of Pods that add nothing when had by an exception, and why."""
 

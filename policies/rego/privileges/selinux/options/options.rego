@@ -23,13 +23,14 @@
 #   message: chooses its own SELinux label ({value})
 #   remedy: >-
 #     Remove user, role and type from securityContext.seLinuxOptions; the container runtime then
-#     chooses a confined label. A level may stay.
+#     chooses a confined label.
 package sallyport.privileges.selinux.options
 
 import data.sallyport.lib
 
 needs contains entry if {
 	some part, value in input.securityContext.seLinuxOptions
+	part in parts
 	value != ""
 	entry := {
 		"privilege": concat("", ["selinux/", part, "/", lib.segment(value)]),
@@ -40,6 +41,7 @@ needs contains entry if {
 needs contains entry if {
 	some container in input.containers
 	some part, value in container.securityContext.seLinuxOptions
+	part in parts
 	value != ""
 	entry := {
 		"privilege": concat("", ["selinux/", part, "/", lib.segment(value)]),
@@ -47,3 +49,6 @@ needs contains entry if {
 		"container": container.name,
 	}
 }
+
+# The level has a rule of its own.
+parts := {"role", "type", "user"}
