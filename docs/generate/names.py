@@ -75,7 +75,7 @@ _FORMATS = """
 | Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
 | Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
 | Cluster id | `cluster_id`, else the UID of the Namespace `kube-system`; `local` for a folder |
-| Client certificate for shipping | URI SAN `sallyport://<cluster id>/<process>` |
+| Client certificate for shipping | One URI SAN `sallyport://<cluster id>/gate` or `sallyport://<cluster id>/control`; a gate's may name its Pod, `sallyport://<cluster id>/gate/<Pod>` |
 | Subject in logs and records | `system:…` names as they are; `oid:<Entra object id>`; else `user:<first 16 hex digits of the SHA-256 of the user name>` |
 
 ## Audit annotations

@@ -1,7 +1,7 @@
 """Requests to the auditor: headers and certificate that each must show, and its answer."""
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
@@ -66,7 +66,7 @@ class Sender(NamedTuple):
     """Name of its Pod; empty where nothing proves it."""
 
 
-def read_sender(scope: Mapping[str, Any], cluster: str, known: Container[str]) -> Sender:
+def read_sender(scope: Mapping[str, Any], cluster: str, known: Collection[str]) -> Sender:
     """Return the process of a cluster that a request's certificate names, and which one it is.
 
     The URI `sallyport://CLUSTER/gate/POD` names an instance; `sallyport://CLUSTER/gate` none.
@@ -80,7 +80,8 @@ def read_sender(scope: Mapping[str, Any], cluster: str, known: Container[str]) -
     named = [uri.removeprefix(beginning) for uri in uris if uri.startswith(beginning)]
     process, slash, instance = named[0].partition("/") if len(named) == 1 else ("", "", "")
     if process not in known or (slash and (process != GATE or not instance)):
-        text = f"the client certificate must carry one URI {beginning}PROCESS of a known process"
+        names = " or ".join(f"{beginning}{each}" for each in sorted(known))
+        text = f"the client certificate must carry one URI {names}; a gate's may end in /POD"
         raise RefusedError(403, text)
     return Sender(process, instance)
 

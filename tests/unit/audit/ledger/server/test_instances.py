@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from admission.judge import decision_ids_of
 from audit.clients.auditor import AuditorClient
@@ -260,3 +261,25 @@ def test_ids_of_two_gates_never_meet() -> None:
             assert (read[6] >> 4, read[8] >> 6) == (7, 2)
             assert writer_bits_of(read) == writer_bits(writer)
             assert uuid7_unix_ms(each) == 1_790_000_000_000
+
+
+@pytest.mark.parametrize("uri", ["gate-1", "auditor", "control/pod", "gate/", ""])
+async def test_another_name_of_a_process_is_refused_with_those_that_are_taken(
+    tmp_path: Path, uri: str
+) -> None:
+    """Whoever issues certificates reads in the auditor's log which URIs it takes."""
+    memory = Memory()
+    with capture_logs() as log:
+        async with (
+            running_auditor(tmp_path, memory) as auditor,
+            sending(auditor, tmp_path, None, uri) as client,
+        ):
+            with pytest.raises(LedgerError, match="answered 403"):
+                await client.deliver(CLUSTER, [decision()])
+    assert not memory.kept
+    if uri:
+        said = next(line["problem"] for line in log if line["event"] == "frames refused")
+        names = f"sallyport://{CLUSTER}/control or sallyport://{CLUSTER}/gate"
+        assert (
+            said == f"the client certificate must carry one URI {names}; a gate's may end in /POD"
+        )
