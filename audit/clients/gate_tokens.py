@@ -15,15 +15,18 @@ from kube.client.token_reviews import TokenReviews
 REMEMBERED_S: Final = 60.0
 """So long a Pod that is gone can still be spoken for with its token."""
 
+REFUSED_S: Final = 5.0
+"""So long kube-apiserver is not asked again about a token that proves nothing."""
+
 MOST_REMEMBERED: Final = 1024
-"""Tokens, by digest: a gate has one at a time."""
+"""Tokens that prove a gate, by digest, and as many that do not: a gate has one at a time."""
 
 _ANSWER_S: Final = 3.0
 """The longest that kube-apiserver may take for one question."""
 
 
 class GateTokens:
-    """An `InstanceProver`; what it is told it remembers for a minute."""
+    """An `InstanceProver`; what it is told it remembers for a minute, a refusal for seconds."""
 
     def __init__(
         self, kubeconfig: Path | None, account: str, clock: Callable[[], float] = time.monotonic
@@ -35,6 +38,9 @@ class GateTokens:
         self._reviews = TokenReviews(self._connection, _ANSWER_S)
         self._clock = clock
         self._known: dict[bytes, tuple[str, float]] = {}
+        """Names of Pods, and until when they count, by the digest of the token."""
+        self._refused: dict[bytes, tuple[str, float]] = {}
+        """The same of reasons why a token proves nothing."""
         self._is_open = False
 
     async def close(self) -> None:
@@ -56,10 +62,16 @@ class GateTokens:
         name, until = self._known.get(digest, ("", 0.0))
         if now < until:
             return name
-        name = self._pod_of(await self._review(token))
-        while len(self._known) >= MOST_REMEMBERED:
-            del self._known[next(iter(self._known))]
-        self._known[digest] = (name, now + REMEMBERED_S)
+        reason, until = self._refused.get(digest, ("", 0.0))
+        if now < until:
+            raise NotProvedError(reason)
+        subject = await self._review(token)
+        try:
+            name = self._pod_of(subject)
+        except NotProvedError as error:
+            _remember(self._refused, digest, str(error), now + REFUSED_S)
+            raise
+        _remember(self._known, digest, name, now + REMEMBERED_S)
         return name
 
     async def _review(self, token: str) -> Subject | None:
@@ -82,3 +94,10 @@ class GateTokens:
         if len(names) != 1 or not names[0]:
             raise NotProvedError("it is bound to no Pod")
         return names[0]
+
+
+def _remember(kept: dict[bytes, tuple[str, float]], digest: bytes, said: str, until: float) -> None:
+    kept.pop(digest, None)
+    while len(kept) >= MOST_REMEMBERED:
+        del kept[next(iter(kept))]
+    kept[digest] = (said, until)

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from audit.clients.gate_tokens import REMEMBERED_S, GateTokens
+from audit.clients.gate_tokens import MOST_REMEMBERED, REFUSED_S, REMEMBERED_S, GateTokens
 from audit.ledger.server.instances import AUDIENCE, NotProvedError
 from core.base.errors import LedgerError
+from core.people.subject import Subject
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client
 from tests.harness.worlds import rbac
@@ -106,6 +107,44 @@ async def test_other_tokens_prove_nothing(place: Client, apiserver: ApiServer) -
             with pytest.raises(NotProvedError, match=says) as caught:
                 await reviews.prove(token)
             assert token[:40] == "none" or token[:40] not in str(caught.value)
+    finally:
+        await reviews.close()
+
+
+class CountingTokens(GateTokens):
+    """Counts how often kube-apiserver is asked."""
+
+    asked = 0
+
+    async def _review(self, token: str) -> Subject | None:
+        self.asked += 1
+        return await super()._review(token)
+
+
+async def test_a_refused_token_is_asked_about_once_in_a_while(
+    place: Client, apiserver: ApiServer
+) -> None:
+    """A holder of the shipping certificate alone makes no TokenReview of each request."""
+    clock = Clock()
+    reviews = CountingTokens(apiserver.kubeconfig(), ACCOUNT, clock)
+    good = await token_of(place, "gate-1")
+    try:
+        for _ in range(50):
+            with pytest.raises(NotProvedError, match="does not know"):
+                await reviews.prove("none")
+        assert reviews.asked == 1
+        clock.now += REFUSED_S
+        with pytest.raises(NotProvedError, match="does not know"):
+            await reviews.prove("none")
+        assert reviews.asked == 2
+        assert await reviews.prove(good) == "gate-1"
+        for number in range(MOST_REMEMBERED):
+            reviews._refused[number.to_bytes(32)] = ("", 0.0)  # noqa: SLF001 -- thousands take long
+        with pytest.raises(NotProvedError, match="does not know"):
+            await reviews.prove("other")
+        assert len(reviews._refused) == MOST_REMEMBERED  # noqa: SLF001
+        assert await reviews.prove(good) == "gate-1"
+        assert reviews.asked == 4
     finally:
         await reviews.close()
 
