@@ -13,7 +13,14 @@ from typing import Any, Final
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.server.requests import RETRY, RefusedError, headers_of, send_answer, send_refusal
+from audit.ledger.server.requests import (
+    RETRY,
+    RefusedError,
+    headers_of,
+    read_token,
+    send_answer,
+    send_refusal,
+)
 from core.base.errors import AccessReviewError, LedgerError
 from core.decision.document import DecisionDocument
 from core.decision.requester_view import is_requester, view_for_requester
@@ -24,7 +31,6 @@ PATH: Final = "/v1/explanations/"
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LONGEST_TOKEN: Final = 16 * 1024
-_BEARER: Final = "bearer "
 _NONE: Final = "no decision of this id was asked for by you, or it is not shipped yet, or too old"
 
 
@@ -76,7 +82,10 @@ class ExplanationService:
             raise RefusedError(404, f"only GET {PATH}ID is served here; give the whole id")
         if scope["method"] != "GET":
             raise RefusedError(405, "send a GET", (b"allow", b"GET"))
-        token = _token(headers_of(scope))
+        token = read_token(headers_of(scope))
+        if not token or len(token) > _LONGEST_TOKEN:
+            text = "show a bearer token of the cluster (Authorization: Bearer …)"
+            raise RefusedError(401, text)
         if self._held >= self._sources.most:
             raise RefusedError(503, "too many questions are being answered; try again", RETRY)
         self._held += 1
@@ -112,11 +121,3 @@ class ExplanationService:
         if not own:
             raise RefusedError(404, _NONE)
         return msgspec.json.encode(own)
-
-
-def _token(headers: Mapping[bytes, str]) -> str:
-    given = headers.get(b"authorization", "")
-    token = given[len(_BEARER) :].strip() if given[: len(_BEARER)].lower() == _BEARER else ""
-    if not token or len(token) > _LONGEST_TOKEN:
-        raise RefusedError(401, "show a bearer token of the cluster (Authorization: Bearer …)")
-    return token
