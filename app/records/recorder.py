@@ -14,7 +14,7 @@ from structlog.typing import FilteringBoundLogger
 from app.records.refusal_shares import make_share_of
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.ledger.records.destination import Destination
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.records.refusal_budget import RefusalBudget
@@ -93,7 +93,7 @@ def _auditor_client(settings: Settings) -> AuditorClient | None:
         names = ", ".join(name_setting(f"shipping.{name}") for name in missing)
         raise SettingsError(f"{names}: the auditor is reached over mutual TLS only; give all three")
     ca, cert, key = (Path(path) for path in files.values() if path is not None)
-    return AuditorClient(shipping.url, ca, cert, key, token=shipping.token)
+    return AuditorClient(AuditorChannel(shipping.url, ca, cert, key, token=shipping.token))
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
 import msgspec
@@ -51,6 +51,23 @@ _FRAMES_BETWEEN_BREATHS: Final = 64
 """Encoded at once; then the event loop has a turn."""
 
 
+def read_auditor_url(url: str, setting: str) -> SplitResult:
+    """Return the parts of the auditor's address, which a setting has.
+
+    Raises:
+        SettingsError: it is no `https://host[:port]`, or it holds credentials, which are not
+            repeated.
+    """
+    try:
+        parts = urlsplit(url)
+        is_right = parts.scheme == "https" and parts.hostname and parts.port != 0
+    except ValueError:  # Brackets, or a port, that are none.
+        is_right = False
+    if not is_right or "@" in parts.netloc or parts.query:
+        raise SettingsError(f"{setting}: must be https://host or https://host:port")
+    return parts
+
+
 class AuditorChannel:
     """Sends requests to one auditor."""
 
@@ -72,9 +89,7 @@ class AuditorChannel:
             SettingsError: `url` is no `https://host[:port]`.
         """
         self._token = token
-        parts = urlsplit(url)
-        if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.query:
-            raise SettingsError("shipping.url: must be https://host or https://host:port")
+        parts = read_auditor_url(url, "shipping.url")
         self.name = parts.netloc
         self._base = f"https://{parts.netloc}{parts.path.rstrip('/')}"
         self._files = (ca, certificate, key)
@@ -238,24 +253,8 @@ def read_page(channel: AuditorChannel, answer: bytes, shape: type[P], known: int
 class AuditorClient:
     """Delivers frames to one auditor (a `Destination`)."""
 
-    def __init__(  # noqa: PLR0913  Where it is, and the files that it is reached with.
-        self,
-        url: str,
-        ca: Path,
-        certificate: Path,
-        key: Path,
-        timeout_s: float = 30.0,
-        *,
-        token: Path | None = None,
-    ) -> None:
-        """Take the address, the CA to trust it by, and the client's pair, all PEM.
-
-        `token` is as in `AuditorChannel`.
-
-        Raises:
-            SettingsError: `url` is no `https://host[:port]`.
-        """
-        self.channel = AuditorChannel(url, ca, certificate, key, timeout_s, token=token)
+    def __init__(self, channel: AuditorChannel) -> None:
+        self.channel = channel
         """For those who ask the same auditor."""
 
     async def close(self) -> None:

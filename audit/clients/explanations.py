@@ -4,11 +4,11 @@ import ssl
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 
+from audit.clients.auditor import read_auditor_url
 from audit.ledger.server.explanations import PATH
 from core.base.document_part import require_format
 from core.base.errors import LedgerError, SettingsError
@@ -32,9 +32,7 @@ async def fetch_explanation(
         SettingsError: `url` is no `https://host[:port]`, or the CA cannot be read.
         LedgerError: there is no such decision for them, or no answer. Never with the token.
     """
-    parts = urlsplit(url)
-    if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.query:
-        raise SettingsError("explain.url: must be https://host or https://host:port")
+    parts = read_auditor_url(url, "explain.url")
     try:
         context = ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as error:

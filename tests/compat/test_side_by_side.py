@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.ids import uuid7
@@ -193,7 +193,7 @@ def test_an_older_auditor_goes_on_with_a_ledger_of_the_next_release(
 async def _send(both: TwoReleases, frames: list[Frame]) -> Receipt:
     folder, url = both.certificates.folder, f"https://localhost:{both.auditor_port}"
     pair = folder / "client.crt", folder / "client.key"
-    client = AuditorClient(url, both.certificates.ca, *pair)
+    client = AuditorClient(AuditorChannel(url, both.certificates.ca, *pair))
     try:
         return await client.deliver(CLUSTER, frames)
     finally:

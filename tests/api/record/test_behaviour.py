@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from audit.behaviour.protocol import BehaviourAnswer
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.clients.behaviour import BehaviourClient
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.errors import LedgerError
@@ -89,7 +89,7 @@ async def deliver(recorded: Recorded, *frames: Frame) -> None:
     folder = recorded.certificates.folder
     pair = (folder / "client.crt", folder / "client.key")
     url = f"https://localhost:{recorded.auditor_port}"
-    client = AuditorClient(url, recorded.certificates.ca, *pair)
+    client = AuditorClient(AuditorChannel(url, recorded.certificates.ca, *pair))
     try:
         await client.deliver(CLUSTER, frames)
     finally:

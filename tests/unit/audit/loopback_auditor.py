@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.instances import InstanceProver
@@ -72,7 +72,7 @@ class Auditor:
         """Return a client, of CLUSTER unless another pair is given."""
         pair = pair or self.pair
         ca = self.authority.certificate_path
-        return AuditorClient(self.url, ca, pair.certificate, pair.key, timeout_s)
+        return AuditorClient(AuditorChannel(self.url, ca, pair.certificate, pair.key, timeout_s))
 
 
 @asynccontextmanager

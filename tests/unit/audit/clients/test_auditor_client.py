@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
+from audit.clients.explanations import fetch_explanation
 from audit.ledger.records.destination import Receipt
 from core.base.errors import LedgerError, SettingsError
 from tests.harness.fakes.silent_server import left_open, silent_server
@@ -66,7 +67,9 @@ async def test_an_auditor_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
     other, memory = Authority(tmp_path / "other"), Memory()
     async with running_auditor(tmp_path, memory) as auditor:
         files = other.certificate_path, auditor.pair.certificate, auditor.pair.key
-        assert "its certificate is not trusted" in await failure(AuditorClient(auditor.url, *files))
+        assert "its certificate is not trusted" in await failure(
+            AuditorClient(AuditorChannel(auditor.url, *files))
+        )
         stranger = other.issue_client("gate", f"sallyport://{CLUSTER}/gate")
         assert "no answer" in await failure(auditor.client(stranger))
         assert memory.deliveries == []
@@ -114,12 +117,26 @@ async def test_without_a_pair_it_says_so_until_there_is_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "url", ["http://auditor", "auditor:443", "https://", "https://u:p@auditor"]
+    "url",
+    [
+        "http://auditor",
+        "auditor:443",
+        "https://",
+        "https://u:p@auditor",
+        "https://auditor:u:p",
+        "https://auditor:70000",
+        "https://auditor:0",
+        "https://[::1",
+        "https://auditor?u:p",
+    ],
 )
-def test_only_https_will_do(tmp_path: Path, url: str) -> None:
-    """And no credentials in the address; they are not repeated."""
+async def test_only_https_will_do(tmp_path: Path, url: str) -> None:
+    """And no credentials in the address; they are not repeated. Nor where people ask."""
+    with pytest.raises(SettingsError, match=r"explain.url: must be https://host") as caught:
+        await fetch_explanation(url, None, "token", "01989000-0000-7000-8000-000000000000")
+    assert "u:p" not in str(caught.value)
     with pytest.raises(SettingsError, match=r"shipping.url: must be https://host") as caught:
-        AuditorClient(url, tmp_path, tmp_path, tmp_path)
+        AuditorClient(AuditorChannel(url, tmp_path, tmp_path, tmp_path))
     assert "u:p" not in str(caught.value)
 
 
@@ -144,7 +161,7 @@ async def answering(
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
     url = f"https://127.0.0.1:{runner.addresses[0][1]}"
     ca = authority.certificate_path
-    client = AuditorClient(url, ca, pair.certificate, pair.key, timeout_s=0.5)
+    client = AuditorClient(AuditorChannel(url, ca, pair.certificate, pair.key, timeout_s=0.5))
     try:
         yield client
     finally:
@@ -223,7 +240,9 @@ def test_no_socket_outlives_a_delivery_whose_time_is_up(tmp_path: Path) -> None:
     """An auditor that falls silent, also over the end of TLS, leaves nothing open."""
 
     async def wait_in_vain() -> None:
-        client = AuditorClient(server.url, ca, pair.certificate, pair.key, timeout_s=0.3)
+        client = AuditorClient(
+            AuditorChannel(server.url, ca, pair.certificate, pair.key, timeout_s=0.3)
+        )
         with pytest.raises(LedgerError, match="no answer"):
             await client.deliver(CLUSTER, frames(2))
         await client.close()

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from admission.judge import decision_ids_of
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.instances import NotProvedError
 from audit.ledger.server.receiver import ReceiverSettings
@@ -90,7 +90,7 @@ async def sending(
         file.write_text(f"{token}\n")
     pair = auditor.authority.issue_client("sender", f"sallyport://{CLUSTER}/{uri}")
     ca = auditor.authority.certificate_path
-    client = AuditorClient(auditor.url, ca, pair.certificate, pair.key, token=file)
+    client = AuditorClient(AuditorChannel(auditor.url, ca, pair.certificate, pair.key, token=file))
     try:
         yield client
     finally:

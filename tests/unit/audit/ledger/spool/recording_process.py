@@ -17,7 +17,7 @@ from typing import Final
 
 import uvloop
 
-from audit.clients.auditor import AuditorClient
+from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.spool.queue import Spool
 from audit.ledger.spool.shipper import Shipper
@@ -119,7 +119,7 @@ async def _record(arguments: list[str]) -> None:
     progress.watch_syncs()
     spool = Spool(Path(folder))
     spool.open()
-    client = AuditorClient(url, Path(ca), Path(certificate), Path(key))
+    client = AuditorClient(AuditorChannel(url, Path(ca), Path(certificate), Path(key)))
     shipping = asyncio.create_task(Shipper(spool, client, CLUSTER, get_logger()).run())
     sys.stdout.write("ready\n")
     sys.stdout.flush()
