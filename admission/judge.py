@@ -159,9 +159,9 @@ class Judge:
         try:
             facts = await with_deadline(budget, gather(request))
             decision = self._decide(request, facts)
-            if request.phase is not None or not decision.allowed:
+            if request.phase is not None:
                 return decision
-            created = fill_ids(request, facts, decision.profile)
+            created = fill_ids(request, facts, decision.profile if decision.allowed else None)
             if created is None:
                 return decision
             facts = await with_deadline(budget, gather(created))

@@ -129,8 +129,9 @@ def id_ranges_of(projection: bytes) -> list[IdRanges | None]:
 def fill_ids(request: Request, facts: Facts, profile: str | None) -> Request | None:
     """Return the request to create a Pod of a file as `profile` fills it in from a namespace's IDs.
 
-    None where nothing hangs on it. While what a Pod leaves out is taken for filled in, it is
-    admitted; a gate fills it in before it judges, and only what the profile says.
+    None where nothing hangs on it. What a Pod leaves out was taken for filled in; a gate fills in
+    before it judges, and only what the profile says, which it notes on the Pod. Without a profile
+    the Pod is refused, and nothing is filled in.
 
     Raises:
         InvalidObjectError: the Pod does not have its kind's shape.
@@ -153,6 +154,10 @@ def fill_ids(request: Request, facts: Facts, profile: str | None) -> Request | N
         for name in parents:
             at = at[name]
         at[last] = patch["value"]
+    if profile is not None and pod.named is None:
+        metadata = made.get("metadata") or {}
+        marks = {**(metadata.get("annotations") or {}), names.PROFILE_ANNOTATION: profile}
+        made["metadata"] = {**metadata, "annotations": marks}
     return msgspec.structs.replace(
         request, submitted=msgspec.Raw(msgspec.json.encode(made)), is_filled=True
     )

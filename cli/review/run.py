@@ -84,7 +84,7 @@ async def _one(
         element = msgspec.structs.replace(
             element,
             defaults=_fills(judge.gatherer.cluster.profiles(), decision, manifest),
-            notes=files.notes(manifest, decision),
+            notes=files.notes(manifest, element.namespace, decision),
         )
         result = of_decision(element, decision)
     part = manifest.source.removeprefix(manifest.file)

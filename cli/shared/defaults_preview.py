@@ -54,7 +54,7 @@ def fills_of_request(
     """
     if defaults is None:
         return []
-    templates = list(_templates(*kind, value))
+    templates = list(pod_templates_in(*kind, value))
     ranges = id_ranges_of(projection)
     if len(ranges) != len(templates):
         ranges = [None] * len(templates)
@@ -66,7 +66,8 @@ def fills_of_request(
     ]
 
 
-def _templates(group: str, kind: str, value: Mapping[str, Any]) -> Iterator[PodTemplate]:
+def pod_templates_in(group: str, kind: str, value: Mapping[str, Any]) -> Iterator[PodTemplate]:
+    """Yield a Pod itself, or the whole templates of a workload; nothing of what is broken."""
     if (group, kind) == ("", "Pod"):
         yield template_at("", value)
         return

@@ -12,6 +12,7 @@ from admission.judge import Judge
 from admission.objects.reader import CREATED_CREDENTIALS, JUDGED_KINDS, NAMESPACED_KINDS
 from admission.objects.workloads import MISSHAPEN
 from cli.output import STANDARD_INPUT, as_unicode
+from cli.shared.defaults_preview import pod_templates_in
 from cli.shared.results import Result, Reviewed, Unjudged
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.json_values import COUNTED_FROM, count_values
@@ -144,6 +145,8 @@ class ManifestFacts:
     """The kinds that a site's rules are asked about."""
     fields: FieldTable
     """The fields that the release knows, and those that the cluster adds."""
+    folder: FolderCluster | None
+    """What stands in for a cluster; None where there is one."""
 
     def judge(self, judge: Judge) -> Judge:
         """Return a judge who knows the roles of the files."""
@@ -178,12 +181,13 @@ class ManifestFacts:
             )
         return Unjudged.HIDDEN if found.hides() else Unjudged.KIND
 
-    def notes(self, manifest: Manifest, decision: Decision) -> list[str]:
+    def notes(self, manifest: Manifest, namespace: str, decision: Decision) -> list[str]:
         """Say what of an object that was judged nobody could know."""
         left = decision.evidence.left_alone
         notes = [f"left alone: {left}"] if left.startswith(MISSHAPEN) else []
         if decision.verdict is not Verdict.ERROR:
             notes += self._unknown_fields(manifest)
+            notes += self._unknown_claims(manifest, namespace)
         if manifest.group != RBAC or manifest.kind not in BINDINGS:
             return notes
         role = _role_of(manifest)
@@ -215,6 +219,36 @@ class ManifestFacts:
             "refuses it (field/unknown)"
         ]
 
+    def _unknown_claims(self, manifest: Manifest, namespace: str) -> list[str]:
+        """Name the claims that a folder binds to nothing; a cluster knows all of its own."""
+        if self.folder is None:
+            return []
+        bound = {each.claim for each in self.folder.volumes_of_namespace(namespace)}
+        names = dict.fromkeys(
+            claim
+            for template in pod_templates_in(manifest.group, manifest.kind, manifest.value)
+            for claim in _claims_of(template.pod)
+            if f"{namespace}/{claim}" not in bound
+        )
+        if not names:
+            return []
+        shown, more = [*names][:_NAMED_FIELDS], " and more" if len(names) > _NAMED_FIELDS else ""
+        return [
+            f"what the claim{'s' if len(names) > 1 else ''} {', '.join(shown)}{more} will be bound "
+            "to is not known: on a file system that others mount too, user 0 and groups below "
+            "1000 need a privilege (docs/operate/shared-volumes.md), on a node its path"
+        ]
+
+
+def _claims_of(pod: Mapping[str, Any]) -> Iterator[str]:
+    spec = pod.get("spec")
+    volumes = spec.get("volumes") if isinstance(spec, dict) else None
+    for volume in volumes if isinstance(volumes, list) else ():
+        source = volume.get("persistentVolumeClaim") if isinstance(volume, dict) else None
+        claim = source.get("claimName") if isinstance(source, dict) else None
+        if isinstance(claim, str) and claim:
+            yield claim
+
 
 def read_manifest_facts(
     items: Iterable[Manifest | Result], judge: Judge, terms: ReviewTerms
@@ -241,7 +275,7 @@ def read_manifest_facts(
     carrying = {kind: kinds[kind] for kind in there if may_carry(*kind) and kinds[kind].paths()}
     roles = FileRoles(manifests, terms.namespace, known)
     fields = FieldTable(built_in_rows(), cluster.known_fields().added)
-    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds, fields)
+    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds, fields, folder)
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

@@ -248,3 +248,26 @@ async def test_a_namespace_does_not_take_ids_that_cannot_be_read(
     assert finding.rule == "namespaces/ids"
     assert finding.path == "metadata.annotations[sallyport.dev/uid-range]"
     assert "FIRST/COUNT" in finding.remedy
+
+
+@pytest.mark.parametrize("context", [{}, {"runAsUser": FIRST}, {"runAsGroup": 5000}], ids=str)
+@pytest.mark.parametrize("count", range(len(IDS) + 1))
+async def test_a_pod_of_a_file_gets_the_answer_of_both_passes(
+    engine: EmbeddedEngine, place: Folder, context: dict[str, Any], count: int
+) -> None:
+    """Whatever the profile fills in: of a file nothing else counts as filled in."""
+    with_ranges(place)
+    for name in ("plain", "filling"):
+        defaults = {"namespaceIds": IDS[:count]}
+        place.documents[_profile_of(place, name)]["spec"]["defaults"] = defaults
+    judge = judge_of(place.cluster(), engine)
+    made = mounting(**context)
+    _, _, after = await mutated(judge, request(made))
+    gate = await judge.validate(msgspec.structs.replace(after, phase=Phase.VALIDATING), budget=5.0)
+    of_file = await judge.validate(request(made), budget=5.0)
+    assert of_file.verdict is gate.verdict
+    assert of_file.profile == gate.profile
+    assert [each.privilege for each in of_file.findings] == [
+        each.privilege for each in gate.findings
+    ]
+    assert (gate.verdict is Verdict.ALLOW) is (count == len(IDS) and "runAsGroup" not in context)

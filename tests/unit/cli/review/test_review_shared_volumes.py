@@ -9,6 +9,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import pod, write
 from tests.unit.cli.profile.workload_files import profile
+from tests.unit.core.kubernetes.workload_samples import wrapped
 
 FIRST: Final = 1000680000
 WHOLE: Final = ["runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy"]
@@ -103,8 +104,9 @@ def test_another_number_is_refused_by_profile_check(run: Run, tmp_path: Path) ->
     done = asked(run, "check", folder, file)
     assert done.code == 1
     (element,) = json.loads(done.out)
-    privileges = [finding["privilege"] for finding in element["findings"]]
-    assert privileges == ["shared-volume/user/5000"]
+    privileges = {finding["privilege"] for finding in element["findings"]}
+    # Of what is refused nothing is filled in.
+    assert privileges == {"shared-volume/user/5000", "shared-volume/group/any"}
 
 
 def test_a_namespace_that_is_not_there_has_no_numbers(run: Run, tmp_path: Path) -> None:
@@ -123,6 +125,57 @@ def test_suggest_covers_what_nobody_fills_in(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert "shared-volume/user/any" in done.out
     assert "shared-volume/group/any" in done.out
+
+
+def on_claims(*claims: str) -> dict[str, Any]:
+    """Return a Pod that mounts claims, as user 0 and group 0."""
+    made = on_nfs(runAsUser=0, runAsGroup=0)
+    made["spec"]["volumes"] = [
+        {"name": claim, "persistentVolumeClaim": {"claimName": claim}} for claim in claims
+    ]
+    made["spec"]["containers"][0]["volumeMounts"] = [
+        {"name": claim, "mountPath": f"/{claim}"} for claim in claims
+    ]
+    return made
+
+
+def volume(claim: str) -> dict[str, Any]:
+    """Return a shared volume that is kept for a claim."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"of-{claim}"},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "capacity": {"storage": "1Gi"},
+            "nfs": {"server": "nfs.invalid", "path": "/data"},
+            "claimRef": {"namespace": "train", "name": claim},
+        },
+    }
+
+
+def test_a_claim_that_nobody_knows_is_noted(run: Run, tmp_path: Path) -> None:
+    """Of a Pod and of a workload; one that is bound in the folder is judged instead."""
+    folder = cluster(tmp_path, team(), volume("known"))
+    template = wrapped(("apps", "Deployment"), {"spec": on_claims("data")["spec"]})
+    file = write(tmp_path / "a.yaml", on_claims("data", "known"), on_claims("known"), template)
+    done = run("review", "-o", "json", "--cluster", folder, "--profile", "team", file)
+    first, second, third = json.loads(done.out)
+    (note,) = first["notes"]
+    assert note.startswith("what the claim data will be bound to is not known: ")
+    assert "docs/operate/shared-volumes.md" in note
+    assert second["notes"] == []
+    assert "shared-volume/user/0" in {each["privilege"] for each in second["findings"]}
+    assert third["notes"] == [note]
+
+
+def test_many_claims_make_a_short_note(run: Run, tmp_path: Path) -> None:
+    """The first are named."""
+    file = write(tmp_path / "a.yaml", on_claims(*[f"data-{n}" for n in range(50)]))
+    done = run("review", "-o", "json", file)
+    (element,) = json.loads(done.out)
+    (note,) = element["notes"]
+    assert note.startswith("what the claims data-0, data-1, data-2, data-3 and more will be bound")
 
 
 def asked(run: Run, command: str, folder: Path, file: Path) -> Any:
