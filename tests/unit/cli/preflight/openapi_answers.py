@@ -17,11 +17,11 @@ def definition(of: str) -> str:
     return f"io.k8s.api.{group}.v1.{name}"
 
 
-def definitions() -> Json:
+def definitions(minor: str = MINOR) -> Json:
     """Return each type that the kinds of this minor reach."""
     return {
         definition(of): {"properties": {name: _schema(held) for name, held in fields.items()}}
-        for of, fields in supported(MINOR).items()
+        for of, fields in supported(minor).items()
     }
 
 

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from tests.harness.evidence import ROOT
+from tests.tools.openapi import PINS
 from tests.unit.cli.conftest import Json, Run, Serve
 from tests.unit.cli.preflight.openapi_answers import cluster_answers, definition, definitions
 
@@ -219,3 +220,12 @@ def test_who_may_not_try_a_pod_is_told_which_right_is_missing(run: Run, serve: S
     done = run("preflight", "--kubeconfig", serve(answers))
     assert done.code == 0, done.err
     assert "user may not create Pods in the namespace default (a dry run)" in done.out
+
+
+@pytest.mark.parametrize("minor", PINS)
+def test_an_older_minor_is_compared_though_it_lacks_newer_types(
+    run: Run, tmp_path: Path, minor: str
+) -> None:
+    """A type that only fields of another minor hold is not missing."""
+    done = run("preflight", "--openapi", write(tmp_path, {"definitions": definitions(minor)}))
+    assert (done.code, done.err) == (0, "")
