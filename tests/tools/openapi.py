@@ -39,7 +39,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         f"{group}/{kind}": f"{folder}/{kind}"
         for folder, group, kinds in (
             ("core", "", "Pod PodTemplate ReplicationController PersistentVolume Binding Secret"),
-            ("core", "", "PersistentVolumeClaim Namespace"),
+            ("core", "", "PersistentVolumeClaim Namespace ServiceAccount"),
             ("apps", "apps", "Deployment ReplicaSet StatefulSet DaemonSet"),
             ("batch", "batch", "Job CronJob"),
             ("node", "node.k8s.io", "RuntimeClass"),
