@@ -231,10 +231,24 @@ class PodToleration(_Struct, frozen=True):
     effect: str = ""
 
 
+class SelectorExpression(_Struct, frozen=True):
+    """One of `matchExpressions`; its values are not read."""
+
+    key: str = ""
+    operator: str = ""
+
+
+class TermSelector(_Struct, frozen=True):
+    """The Pods that a term of an affinity selects, as far as it demands labels."""
+
+    match_expressions: list[SelectorExpression] | None = None
+
+
 class PodAffinityTerm(_Struct, frozen=True):
-    """A term of `spec.affinity.podAntiAffinity`; which Pods it selects is not read."""
+    """A term of `spec.affinity.podAntiAffinity`."""
 
     topology_key: str = ""
+    label_selector: TermSelector | None = None
     namespaces: list[str] | None = None
     namespace_selector: dict[str, msgspec.Raw] | None = None
 

@@ -85,6 +85,15 @@ _EPHEMERAL: Final = "ephemeral"
 _NODE: Final = "kubernetes.io/hostname"
 """The label by which each node is a topology of its own."""
 
+_GANG_KEYS: Final = frozenset(
+    {
+        "jobset.sigs.k8s.io/job-key",
+        "leaderworkerset.sigs.k8s.io/group-key",
+        "leaderworkerset.sigs.k8s.io/subgroup-key",
+    }
+)
+"""Labels that JobSet and LeaderWorkerSet put on the Pods of their gangs, and on no others."""
+
 _GIVEN: Final = "given"
 """Stands for the text of a GMSA's specification."""
 
@@ -221,16 +230,28 @@ def _tolerations(tolerations: list[k8s.PodToleration]) -> list[Toleration]:
 
 
 def _anti_affinity(pod: Pod, affinity: k8s.Affinity, namespace: str) -> Iterator[AntiAffinity]:
-    """Yield the required terms that reach beyond a node, or beyond the Pod's own namespace."""
+    """Yield the required terms that reach beyond a node, or beyond the Pod's own namespace.
+
+    Not those that select Pods of gangs alone: JobSet and LeaderWorkerSet write them for whoever
+    annotates one with `exclusive-topology` (jobset pkg/webhooks/pod_mutating_webhook.go, lws
+    pkg/webhooks/pod_webhook.go).
+    """
     anti = affinity.pod_anti_affinity
     terms = (anti.required_during_scheduling_ignored_during_execution if anti else None) or ()
     field = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
     bound(len(terms), field)
     own = {namespace or pod.metadata.namespace}
     for index, term in enumerate(terms):
+        if _selects_gangs_alone(term):
+            continue
         elsewhere = term.namespace_selector is not None or not own.issuperset(term.namespaces or ())
         if elsewhere or term.topology_key != _NODE:
             yield AntiAffinity(f"{field}[{index}]", term.topology_key, elsewhere)
+
+
+def _selects_gangs_alone(term: k8s.PodAffinityTerm) -> bool:
+    demanded = (term.label_selector.match_expressions if term.label_selector else None) or ()
+    return any(each.key in _GANG_KEYS and each.operator in {"Exists", "In"} for each in demanded)
 
 
 def _pod_context(context: k8s.PodSecurityContext | None) -> k8s.PodSecurityContext | None:

@@ -23,6 +23,13 @@ def away(**term: Any) -> dict[str, Any]:
     return {"affinity": {"podAntiAffinity": anti}}
 
 
+def gangs_but(operator: str) -> dict[str, Any]:
+    """Return a selector as JobSet writes it (pkg/webhooks/pod_mutating_webhook.go)."""
+    key = "jobset.sigs.k8s.io/job-key"
+    others = {"key": key, "operator": "NotIn", "values": ["c48f64be"]}
+    return {"matchExpressions": [{"key": key, "operator": operator}, others]}
+
+
 def windows(**options: str) -> dict[str, Any]:
     """Return a `spec` with options for Windows."""
     return {**WINDOWS, "securityContext": {"windowsOptions": options}}
@@ -40,6 +47,14 @@ CASES: dict[str, tuple[dict[str, Any], set[str]]] = {
     ),
     "own namespace on a node": (away(topologyKey=NODE), set()),
     "own namespace by name": (away(topologyKey=NODE, namespaces=["train"]), set()),
+    "other gangs": (
+        away(topologyKey=ZONE, namespaceSelector={}, labelSelector=gangs_but("Exists")),
+        set(),
+    ),
+    "all but one gang": (
+        away(topologyKey=ZONE, namespaceSelector={}, labelSelector=gangs_but("DoesNotExist")),
+        {"scheduling/anti-affinity-elsewhere/topology.kubernetes.io%2Fzone"},
+    ),
     "level": ({"securityContext": LEVEL}, {"selinux/level/s0-s0:c0.c1023"}),
     "account of a domain": (
         windows(gmsaCredentialSpecName="reader"),

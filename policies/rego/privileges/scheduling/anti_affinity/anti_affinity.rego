@@ -2,11 +2,13 @@
 # scope: package
 # title: Anti-affinity that keeps others away
 # description: >-
-#   A required anti-affinity works both ways: the scheduler also keeps Pods that come later away from
-#   the Pod that has it. With a topologyKey beyond kubernetes.io/hostname one Pod keeps a zone, or all
-#   of a cluster, free of the Pods that it selects; with namespaces or a namespaceSelector these are
-#   Pods of others, and on as many nodes as it has replicas. Pods of its own namespace on its own node
-#   are its author's affair. Kubernetes' plugin LimitPodHardAntiAffinityTopology refuses other keys
+#   A required anti-affinity works both ways: the scheduler also keeps Pods that come later away
+#   from the Pod that has it. With a topologyKey beyond kubernetes.io/hostname one Pod keeps a
+#   zone, or all of a cluster, free of the Pods that it selects; with namespaces or a
+#   namespaceSelector these are Pods of others, and on as many nodes as it has replicas. Pods of
+#   its own namespace on its own node are its author's affair. What selects Pods of gangs alone
+#   is not counted: JobSet and LeaderWorkerSet write it for whoever annotates one with
+#   exclusive-topology. Kubernetes' plugin LimitPodHardAntiAffinityTopology refuses other keys
 #   than the node's, is off by default, and looks at no namespaces.
 # related_resources:
 # - ref: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
