@@ -72,7 +72,8 @@ class HourlyBlobs:
             entire = time.monotonic() - looked >= self.settings.all_s
             if entire:
                 looked = time.monotonic()
-            seen = await self._look([""] if entire else self._recent(known))
+            # Where there was nothing yet, the first blob makes the folder that is looked into.
+            seen = await self._look([""] if entire or not known else self._recent(known))
             known.update(blob.folder for blob in seen)
             async for stretch in self._read(seen):
                 yield stretch

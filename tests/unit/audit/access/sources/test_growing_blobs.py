@@ -1,11 +1,15 @@
 """A folder of hourly append blobs is read on as it grows: each record once, nothing in silence."""
 
+import asyncio
 import random
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from audit.access.model.batch import MOST_BATCH
+from audit.access.model.batch import MOST_BATCH, RecordBatch
+from audit.access.sources.files import BlobFolder
+from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.base.errors import SourceError
 from tests.unit.audit.access.sources.hourly_blobs import FIRST, LONG_AFTER, Seen, hour_name, record
 
@@ -158,3 +162,35 @@ async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     """An empty source and a missing one are told apart."""
     with pytest.raises(SourceError, match="is no folder"):
         await Seen(tmp_path / "none").read()
+
+
+async def test_the_first_blob_of_all_is_found_at_once(seen: Seen) -> None:
+    """Where a log has just been switched on, nothing says yet which folders there will be."""
+    looks = 0
+    folder = BlobFolder(seen.folder)
+
+    class Watched:
+        async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
+            nonlocal looks
+            looks += 1
+            async for each in folder.names(prefix):
+                yield each
+
+        async def read(self, name: str, begin: int, length: int) -> bytes:
+            return await folder.read(name, begin, length)
+
+    source = HourlyBlobs("logs", "aks-1", Watched(), HourlySettings(poll_s=0.01), lambda: NOW)
+
+    async def first() -> RecordBatch:
+        return await anext(aiter(source.stretches({})))
+
+    reading = asyncio.create_task(first())
+    try:
+        async with asyncio.timeout(20):
+            while not looks:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            seen.put(hour_name(0), record(1))
+            found = await reading
+    finally:
+        reading.cancel()
+    assert [each.raw + b"\n" for each in found.records] == [record(1)]
