@@ -176,6 +176,7 @@ class FieldTable:
                     for attribute, name in names.items()
                 ],
                 rename=names,
+                module=f"{__name__}.made",  # Of data: no type that a module has.
                 frozen=True,
                 gc=False,
                 forbid_unknown_fields=True,

@@ -92,6 +92,9 @@ async def test_kinds_that_are_missing_or_old_are_refused_with_what_to_do(
     path = f"{KINDS}/weightstores.sallyport.dev"
     _, whole = await admin.request("GET", path)
     await admin.request("DELETE", path)
+    async with asyncio.timeout(60):  # Its objects are deleted first.
+        while (await admin.request("GET", path))[0] != 404:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
     try:
         with pytest.raises(HelmFailedError, match=r"weightstores\.sallyport\.dev is not in this"):
             helm.install(config, {}, "--dry-run=server")

@@ -22,6 +22,7 @@ from policies.fields.table import (
     FieldTable,
     built_in_rows,
 )
+from tests.compat.product import structs
 from tests.harness.evidence import ROOT
 from tests.tools.field_table import made_table, missing_rows, read_rows
 from tests.tools.openapi import KINDS, PINS, supported
@@ -228,3 +229,10 @@ def test_each_kind_of_kubernetes_own_that_is_judged_has_rows() -> None:
         if ("." not in group or group.endswith(".k8s.io")) and group not in of_definitions
     }
     assert own <= KINDS.keys()
+
+
+def test_types_that_are_made_of_rows_are_none_of_the_products() -> None:
+    """The list of all that is read would else depend on what was searched before."""
+    before = structs()
+    assert FieldTable(built_in_rows()).knows_all("", "Pod", b"{}")
+    assert structs() == before
