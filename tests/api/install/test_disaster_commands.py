@@ -1,6 +1,5 @@
 """docs/operate/disaster.md: each command as it stands there, by the programs themselves."""
 
-import asyncio
 import json
 import os
 import re
@@ -23,7 +22,7 @@ from tests.harness.programs.availability import require
 from tests.harness.programs.client import STRATEGIC_MERGE_PATCH, Client
 from tests.harness.programs.controller_manager import ControllerManager
 from tests.harness.programs.gate import PROGRAM
-from tests.harness.programs.helm import IMAGE, NAMESPACE, Helm
+from tests.harness.programs.helm import IMAGE, NAMESPACE, OPEN, Helm
 from tests.harness.sizes import PROOF
 
 PAGE = (ROOT / "docs" / "operate" / "disaster.md").read_text()
@@ -200,7 +199,7 @@ async def test_a_namespace_that_was_deleted_is_made_again(
     try:
         path = f"/api/v1/namespaces/{NAMESPACE}"
         assert (await admin.request("DELETE", path))[0] == 200
-        await gone(admin, path)
+        await admin.wait_until_gone(path)
     finally:
         controllers.stop()
     assert await registrations(admin) == [200] * 4
@@ -208,7 +207,7 @@ async def test_a_namespace_that_was_deleted_is_made_again(
     code, said = typed(UPGRADE)
     assert code != 0, said
     values = tmp_path / "values.json"
-    values.write_text(json.dumps(IMAGE))
+    values.write_text(json.dumps(IMAGE | OPEN))
     typed.well(CREATE)
     typed.well(INSTALL, VALUES=str(values))
     assert await registrations(admin) == [200] * 4
@@ -218,13 +217,6 @@ async def test_a_namespace_that_was_deleted_is_made_again(
         "GET", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
     )
     assert all(hook["clientConfig"].get("caBundle") for hook in found["webhooks"])
-
-
-async def gone(client: Client, path: str) -> None:
-    """Return once the controllers have emptied and removed it."""
-    async with asyncio.timeout(60):
-        while (await client.request("GET", path))[0] != 404:  # noqa: ASYNC110 (a server)
-            await asyncio.sleep(0.2)
 
 
 @pytest.mark.proof

@@ -235,6 +235,14 @@ class Client:
             else:
                 return
 
+    async def wait_until_gone(self, path: str) -> None:
+        """Return once nothing is served at a path: what is deleted may have to be emptied first."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while (await self.request("GET", path))[0] != HTTPStatus.NOT_FOUND:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{path} is there still after {TIMEOUT_S:g} s")
+            await asyncio.sleep(POLL_S)
+
     async def create_token(
         self, service_account: str, namespace: str, pod: str = "", audience: str = ""
     ) -> str:

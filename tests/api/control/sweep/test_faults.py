@@ -80,7 +80,7 @@ async def test_without_openreports_the_sweep_goes_on(admin: Client, swept: Swept
     for crd in crds():
         await admin.delete(crd)
     try:
-        await wait_until_gone(admin)
+        await admin.wait_until_gone("/apis/openreports.io/v1alpha1")
         with capture_logs() as logs:
             await swept.run()
             await swept.at(2e9).later("019aa68f-4b3b-7000-8000-000000000001").run()
@@ -92,13 +92,6 @@ async def test_without_openreports_the_sweep_goes_on(admin: Client, swept: Swept
     await swept.at(3e9).later("019aa68f-4b3b-7000-8000-000000000002").run()
     assert swept.metric("sallyport_reports_unavailable") == 0
     assert len(await reports(admin)) == 1
-
-
-async def wait_until_gone(admin: Client) -> None:
-    """Wait until the API of reports is served no more."""
-    status = 200
-    while status != 404:
-        status, _ = await admin.request("GET", "/apis/openreports.io/v1alpha1")
 
 
 @asynccontextmanager

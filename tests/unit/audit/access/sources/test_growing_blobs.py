@@ -166,13 +166,12 @@ async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 async def test_the_first_blob_of_all_is_found_at_once(seen: Seen) -> None:
     """Where a log has just been switched on, nothing says yet which folders there will be."""
-    looks = 0
+    looked = asyncio.Event()
     folder = BlobFolder(seen.folder)
 
     class Watched:
         async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-            nonlocal looks
-            looks += 1
+            looked.set()
             async for each in folder.names(prefix):
                 yield each
 
@@ -187,8 +186,7 @@ async def test_the_first_blob_of_all_is_found_at_once(seen: Seen) -> None:
     reading = asyncio.create_task(first())
     try:
         async with asyncio.timeout(20):
-            while not looks:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            await looked.wait()
             seen.put(hour_name(0), record(1))
             found = await reading
     finally:
