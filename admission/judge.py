@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,7 @@ from core.decision.document import DecisionDocument
 from core.decision.namespaces import ORDINARY_MODES, Mode, Modes, Namespace, enforce_from
 from core.decision.request import Phase, Request
 from core.people.subject import Subject
+from core.sandbox.decision import SandboxDecision
 from policies.backstop.rules import COVERED
 
 _HELD: Final = frozenset(covered.rule for covered in COVERED)
@@ -213,61 +214,34 @@ class Judge:
         return await self.gatherer.gather(request, namespace, scope.mode)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
-        outcomes = run_checks(request, facts)
-        if facts.break_glasses:
-            outcomes = relax_outcomes(outcomes, facts.break_glasses)
-        held = facts.egress is not None and any(each.held and each.denies for each in outcomes)
-        mode = Mode.ENFORCE if held else facts.mode
-        if mode is not facts.mode:
-            outcomes = [soften_outcome(outcome) for outcome in outcomes]
-        speaking = [outcome for outcome in outcomes if outcome.findings]
-        denied = any(outcome.denies for outcome in speaking)
-        findings = [finding for outcome in speaking for finding in outcome.findings]
+        ruling = _rule(run_checks(request, facts), facts)
         decision_id = self.new_id()
-        enforced = mode is Mode.ENFORCE
-        if denied and not enforced:
-            findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
-        profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
-        if facts.break_glasses:
-            profile = None
-        answer = _Answer.of(speaking, request, facts)
-        since = _newest_catalogue(speaking, facts)
-        later = _later(answer, profile, facts, since, decision_id) if not denied else []
-        if not denied and facts.pod and facts.pod.sandbox and answer.is_whole:
-            later += capacity_warnings(request, facts, decision_id)
-        admitted = None if denied else profile
-        sandbox = next((outcome.sandbox for outcome in outcomes if outcome.sandbox), None)
-        mutation = _mutation(
-            request,
-            facts,
-            admitted,
-            denied=denied,
-            enforced=enforced,
-            decided_sandbox=sandbox is not None,
-        )
+        answer = _Answer.of(ruling.speaking, request, facts)
+        later = [] if ruling.denied else _later(request, facts, ruling, answer, decision_id)
+        scope = _RequestScope(ruling.mode, facts.namespace)
+        mutation = _mutation(request, facts, ruling)
+        findings = ruling.findings()
         return Decision(
             id=decision_id,
-            verdict=_verdict(findings, refused=denied and enforced),
-            allowed=not denied or not enforced,
+            verdict=_verdict(findings, refused=ruling.refused),
+            allowed=not ruling.refused,
             message=refusal_message(request.what, answer.refusing, decision_id, answer.remarks)
-            if denied
+            if ruling.denied
             else "\n".join(later),
-            warnings=_warnings(
-                answer.refusing, later, decision_id, _RequestScope(mode, facts.namespace)
-            ),
+            warnings=_warnings(answer.refusing, later, decision_id, scope),
             findings=findings,
             answered=answer.findings,
-            profile=profile,
+            profile=ruling.profile,
             mode=facts.mode.value,
-            if_enforced="" if enforced else "refused" if denied else "admitted",
+            if_enforced=_if_enforced(ruling),
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
             recorded=mutation.annotations,
             filled=mutation.patches,
-            sandbox=sandbox,
+            sandbox=ruling.sandbox,
             when_unrecorded=self._when_unrecorded(facts),
-            evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
+            evidence=evidence_of(facts, ruling.admitted, self.gatherer.kind_of(request.subject)),
         )
 
     def _when_unrecorded(self, facts: Facts) -> WhenUnrecorded:
@@ -304,6 +278,67 @@ class Judge:
             policy_revision=self.gatherer.engine.revision,
             when_unrecorded=WhenUnrecorded.REFUSE if mode is Mode.ENFORCE else WhenUnrecorded.ADMIT,
         )
+
+
+class _Ruling(NamedTuple):
+    """What the outcomes of the checks come to."""
+
+    speaking: list[Outcome]
+    """Those with findings."""
+    mode: Mode
+    """The mode that counts: what is held is enforced in every namespace."""
+    denied: bool
+    profile: str | None
+    """The profile that covers the object; none while a BreakGlass relaxes what it needs."""
+    sandbox: SandboxDecision | None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the request is denied, and that is enforced."""
+        return self.denied and self.mode is Mode.ENFORCE
+
+    @property
+    def admitted(self) -> str | None:
+        """The profile under which the object is admitted."""
+        return None if self.denied else self.profile
+
+    def findings(self) -> list[Finding]:
+        """Return all findings; those of a denial that is not enforced are warnings."""
+        findings = [finding for outcome in self.speaking for finding in outcome.findings]
+        if self.denied and not self.refused:
+            return [msgspec.structs.replace(each, action=Action.WARN) for each in findings]
+        return findings
+
+
+def _rule(outcomes: list[Outcome], facts: Facts) -> _Ruling:
+    """Return what outcomes come to, as BreakGlasses relax them and the mode enforces them."""
+    mode = facts.mode
+    if facts.break_glasses:
+        outcomes = relax_outcomes(outcomes, facts.break_glasses)
+    if mode is not Mode.ENFORCE and _is_held(outcomes, facts):
+        mode = Mode.ENFORCE
+        outcomes = [soften_outcome(outcome) for outcome in outcomes]
+    speaking = [outcome for outcome in outcomes if outcome.findings]
+    profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
+    return _Ruling(
+        speaking,
+        mode,
+        denied=any(outcome.denies for outcome in speaking),
+        profile=None if facts.break_glasses else profile,
+        sandbox=next((outcome.sandbox for outcome in outcomes if outcome.sandbox), None),
+    )
+
+
+def _is_held(outcomes: Iterable[Outcome], facts: Facts) -> bool:
+    """Return whether something is denied that is refused in every mode."""
+    return facts.egress is not None and any(each.held and each.denies for each in outcomes)
+
+
+def _if_enforced(ruling: _Ruling) -> Literal["", "refused", "admitted"]:
+    """Say what enforcement would have come to; nothing where it is enforced."""
+    if ruling.mode is Mode.ENFORCE:
+        return ""
+    return "refused" if ruling.denied else "admitted"
 
 
 class _Answer(NamedTuple):
@@ -351,12 +386,17 @@ def _newest_catalogue(speaking: Iterable[Outcome], facts: Facts) -> int:
 
 
 def _later(
-    answer: _Answer, profile: str | None, facts: Facts, since: int, decision: str
+    request: Request, facts: Facts, ruling: _Ruling, answer: _Answer, decision: str
 ) -> list[str]:
-    """Word what is relaxed, or what an object needs of a newer catalogue than its profile's.
+    """Word what is told of an object that is not denied."""
+    later = _to_come(facts, ruling, answer, decision)
+    if facts.pod and facts.pod.sandbox and answer.is_whole:
+        later += capacity_warnings(request, facts, decision)
+    return later
 
-    `since` is that catalogue.
-    """
+
+def _to_come(facts: Facts, ruling: _Ruling, answer: _Answer, decision: str) -> list[str]:
+    """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
     speaking = answer.speaking
     if facts.break_glasses:
         used = facts.break_glasses if answer.is_whole else ()
@@ -367,9 +407,10 @@ def _later(
         return finding_lines(speaking)
     told = remedy_lines([outcome for outcome in speaking if outcome.told])
     rest = [outcome for outcome in speaking if not outcome.told]
-    if not rest or profile is None:
+    if not rest or ruling.profile is None:
         return told
-    known = facts.profiles.by_name[profile] if answer.is_whole else None
+    known = facts.profiles.by_name[ruling.profile] if answer.is_whole else None
+    since = _newest_catalogue(ruling.speaking, facts)
     return [*told, *catalogue_notices(rest, decision, known, since)]
 
 
@@ -392,25 +433,15 @@ class _Mutation(NamedTuple):
     patches: list[Patch]
 
 
-def _mutation(  # noqa: PLR0913  What was decided, and of what.
-    request: Request,
-    facts: Facts,
-    profile: str | None,
-    *,
-    denied: bool,
-    enforced: bool,
-    decided_sandbox: bool,
-) -> _Mutation:
-    """Return what the mutating webhook sets; `profile` is the one that it is admitted under.
-
-    `decided_sandbox` says whether a check decided about the sandbox.
-    """
+def _mutation(request: Request, facts: Facts, ruling: _Ruling) -> _Mutation:
+    """Return what the mutating webhook sets."""
     guarded = dict(facts.guard.recorded) if facts.guard else {}
     if request.phase is not Phase.MUTATING:
         return _Mutation(guarded, [])
+    profile, denied = ruling.admitted, ruling.denied
     filled = fill_defaults(request, facts, profile)
-    notes = notes_to_record(request, facts, profile, refused=denied and enforced)
-    sandboxed = sandbox_patches(request, facts, refused=denied) if decided_sandbox else []
+    notes = notes_to_record(request, facts, profile, refused=ruling.refused)
+    sandboxed = sandbox_patches(request, facts, refused=denied) if ruling.sandbox else []
     return _Mutation(
         guarded | notes | defaults_note(facts, profile, filled),
         [*filled, *sandboxed, *label_patches(request, facts)],

@@ -74,20 +74,7 @@ async def read_workload(
     templates = templates_of(workload.group, workload.kind, value)
     if workload.built_in and not templates:
         raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
-    pods, parts, containers, began = [], [], 0, time.perf_counter()
-    for template in templates:
-        pod = _pod_of(workload, template)
-        projection = _project(workload.kind, pod, template, known)
-        containers += len(projection.containers)
-        if containers > MAX_TEMPLATE_CONTAINERS:
-            most = MAX_TEMPLATE_CONTAINERS
-            problem = f"brings the object's containers to {containers}; more than {most}"
-            raise InvalidObjectError(workload.kind, template.path, f"{problem} are not judged")
-        pods.append(pod)
-        parts.append(Part(projection, template, reads.fields(POD, template.pod)))
-        if time.perf_counter() - began > _READ_S:
-            await asyncio.sleep(0)
-            began = time.perf_counter()
+    pods, parts = await _project_templates(workload, templates, known, reads)
     metadata = _metadata_of(workload.kind, value)
     return Reading(
         tuple(parts),
@@ -100,6 +87,40 @@ async def read_workload(
         is_complete=not workload.more and not any(each.partial for each in templates),
         pods=tuple(pods),
     )
+
+
+async def _project_templates(
+    workload: WorkloadKind,
+    templates: list[PodTemplate],
+    known: KnownVolumes,
+    reads: DeclaredFields,
+) -> tuple[list[Pod], list[Part]]:
+    """Return the Pod of each template and what is judged of it; others have turns between.
+
+    Raises:
+        InvalidObjectError: a template is no Pod's, or all have too many containers together.
+    """
+    pods: list[Pod] = []
+    parts: list[Part] = []
+    containers, began = 0, time.perf_counter()
+    for template in templates:
+        pod = _pod_of(workload, template)
+        projection = _project(workload.kind, pod, template, known)
+        containers += len(projection.containers)
+        _bound_containers(containers, workload.kind, template)
+        pods.append(pod)
+        parts.append(Part(projection, template, reads.fields(POD, template.pod)))
+        if time.perf_counter() - began > _READ_S:
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+    return pods, parts
+
+
+def _bound_containers(count: int, kind: str, template: PodTemplate) -> None:
+    """Raise InvalidObjectError where this template brings an object to too many containers."""
+    if count > MAX_TEMPLATE_CONTAINERS:
+        problem = f"brings the object's containers to {count}; more than {MAX_TEMPLATE_CONTAINERS}"
+        raise InvalidObjectError(kind, template.path, f"{problem} are not judged")
 
 
 def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:

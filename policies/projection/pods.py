@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from core.decision.id_ranges import IdRanges
 from core.kubernetes import pod as k8s
 from core.kubernetes.pod import NO_DEVICE, Pod, is_nothing, names_devices
 from policies.projection.container_risks import NONE, ContainerRisk, risks_of, special_resources
@@ -103,11 +104,7 @@ _MOST_REMEMBERED: Final = 4096
 
 
 def project(
-    pod: k8s.Pod,
-    known: KnownVolumes = NOTHING_KNOWN,
-    *,
-    placed: bool = False,
-    weighed: bool = True,
+    pod: k8s.Pod, known: KnownVolumes = NOTHING_KNOWN, *, placed: bool = False, weighed: bool = True
 ) -> Projection:
     """Return the projection of a Pod. Pure.
 
@@ -119,11 +116,9 @@ def project(
             real Pod has; names the field.
         NamespaceMarkError: it mounts a shared file system, and the namespace's IDs cannot be read.
     """
-    spec = pod.spec
+    spec, marks, affinity = pod.spec, pod.metadata.annotations, pod.spec.affinity
     _bound_lists(pod)
-    shared = shared_names(spec.volumes, pod.metadata.name or "", known) if spec.volumes else None
-    containers = list(project_containers(spec, shared, weighed=weighed))
-    ranges = known.ranges() if shared and any(each.shares for each in containers) else None
+    containers, ids = _containers_and_ids(pod, known, weighed=weighed)
     return Projection(
         containers=containers,
         os=spec.os.name if spec.os else "",
@@ -134,28 +129,39 @@ def project(
         automount=spec.automount_service_account_token,
         node_name="" if placed else spec.node_name or "",
         tolerations=_tolerations(spec.tolerations) if spec.tolerations else [],
-        anti_affinity=list(_anti_affinity(pod, spec.affinity, known.namespace))
-        if spec.affinity
-        else [],
+        anti_affinity=list(_anti_affinity(pod, affinity, known.namespace)) if affinity else [],
         priority_class=spec.priority_class_name or "",
         share_process_namespace=bool(spec.share_process_namespace),
         dns_policy=spec.dns_policy or "",
         nameservers=_nameservers(spec.dns_config) if spec.dns_config else [],
         host_aliases=_host_aliases(spec.host_aliases) if spec.host_aliases else [],
         security_context=_pod_context(spec.security_context),
-        annotations=project_annotations(pod.metadata.annotations)
-        if pod.metadata.annotations
-        else {},
+        annotations=project_annotations(marks) if marks else {},
         volumes=list(project_volumes(pod, known.of_claim)) if spec.volumes else [],
-        ids=ranges,
-        ids_filled=known.filled and ranges is not None,
+        ids=ids,
+        ids_filled=known.filled and ids is not None,
         weighed=weighed,
         hints=project_hints(containers, pod.metadata) if weighed else (),
-        resources=special_resources(spec.resources.limits, "spec")
-        if weighed and spec.resources and spec.resources.limits
-        else (),
+        resources=_special_resources(spec) if weighed else (),
         resource_claims=weighed and bool(spec.resource_claims),
     )
+
+
+def _containers_and_ids(
+    pod: k8s.Pod, known: KnownVolumes, *, weighed: bool
+) -> tuple[list[Container], IdRanges | None]:
+    """Return the containers, and the namespace's IDs where one of them shares a file system."""
+    spec = pod.spec
+    shared = shared_names(spec.volumes, pod.metadata.name or "", known) if spec.volumes else None
+    containers = list(project_containers(spec, shared, weighed=weighed))
+    shares = shared and any(each.shares for each in containers)
+    return containers, known.ranges() if shares else None
+
+
+def _special_resources(spec: k8s.PodSpec) -> tuple[str, ...]:
+    """Return the special resources that the Pod as a whole has limits of."""
+    resources = spec.resources
+    return special_resources(resources.limits, "spec") if resources and resources.limits else ()
 
 
 def _bound_lists(pod: k8s.Pod) -> None:
