@@ -43,6 +43,8 @@ class PodLifecycle(msgspec.Struct, frozen=True, gc=False):
     """The latest time that it names: what is older than this changed nothing in it."""
     requester: str = ""
     """Noted on it by the gate, where it has no owner."""
+    as_created: bool = True
+    """Whether its `spec` is the one that kube-apiserver took in."""
 
 
 class _Owner(msgspec.Struct):
@@ -58,6 +60,7 @@ class _Meta(msgspec.Struct, rename="camel"):
     owner_references: list[_Owner] | None = None
     deletion_timestamp: _Time | None = None
     annotations: dict[str, str | None] | None = None
+    generation: int = 0
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -85,6 +88,8 @@ class _ContainerStatus(msgspec.Struct, rename="camel"):
 
 
 class _Condition(msgspec.Struct, rename="camel"):
+    type: str = ""
+    status: str = ""
     last_transition_time: _Time | None = None
 
 
@@ -150,7 +155,18 @@ def read_pod_lifecycle(raw: bytes | msgspec.Raw) -> PodLifecycle:
         next(owners, ""),
         max(made, began, stopped, _seconds(meta.deletion_timestamp), *changed),
         "" if meta.owner_references else read_notes(meta.annotations).requester or "",
+        meta.generation <= 1 and not any(map(_is_scheduled, status.conditions or ())),
     )
+
+
+def _is_scheduled(condition: _Condition) -> bool:
+    """Return whether a condition says that the Pod has a node.
+
+    Scheduling writes the node into `spec` together with this condition, and counts no generation;
+    every other change of `spec` counts one (k8s.io/kubernetes, pkg/registry/core/pod: strategy.go,
+    storage/storage.go).
+    """
+    return condition.type == "PodScheduled" and condition.status == "True"
 
 
 def _stopped(status: _Status) -> float:

@@ -251,7 +251,8 @@ def _found(  # noqa: PLR0913  All that there is to say.
 ) -> PodAttribution:
     pods = [_accessed_by(life, histories) for life in lives[:MOST_PODS]]
     if len(pods) == 1 and not pods[0].decision:
-        why += f"; {explanations.explain_undecided(histories.decisions(lives[0]))}"
+        found, against = histories.decisions(lives[0]), histories.contradicted(lives[0])
+        why += f"; {explanations.explain_undecided(found, against)}"
     attribution = Attribution(
         confidence=confidence, why=why, among=len(lives), pods=pods, gaps=gaps
     )

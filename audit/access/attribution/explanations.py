@@ -122,15 +122,22 @@ def explain_hint(access: Access, lives: Sequence[Life]) -> str:
     return ""
 
 
-def explain_undecided(decisions: Sequence[PodDecision]) -> str:
-    """Say why no decision is named that admitted a Pod."""
+def explain_undecided(decisions: Sequence[PodDecision], against: Sequence[PodDecision]) -> str:
+    """Say why no decision is named that admitted a Pod; the Pod contradicts those `against`."""
     if len(decisions) == 1:
-        return UNDECIDED
-    named = [f"{each.id} for {each.admission.requester[:_MOST_NAME]}" for each in decisions]
+        if not against:
+            return UNDECIDED
+        said = "the Pod contradicts, by its noted requester or its spec, what says it admitted it"
+        return f"{said}: {', '.join(map(_name, against))}"
+    named = [_name(each) for each in decisions]
     if not decisions[0].id:
         named = [*named[1:], "more that are not kept"]
     said = "several decisions say that they admitted it, and nothing shows which did"
     return f"{said}: {', '.join(named)}"
+
+
+def _name(decision: PodDecision) -> str:
+    return f"{decision.id} for {decision.admission.requester[:_MOST_NAME]}"
 
 
 def _from(access: Access) -> str:

@@ -108,12 +108,13 @@ class Histories:
         """Return the different decisions that can have admitted a Pod, the earliest first.
 
         A decision that was taken at another time than the Pod was created is none: somebody copied
-        the Pod's UID, or dated the decision back. Of several those count that have the requester
-        whom the gate noted on the Pod and the digest of its `spec`, where `control` has seen both.
-        Without a decision, or where there were too many, there is one that says nothing.
+        the Pod's UID, or dated the decision back. Nor is one that the Pod contradicts. Of several
+        those count that have the requester whom the gate noted on the Pod and the digest of its
+        `spec`, where `control` has seen both. Without a decision, or where there were too many,
+        there is one that says nothing.
         """
         found = self.admissions.of(life.uid)
-        able = [each for each in found if _can_be_of(each, life)]
+        able = [each for each in found if _is_of_time(each, life) and not _contradicts(each, life)]
         are_too_many = len(found) > MOST_OF_A_POD
         if len(able) > 1 or are_too_many:
             able = [each for each in able if _is_of(each, life)] or (
@@ -123,6 +124,11 @@ class Histories:
         if not different:
             return [PodDecision(life.decision, NOTHING)]
         return sorted(different.values(), key=itemgetter(0))
+
+    def contradicted(self, life: Life) -> Sequence[PodDecision]:
+        """Return the decisions of a Pod's creation that the Pod itself contradicts."""
+        found = self.admissions.of(life.uid)
+        return [each for each in found if _is_of_time(each, life) and _contradicts(each, life)]
 
     def saved(self) -> bytes:
         """Return all of it as MessagePack, as of now."""
@@ -206,7 +212,7 @@ class Histories:
                 self.identities.pair(object_id, client)
 
 
-def _can_be_of(decision: PodDecision, life: Life) -> bool:
+def _is_of_time(decision: PodDecision, life: Life) -> bool:
     """Return whether a decision was taken when a Pod was created, as far as that is known."""
     if life.made:
         return is_of_creation(decision.at, life.made)
@@ -215,5 +221,17 @@ def _can_be_of(decision: PodDecision, life: Life) -> bool:
 
 def _is_of(decision: PodDecision, life: Life) -> bool:
     """Return whether a decision says of a Pod what the cluster shows of it."""
-    said, noted = decision.admission, life.requester and life.digest
-    return bool(noted) and (label_of(said.requester), said.digest) == (life.requester, life.digest)
+    shown = life.requester and life.digest and decision.admission.digest == life.digest
+    return bool(shown) and not _contradicts(decision, life)
+
+
+def _contradicts(decision: PodDecision, life: Life) -> bool:
+    """Return whether a decision says otherwise than the note on a Pod, or the digest of its `spec`.
+
+    A Pod of a controller has no note. A decision of an earlier release has no digest.
+    """
+    said = decision.admission
+    if not life.requester:
+        return False
+    is_other_spec = said.digest and life.digest and said.digest != life.digest
+    return bool(is_other_spec) or label_of(said.requester) != life.requester

@@ -46,9 +46,9 @@ class Life(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True)
     made: float = 0.0
     """When kube-apiserver took it in; 0 where its first document is not known."""
     requester: str = ""
-    """Noted on it when it was seen first; empty where nothing was, as `digest`."""
+    """Noted on it when it was seen first; empty where nothing was."""
     digest: str = ""
-    """Of its `spec` then."""
+    """Of its `spec` as it was created; empty where that is not known, or nobody is noted."""
 
     def lived(self, unix_s: float, slack_s: float) -> bool:
         """Return whether it can have lived then, if clocks differ by as much."""

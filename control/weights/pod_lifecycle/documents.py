@@ -61,7 +61,7 @@ class PodSigns:
     client_ids: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
     digest: str = ""
-    """Of the `spec` of a Pod on which its requester is noted."""
+    """Of the `spec` of a Pod on which its requester is noted, as long as it is as created."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class PodSignReader:
         Raises:
             NotSyncedError: service accounts or volumes have not been loaded.
         """
-        digest = spec_digest(raw) if pod.requester else ""
+        digest = spec_digest(raw) if pod.requester and pod.as_created else ""
         text = bytes(raw).lower()
         if not any(each in text for each in _HINTS):
             return PodSigns(digest=digest) if digest else _NONE

@@ -64,7 +64,8 @@ class PodLife(DocumentPart, frozen=True, kw_only=True):
     """`Subject.label` of who created it, as the gate noted it on a Pod without an owner; of its
     first event alone, as `digest`."""
     digest: str = ""
-    """Of its `spec` as it was seen first (`core.kubernetes.spec_digest`)."""
+    """Of its `spec` (`core.kubernetes.spec_digest`); empty where that was no more as it was created
+    when it was seen first."""
     decision: str = ""
     """Id of the decision that admitted it, where the Pod was matched with it."""
 

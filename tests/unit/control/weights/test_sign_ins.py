@@ -9,6 +9,7 @@ from control.weights.pod_lifecycle.documents import PodSignReader, PodSigns
 from core.base.errors import NotSyncedError
 from core.cluster import AccountSignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.spec_digest import spec_digest
 from kube.weights.pod_lifecycle import read_pod_lifecycle
 
 ANNOTATED = "0b3c1d5e-1111-4222-8333-944445555666"
@@ -96,3 +97,35 @@ def test_nothing_is_recorded_before_it_is_known_who_signs_in_as_whom() -> None:
     raw = msgspec.Raw(msgspec.json.encode({"metadata": meta, "spec": {"containers": []}}))
     with pytest.raises(NotSyncedError):
         found(read_pod_lifecycle(raw), raw)
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_as_created"),
+    [
+        pytest.param({}, True, id="just-created"),
+        pytest.param({"generation": 1, "scheduled": "False"}, True, id="waits-for-a-node"),
+        pytest.param({"generation": 1, "scheduled": "True"}, False, id="has-got-a-node"),
+        pytest.param({"generation": 2}, False, id="its-image-was-changed"),
+    ],
+)
+def test_the_digest_of_a_spec_that_changed_since_the_creation_is_not_recorded(
+    shown: dict[str, Any], *, is_as_created: bool
+) -> None:
+    """`control` was away: another digest than the decision's would speak against an honest one."""
+    meta = {
+        "name": "llm-0",
+        "namespace": "train",
+        "uid": "3f0c7d5e-1111-4222-8333-944445555666",
+        "creationTimestamp": "2026-10-01T10:00:00Z",
+        "annotations": {"sallyport.dev/requester": "oid:a"},
+        "generation": shown.get("generation", 1),
+    }
+    conditions = [{"type": "PodScheduled", "status": shown.get("scheduled", "False")}]
+    raw = msgspec.Raw(
+        msgspec.json.encode(
+            {"metadata": meta, "spec": {"containers": []}, "status": {"conditions": conditions}}
+        )
+    )
+    pod = read_pod_lifecycle(raw)
+    assert pod.requester == "oid:a"
+    assert SIGNS(pod, raw).digest == (spec_digest(raw) if is_as_created else "")

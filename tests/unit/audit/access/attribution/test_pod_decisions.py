@@ -33,6 +33,7 @@ _OF_A_LIFE = 15
 """Fields of a life in releases before."""
 
 SEVERAL = "several decisions say that they admitted it"
+CONTRADICTED = "the Pod contradicts, by its noted requester or its spec, what says it admitted it"
 
 
 def forged(after_s: float, requester: str = INNOCENT, **fields: Any) -> bytes:
@@ -118,6 +119,57 @@ def test_what_both_confirm_and_differ_in_is_not_chosen() -> None:
     copy = direct(profile="other", id=stable_id(MADE * 1000 + 1, "decision", "copy"))
     found = pod(life(), seen(requester=ALICE, digest=DIGEST), direct(), copy)
     assert (found.requester, found.profile, found.decision) == (ALICE, "", "")
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        pytest.param(direct(INNOCENT), id="requester"),
+        pytest.param(direct(digest="sha256:" + "6" * 64), id="digest"),
+        pytest.param(forged(1), id="requester-without-digest"),
+        pytest.param(
+            direct(root={"kind": "Job", "name": "j", "uid": "j", "requester": INNOCENT}), id="root"
+        ),
+    ],
+)
+def test_a_lone_decision_that_the_pod_contradicts_does_not_count(made_up: bytes) -> None:
+    """A gate that is taken over judged the Pod itself: no other decision on it is there."""
+    noted = seen(requester=ALICE, digest=DIGEST)
+    for order in itertools.permutations((life(), noted, made_up)):
+        made = asked(access(), *order)
+        (found,) = made.attribution.pods
+        assert (found.requester, found.decision, found.profile) == ("", "", "")
+        identity = msgspec.json.decode(made_up)["id"]
+        assert f"{CONTRADICTED}: {identity} for" in made.attribution.why
+
+
+def test_a_lone_decision_that_the_pod_contradicts_brings_no_grant() -> None:
+    """It names grants of somebody else: the access is not covered by them."""
+    made_up = direct(INNOCENT, grants=["team/read@g1"])
+    made = history(life(), seen(requester=ALICE, digest=DIGEST), made_up)
+    (admitted,) = made.decisions(attribute(access(), made).lives[0])
+    assert admitted.admission.grants == ()
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        pytest.param(seen(requester=ALICE, digest=DIGEST), id="both"),
+        pytest.param(seen(requester=ALICE), id="its-spec-had-changed-when-it-was-seen"),
+        pytest.param(seen(), id="it-is-of-a-controller"),
+    ],
+)
+@pytest.mark.parametrize("digest", [DIGEST, ""])
+def test_a_lone_decision_that_the_pod_does_not_contradict_counts(noted: Any, digest: str) -> None:
+    """A gate of an earlier release records no digest."""
+    assert pod(life(), noted, direct(digest=digest)).requester == ALICE
+
+
+def test_of_several_those_that_the_pod_contradicts_do_not_count() -> None:
+    """The true one has no digest, as those of earlier releases: the made-up one is still out."""
+    noted = seen(requester=ALICE, digest=DIGEST)
+    for order in itertools.permutations((life(), noted, direct(digest=""), forged(1))):
+        assert pod(*order).requester == ALICE
 
 
 def test_too_many_are_not_kept_and_none_is_chosen() -> None:
