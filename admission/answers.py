@@ -16,17 +16,16 @@ from admission.model.candidates import is_special
 from admission.model.facts import Facts
 from admission.model.messages import CONNECT_ADVICE, join_words
 from admission.model.outcome import Outcome
-from admission.objects.connect_requests import is_of_connection
-from admission.profiles.check import MANY_RULE, MORE_RULE, NAMED_RULE, NONE_RULE
+from admission.profiles.check import NAMED_RULE, NONE_RULE
 from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError, OverloadError
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
+from core.decision.other_objects import OtherObject, other_object_of
 from core.decision.request import Request
 from core.decision.requester_view import ELSEWHERE_RULE, OWN
 from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, SandboxDecision
 from identity.requester_note_rules import PROFILE_PATH
 from policies.bundle.format import Rule
-from policies.projection.rbac import BINDINGS
 
 _PRIVILEGES: Final = "privileges/"
 _DENIALS: Final = "rules/"
@@ -36,9 +35,6 @@ _OF_CODE: Final = "sandbox/code/"
 
 _ASK: Final = "What is not said here, sallyport explain says by the decision's id."
 _HELP: Final = "Give the decision's id to your security team, or to your cluster's operators."
-
-_CLAIM_MARKS: Final = ("persistentVolumeClaim", "ephemeral", "spec.volumeName")
-"""In the path of a volume that is another object's."""
 
 _REASONS: Final = 3
 """Signals named in a refusal."""
@@ -172,23 +168,25 @@ _STALE: Final = Words(
     "this is held back: nobody knows now whether an identity behind it is at risk",
     "Try again in some minutes; if it stays, tell your cluster's operators.",
 )
-_ROLE: Final = Words(
-    "gives rights that you may not give",
-    f"Name a role that gives less. {_ASK}",
-)
-_POD: Final = Words(
-    "the Pod that it enters has what you may not have",
-    f"Enter a Pod that a profile of yours covers. {_ASK}",
-)
-_VOLUME: Final = Words(
-    "is a volume that you may not have",
-    f"Use a claim of another volume. {_ASK}",
-)
+_OF_ANOTHER: Final[Mapping[OtherObject, Words]] = {
+    OtherObject.ROLE: Words(
+        "gives rights that you may not give",
+        f"Name a role that gives less. {_ASK}",
+    ),
+    OtherObject.POD: Words(
+        "the Pod that it enters has what you may not have",
+        f"Enter a Pod that a profile of yours covers. {_ASK}",
+    ),
+    OtherObject.VOLUME: Words(
+        "is a volume that you may not have",
+        f"Use a claim of another volume. {_ASK}",
+    ),
+}
 
 
-def publish_outcomes(outcomes: Iterable[Outcome], request: Request, facts: Facts) -> list[Outcome]:
+def publish_outcomes(outcomes: Iterable[Outcome], facts: Facts) -> list[Outcome]:
     """Return the outcomes in words that follow from the object and from profiles' text."""
-    found = [_publish(outcome, request, facts) for outcome in outcomes]
+    found = [_publish(outcome, facts) for outcome in outcomes]
     return [outcome for outcome in found if outcome.findings]
 
 
@@ -212,10 +210,10 @@ def publish_error(error: CannotJudgeError | InvalidObjectError, request: Request
     return f"something that must be known for it is not known now ({error.kind})"
 
 
-def _publish(outcome: Outcome, request: Request, facts: Facts) -> Outcome:
+def _publish(outcome: Outcome, facts: Facts) -> Outcome:
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in outcome.findings:
-        for each in _told(finding, request, facts):
+        for each in _told(finding, facts):
             found.setdefault((each.rule, each.path, each.message), each)
     told = tuple(found.values())
     if not told:
@@ -230,12 +228,12 @@ def _publish(outcome: Outcome, request: Request, facts: Facts) -> Outcome:
     )
 
 
-def _told(finding: Finding, request: Request, facts: Facts) -> Iterator[Finding]:
+def _told(finding: Finding, facts: Facts) -> Iterator[Finding]:
     """Yield a finding as it is told; nothing of a warning that tells of other than the object."""
     rule = finding.rule
-    if (words := _of_another(finding, request, facts)) is not None:
-        path = "" if words is _POD else finding.path
-        yield Finding(ELSEWHERE_RULE, finding.action, path, *words)
+    if (another := other_object_of(rule, finding.path)) is not None:
+        path = "" if another is OtherObject.POD else finding.path
+        yield Finding(ELSEWHERE_RULE, finding.action, path, *_OF_ANOTHER[another])
     elif rule.startswith(_OF_IDENTITY):
         if finding.action is Action.DENY:
             yield Finding(rule, finding.action, "", *(_STALE if _is_stale(rule) else _AT_RISK))
@@ -263,20 +261,6 @@ def _of_site(rule: Rule | None) -> Words | None:
     if rule is None or not rule.site:
         return None
     return Words(printable(rule.title or "is refused by a rule of this cluster", 200), rule.remedy)
-
-
-def _of_another(finding: Finding, request: Request, facts: Facts) -> Words | None:
-    """Return what is said of a need that another object has; None where it is the object's own."""
-    rule = finding.rule
-    if not (finding.privilege or rule in {MORE_RULE, MANY_RULE} or rule.startswith(_DENIALS)):
-        return None
-    if facts.pod is not None and facts.pod.entered and not is_of_connection(rule):
-        return _POD
-    if request.kind.kind in BINDINGS and (rule == MORE_RULE or finding.path.startswith("roleRef")):
-        return _ROLE
-    if rule != MANY_RULE and any(mark in finding.path for mark in _CLAIM_MARKS):
-        return _VOLUME
-    return None
 
 
 def _named(finding: Finding, facts: Facts) -> Finding:

@@ -353,7 +353,7 @@ class _Answer(NamedTuple):
         """Word the answer for who brings the request."""
         if request.tells_all:
             return cls(speaking, facts.remarks, is_whole=True)
-        public = publish_outcomes(speaking, request, facts) if speaking else []
+        public = publish_outcomes(speaking, facts) if speaking else []
         return cls(public, publish_remarks(facts.remarks), is_whole=False)
 
     @property

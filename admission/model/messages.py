@@ -11,6 +11,7 @@ import msgspec
 from admission.model.outcome import Outcome
 from core.base.safe_text import printable, shorten
 from core.decision.decision import Action, Denial, Finding
+from core.decision.other_objects import path_in_pod
 from core.profiles.container_profiles import Profile
 from policies.bundle.format import Rule
 from policies.engine.entry_points import MOST_OF_MESSAGE
@@ -39,11 +40,6 @@ to 12 KB."""
 
 _SHOWN = 40
 """Findings shown in a message; the decision holds them all."""
-
-
-def path_in_pod(path: str, pod: str) -> str:
-    """Return the path of a field of the Pod that is entered, apart from those of the options."""
-    return f"{path} of Pod {pod}"
 
 
 def remedies_for_connection(findings: Iterable[Finding], pod: str) -> list[Finding]:

@@ -11,11 +11,11 @@ import msgspec
 
 from admission.model.facts import Facts
 from admission.model.judged_object import LeftAlone, Part, Reading
-from admission.model.messages import path_in_pod
 from admission.objects.credential_requests import read_credential_request
 from admission.objects.reader import ObjectReader
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Need
+from core.decision.other_objects import path_in_pod
 from core.decision.request import Operation, Request
 from policies.engine.interface import PolicyAnswer
 from policies.projection.connections import CONNECTION_KINDS, project_connection

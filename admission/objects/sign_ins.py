@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from admission.model.judged_object import Reading
-from admission.model.messages import path_in_pod
 from core.cluster import AccountSignIn, Cluster
+from core.decision.other_objects import path_in_pod
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from identity.risk.workload_identity import ClientId, client_ids_of, is_for_entra, signs_in

@@ -3,7 +3,7 @@
 What a built-in rule denies to everyone is refused whatever the profile.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -19,6 +19,7 @@ from admission.model.messages import (
 from admission.model.outcome import NOTHING, Outcome
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding, Need
+from core.decision.other_objects import ROLE_PATH, OtherObject, other_object_of, path_in_pod
 from core.decision.request import Request
 from core.people.subject import Subject
 
@@ -77,7 +78,10 @@ def _too_many(kind: str, pod: PodFacts) -> Outcome:
     count = len(pod.privileges)
     message = f"needs {count} different privileges; more than {MAX_PRIVILEGES} are not judged"
     if pod.entered:
-        path, remedy = "", f"Enter a Pod that needs less, or let its author {_POD_NEEDS}"
+        path, remedy = (
+            path_in_pod("spec", pod.entered),
+            f"Enter a Pod that needs less, or let its author {_POD_NEEDS}",
+        )
     else:
         # All others with as much are workloads: one profile must cover all of their Pods.
         path, remedy = _SMALLER.get(kind, ("spec", f"Split the {kind}, or {_POD_NEEDS}"))
@@ -176,9 +180,17 @@ def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Findi
     if pod.entered:
         findings = remedies_for_connection(findings, pod.entered)
     if len(needs) > MOST_FINDINGS:
-        message = f"needs privileges at {len(needs) - MOST_FINDINGS} more places"
-        findings.append(Finding(MORE_RULE, Action.DENY, "", message, "Mend those shown first."))
+        findings.append(_more(needs[MOST_FINDINGS:], pod.entered))
     return tuple(findings)
+
+
+def _more(rest: Sequence[Need], entered: str) -> Finding:
+    """Return the finding of the needs that have none of their own, with whose they are."""
+    another = other_object_of(rest[0].rule, rest[0].path)
+    path = {OtherObject.POD: path_in_pod("spec", entered), OtherObject.ROLE: ROLE_PATH}
+    message = f"needs privileges at {len(rest)} more places"
+    where = path.get(another, "") if another else ""
+    return Finding(MORE_RULE, Action.DENY, where, message, "Mend those shown first.")
 
 
 def _finding(need: Need, facts: Facts, covered_by: list[str]) -> Finding:

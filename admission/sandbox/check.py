@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from admission.model.facts import Facts, SandboxOutcome
-from admission.model.messages import path_in_pod
 from admission.model.outcome import NOTHING, Outcome
 from admission.risk.check import sandbox_reason, sandbox_rule
 from admission.sandbox.decision import RUNTIME_CLASS_FIELD, sandbox_decisions
@@ -14,6 +13,7 @@ from admission.sandbox.messages import describe_signals, why_sandboxed
 from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
+from core.decision.other_objects import path_in_pod
 from core.decision.request import Phase, Request
 from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, SandboxDecision
 from sandbox.runtime_choice import Obstacle, Refusal

@@ -16,7 +16,6 @@ from admission.approvals.exceptions import ExceptionLookup, find_naming, not_in_
 from admission.evidence import weight_from_record
 from admission.model.facts import Facts, SandboxFacts, SandboxOutcome, SandboxPart, asks_for_sandbox
 from admission.model.judged_object import Reading
-from admission.model.messages import path_in_pod
 from admission.model.second_cache import MOST_KEPT
 from admission.objects.evaluation import ClusterContext, PartJudge, PolicyContexts
 from admission.profiles.check import check_profiles
@@ -26,6 +25,7 @@ from core.approvals.exceptions import PolicyException
 from core.decision.decision import Denial
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Namespace
+from core.decision.other_objects import path_in_pod
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.people.two_person import NotApproved

@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from admission.model.judged_object import Part, Reading
-from admission.model.messages import path_in_pod
 from admission.objects.sign_ins import SignIns
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
+from core.decision.other_objects import path_in_pod
 from core.decision.request import Request
 from core.kubernetes.blob_volumes import BlobMount
 from core.kubernetes.persistent_volumes import PersistentVolume

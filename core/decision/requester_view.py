@@ -19,6 +19,7 @@ from core.decision.document import (
     TracedRoot,
     TriedProfile,
 )
+from core.decision.other_objects import other_object_of
 from core.people.subject import Subject
 from core.sandbox.decision import NOTED_PROFILE
 
@@ -70,8 +71,6 @@ _OF_PEOPLE: Final = ("sandbox/identity/", "sandbox/behaviour/", "sandbox/actor/"
 """Signals that count who is behind an object."""
 
 _OF_OBJECT: Final = ("privileges/", "rules/")
-_ELSEWHERE: Final = (" of Pod ", "roleRef", "persistentVolumeClaim", "ephemeral", "spec.volumeName")
-"""In the path of what another object holds."""
 
 _HELP: Final = "Give the decision's id to your security team, or to your cluster's operators."
 _ASK: Final = "Ask your cluster's operators, who may read the decision: give them its id."
@@ -125,18 +124,18 @@ def _finding(finding: Finding, *, whole: bool) -> Finding | None:
             return None
         message = "this is held back for the risk of an identity behind it"
         return Finding(finding.rule, finding.action, "", message, _HELP)
-    if whole or finding.rule in OWN or _is_own(finding):
+    another = other_object_of(finding.rule, finding.path) is not None
+    if whole or (finding.rule in OWN and not another) or _is_own(finding):
         return finding
     if finding.action is Action.WARN:
         return None
-    rule = ELSEWHERE_RULE if finding.rule.startswith(_OF_OBJECT) else finding.rule
+    rule = ELSEWHERE_RULE if another else finding.rule
     return Finding(rule, finding.action, "", "is refused by this rule", _ASK)
 
 
 def _is_own(one: Finding | Need) -> bool:
     """Return whether something follows from the object that was sent alone."""
-    of_object = one.rule.startswith(_OF_OBJECT)
-    return of_object and not any(mark in one.path for mark in _ELSEWHERE)
+    return one.rule.startswith(_OF_OBJECT) and other_object_of(one.rule, one.path) is None
 
 
 def _tried(

@@ -60,7 +60,7 @@ def marked(rule: str, action: Action = Action.DENY) -> Outcome:
 def told(outcome: Outcome, rules: dict[str, Rule] | None = None) -> str:
     """Return all that is said of an outcome, as JSON."""
     facts = Facts(ProfileSet("", ()), "", rules or {})
-    return msgspec.json.encode(publish_outcomes([outcome], request(pod()), facts)).decode()
+    return msgspec.json.encode(publish_outcomes([outcome], facts)).decode()
 
 
 @pytest.mark.parametrize("rule", sorted(RULES - OWN))
