@@ -1,8 +1,9 @@
 """The deadline of a review: what `?timeout=` says, less a margin for the way back."""
 
-import functools
 import re
 from urllib.parse import parse_qs
+
+from core.base.short_text_cache import cache_short_text
 
 DEFAULT_SECONDS = 10.0
 """`timeoutSeconds` of a webhook that does not set it (admissionregistration.k8s.io/v1)."""
@@ -42,7 +43,7 @@ def budget_of(timeout: float) -> float:
     return max(timeout - max(MARGIN_SECONDS, MARGIN_SHARE * timeout), timeout / 2)
 
 
-@functools.lru_cache(maxsize=256)
+@cache_short_text(256, longest=256)
 def budget_of_query(query: bytes) -> float:
     """Return the budget that a URL's query string (`timeout=10s`) leaves, in seconds."""
     values = parse_qs(query[:1024].decode("latin-1")).get("timeout", [""])

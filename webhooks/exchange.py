@@ -7,7 +7,6 @@ a size, a time, and a budget of bytes that all requests of the process share.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from functools import lru_cache
 from typing import Self
 
 import httptools
@@ -16,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from core.base.deadline import resume
 from core.base.errors import InvalidReviewError, ReviewTooLargeError
+from core.base.short_text_cache import cache_short_text
 from network.asgi import ClientGoneError, Message, Receive, Send
 
 SMALL_BYTES = 64 * 1024
@@ -212,7 +212,7 @@ class Exchange(RequestResponseCycle):
         self.response_complete = False
 
 
-@lru_cache(_TARGETS)
+@cache_short_text(_TARGETS, longest=256)
 def split_target(target: bytes) -> tuple[str, bytes]:
     """Return path and query of a request's target.
 

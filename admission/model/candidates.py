@@ -22,6 +22,8 @@ MOST_NEAREST: Final = 8
 _MOST_REMEMBERED: Final = 512
 _MOST_OF_REMEMBERED: Final = 32
 """Different privileges of one object; of more it is worked out anew."""
+_LONGEST_REMEMBERED: Final = 8192
+"""Characters of them all: one may name an image, as long as its author likes."""
 
 _OF_EVERY_POD: Final = "image/from/"
 
@@ -165,12 +167,10 @@ def candidates(
         return Candidates(profiles, 0, {}, {})
     ceiling = namespace.ceiling if namespace else None
     wanted = tuple(privileges.items())
-    if len(wanted) > _MOST_OF_REMEMBERED:
-        return _candidates.__wrapped__(profiles, ceiling, wanted)
-    return _candidates(profiles, ceiling, wanted)
+    few = len(wanted) <= _MOST_OF_REMEMBERED and sum(map(len, privileges)) <= _LONGEST_REMEMBERED
+    return (_remembered_candidates if few else _candidates)(profiles, ceiling, wanted)
 
 
-@lru_cache(_MOST_REMEMBERED)
 def _candidates(
     profiles: ProfileSet, ceiling: frozenset[str] | None, privileges: tuple[tuple[str, int], ...]
 ) -> Candidates:
@@ -181,6 +181,9 @@ def _candidates(
         privilege: lacking[privilege] & profiles.demanding(since) for privilege, since in privileges
     }
     return Candidates(profiles, within, lacking, gaps)
+
+
+_remembered_candidates = lru_cache(_MOST_REMEMBERED)(_candidates)
 
 
 def find_privileges(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -10,6 +9,7 @@ import msgspec
 
 from admission.model.outcome import Outcome
 from core.base.safe_text import printable, shorten
+from core.base.short_text_cache import cache_short_texts
 from core.decision.decision import Action, Denial, Finding
 from core.decision.other_objects import path_in_pod
 from core.profiles.container_profiles import Profile
@@ -62,7 +62,7 @@ def join_words(words: Iterable[str], most: int) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-@lru_cache(_MOST_REMEMBERED)
+@cache_short_texts(_MOST_REMEMBERED, longest=1024)
 def privilege_message(template: str, privilege: str) -> str:
     """Fill a rule's message with the privilege's value, decoded and made safe to print.
 

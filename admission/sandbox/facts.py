@@ -36,8 +36,8 @@ from sandbox.risk_score import RiskScore
 from sandbox.runtime_choice import SandboxSettings
 
 MOST_BYTES: Final = 8 * 1024
-"""Of a projection whose answer is kept, which takes some twenty times that: of hostile ones,
-MOST_KEPT would be gigabytes."""
+"""Of a projection, and what is kept with it, whose answer is kept, which takes some twenty times
+that: of hostile ones, MOST_KEPT would be gigabytes."""
 
 _DEMAND: Final = Denial(REQUIRED, "")
 """What an exception excuses."""
@@ -177,7 +177,8 @@ class SandboxGatherer:
         """
         subject, namespace, part = request.subject, facts.namespace, judging.of
         seen = self.contexts.read_cluster_context(request, pod, mode.mode)
-        large = len(part.projection) + len(part.part.fields) > MOST_BYTES
+        texts = (part.projection, part.part.fields, pod.spec.runtime_class_name or "")
+        large = sum(map(len, texts)) > MOST_BYTES
         alone = (
             facts.pod is None or facts.pod.excepted_needs or facts.pod.entered or part.part.template
         )

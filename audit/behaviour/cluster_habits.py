@@ -7,13 +7,13 @@ can make as many as they like.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from audit.behaviour.acts import Act
 from audit.behaviour.habits import Habits, Norms, learn_act, make_norms
+from core.base.short_text_cache import cache_short_text
 from core.base.times import DAY_S
 from core.risk.model import Behaviour
 
@@ -205,7 +205,7 @@ class ClusterHabits:
         """By whether it is a machine."""
         self._known: set[int] = set()
         self._known_before: set[int] = set()
-        self._digest = lru_cache(maxsize=_REMEMBERED_DIGESTS)(self._make_digest)
+        self._digest = cache_short_text(_REMEMBERED_DIGESTS, longest=256)(self._make_digest)
 
     def learn(self, act: Act, now: float) -> Behaviour:
         """Learn from an act that arrives at `now`; give what is unusual since this act.

@@ -2,9 +2,9 @@
 
 import hashlib
 import os
-from functools import lru_cache
 from typing import Final
 
+from core.base.short_text_cache import cache_short_text
 from core.base.times import milli_text
 
 _TIME_BITS: Final = 48
@@ -48,7 +48,7 @@ def writer_uuid7(unix_ms: int, writer: str) -> str:
     return uuid7(unix_ms, writer_bits(writer) << _OWN_BITS | _draw() & (1 << _OWN_BITS) - 1)
 
 
-@lru_cache(maxsize=256)
+@cache_short_text(256, longest=256)
 def writer_bits(writer: str) -> int:
     """Return the 32 bits by which the ids of a writer begin after their time."""
     return int.from_bytes(hashlib.sha256(f"writer\n{writer}".encode()).digest()[:_WRITER_BYTES])

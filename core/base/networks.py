@@ -5,11 +5,11 @@ IPv4 and IPv6 never mix; where both are given, IPv4 comes first.
 
 import ipaddress
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from ipaddress import IPV4LENGTH, IPV6LENGTH, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final, NamedTuple
 
 from core.base.errors import InvalidObjectError
+from core.base.short_text_cache import cache_short_text
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
@@ -34,7 +34,7 @@ def parse_network(text: str, *, field: str, what: str) -> Network:
     return found
 
 
-@lru_cache(maxsize=65_536)
+@cache_short_text(65_536, longest=64)
 def _read(text: str) -> Network | str:
     """Return the network, or what is wrong with it; networks are shared, for few differ."""
     try:

@@ -14,6 +14,7 @@ import msgspec
 
 from core.base.document_part import DocumentPart, require_format
 from core.base.ids import uuid7_time
+from core.base.short_text_cache import cache_short_text
 from core.decision.decision import (
     MOST_ASSESSED,
     AssessedRisk,
@@ -49,7 +50,8 @@ and of the object's uid. What else a request may choose is bounded where it is r
 (`webhooks.review_codec`) or where it is recorded (`audit.ledger.records.recorder`)."""
 
 _REMEMBERED_BYTES: Final = 8192
-"""Of a projection whose digest is remembered; at most 512 are, so 4 MiB."""
+"""Of a projection whose digest is remembered; at most 512 are, so 4 MiB. Characters of signals
+whose record is."""
 
 DecisionSource = Literal["validate", "mutate", "sweep"]
 """Which judgement it was: of the final state, of the change on the way to it, of what runs."""
@@ -273,17 +275,10 @@ def decode_document(content: bytes) -> DecisionDocument:
     return document
 
 
+@cache_short_text(512, _REMEMBERED_BYTES)
 def projection_digest(projection: bytes) -> str:
     """Name a projection by its content; those of a gang, which are the same, are hashed once."""
-    short = len(projection) <= _REMEMBERED_BYTES
-    return _remembered_digest(projection) if short else _digest(projection)
-
-
-def _digest(projection: bytes) -> str:
     return f"sha256:{hashlib.sha256(projection).hexdigest()}"
-
-
-_remembered_digest = lru_cache(maxsize=512)(_digest)
 
 
 def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
@@ -374,7 +369,7 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
         more_access_reviews=max(len(evidence.access) - MOST_ACCESS, 0),
         patches=[dict(patch) for patch in patches],
         sandbox=(decision.sandbox.runtime or None) if decision.sandbox else None,
-        isolation=_recorded_sandbox(decision.sandbox) if decision.sandbox else None,
+        isolation=_record_sandbox(decision.sandbox) if decision.sandbox else None,
         risk=list(evidence.risk[:MOST_ASSESSED]),
         more_risk=max(len(evidence.risk) - MOST_ASSESSED, 0),
         behaviour=list(evidence.behaviour),
@@ -403,8 +398,13 @@ def _digest_of(source: DecisionSource, request: Request, decision: Decision) -> 
     return spec_digest(request.object) if request.object is not None else ""
 
 
-@lru_cache(maxsize=256)
-def _recorded_sandbox(decided: SandboxDecision) -> Isolated:
+def _record_sandbox(decided: SandboxDecision) -> Isolated:
+    """Return what is recorded of a decision; that of a gang is made once."""
+    length = sum(len(each.path) + len(each.reason) for each in decided.signals)
+    return (_remembered_isolated if length <= _REMEMBERED_BYTES else _isolated)(decided)
+
+
+def _isolated(decided: SandboxDecision) -> Isolated:
     return Isolated(
         mode=decided.mode.value,
         mode_by=decided.mode_by,
@@ -423,6 +423,9 @@ def _recorded_sandbox(decided: SandboxDecision) -> Isolated:
             for each in decided.signals[:MOST_FINDINGS]
         ],
     )
+
+
+_remembered_isolated = lru_cache(maxsize=256)(_isolated)
 
 
 def recorded_sandbox(document: DecisionDocument) -> SandboxDecision | None:

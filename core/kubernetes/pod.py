@@ -4,12 +4,12 @@ Everything else is skipped while decoding. Field names and meanings: k8s.io/api/
 null is an absent field, as it is for kube-apiserver.
 """
 
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from core.base.json_errors import decode_json
+from core.base.short_text_cache import cache_short_text
 from core.kubernetes.object_meta import ObjectMeta
 
 READ_BY_TOOLKITS: Final = frozenset(
@@ -356,17 +356,16 @@ def is_nothing(quantity: str | float | None) -> bool:
     """
     if not isinstance(quantity, str):
         return not quantity
-    known = len(quantity) <= _LONGEST_QUANTITY
-    return _is_zero(quantity) if known else _is_zero.__wrapped__(quantity)
+    return _is_zero(quantity)
 
 
-@lru_cache(_MOST_QUANTITIES)
+@cache_short_text(_MOST_QUANTITIES, _LONGEST_QUANTITY)
 def _is_zero(quantity: str) -> bool:
     number = quantity.strip().rstrip("KMGTPEinumk")
     return not number.lower().partition("e")[0].strip("+-0.")
 
 
-@lru_cache(_MOST_NAMES)
+@cache_short_text(_MOST_NAMES, longest=256)
 def names_devices(name: str) -> bool:
     """Return whether a toolkit reads a variable of this name."""
     if name in READ_BY_TOOLKITS:

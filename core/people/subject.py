@@ -2,10 +2,11 @@
 
 import hashlib
 import re
-from functools import lru_cache
 from typing import Final
 
 import msgspec
+
+from core.base.short_text_cache import cache_short_text
 
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 _SYSTEM_PREFIX = "system:"
@@ -66,7 +67,7 @@ def pseudonymous_user(name: str) -> str:
 GROUP_PREFIX: Final = "group:"
 
 
-@lru_cache(maxsize=4096)
+@cache_short_text(4096, longest=256)
 def pseudonymous_group(name: str) -> str:
     """Return the name of a group fit for the record: people name groups after themselves.
 

@@ -33,6 +33,8 @@ _CARRIERS: Final = tuple(
 
 _MOST_REMEMBERED: Final = 16_384
 """Sets of addresses: nearly all names have, at each look, those that they had before."""
+_FEW: Final = 16
+"""Addresses and networks of `within` in a set that is remembered: all sets take some 80 MB."""
 
 _Spans = Mapping[int, Sequence[tuple[int, int, Network]]]
 
@@ -55,10 +57,11 @@ def split_usable(
     network of `within` lies in that range too, all of it: `0.0.0.0/0` names no range. An IPv6
     address that leads to an IPv4 one (NAT64, 6to4, Teredo) is judged by that as well.
     """
-    return _usable(tuple(addresses), tuple(within), tuple(reserved))
+    asked = tuple(addresses), tuple(within), tuple(reserved)
+    few = len(asked[0]) + len(asked[1]) <= _FEW
+    return (_remembered_usable if few else _usable)(*asked)
 
 
-@lru_cache(maxsize=_MOST_REMEMBERED)
 def _usable(
     addresses: tuple[Address, ...], within: tuple[Network, ...], reserved: tuple[Network, ...]
 ) -> UsableAddresses:
@@ -70,6 +73,9 @@ def _usable(
         else:
             good.append(single_address_network(address))
     return UsableAddresses(collapse(good), tuple(dropped))
+
+
+_remembered_usable = lru_cache(maxsize=_MOST_REMEMBERED)(_usable)
 
 
 @dataclass(frozen=True)

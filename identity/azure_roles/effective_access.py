@@ -9,9 +9,9 @@ case, `*` stands for any text.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from core.base.short_text_cache import cache_short_text
 from core.weights.documents.store_access import Ability, Holder
 from identity.azure_roles.arm_responses import Assignment, Definition, Denial, Permission
 
@@ -176,6 +176,6 @@ def _has(patterns: Iterable[str], action: str) -> bool:
     return any(matches(pattern, action) for pattern in patterns)
 
 
-@lru_cache(maxsize=4096)
+@cache_short_text(4096, longest=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)

@@ -10,13 +10,13 @@ its service account, and a federated credential may name an audience of its own.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
 import msgspec
 
 from core.base.json_errors import DECODE_ERRORS
+from core.base.short_text_cache import cache_short_text, cache_short_texts
 from core.kubernetes.pod import Container, EnvVar, Pod
 from identity.risk.principals import GUID
 
@@ -103,7 +103,7 @@ def client_ids_of(pod: Pod, annotated: str, tenant: str) -> tuple[ClientId, ...]
     return tuple(found.by_identity.values())
 
 
-@lru_cache(_MOST_REMEMBERED)
+@cache_short_texts(_MOST_REMEMBERED, _LONGEST_REMEMBERED)
 def _of_account(annotated: str, tenant: str, token: str) -> tuple[ClientId, ...]:
     """Return what a Pod signs in as whose containers say nothing themselves."""
     found = _ClientIds(tenant.lower())
@@ -176,13 +176,13 @@ def _token_path(pod: Pod) -> str:
     for index, volume in enumerate(pod.spec.volumes or ()):
         raw = volume.get("projected")
         if raw is not None:
-            short = len(raw) <= _LONGEST_REMEMBERED
-            field = (_remembered_token if short else _own_token)(bytes(raw))
+            field = _own_token(bytes(raw))
             if field is not None:
                 return f"spec.volumes[{index}].projected{field}"
     return ""
 
 
+@cache_short_text(_MOST_REMEMBERED, _LONGEST_REMEMBERED)
 def _own_token(projected: bytes) -> str | None:
     """Return the audience's field.
 
@@ -197,9 +197,6 @@ def _own_token(projected: bytes) -> str | None:
         if token and token.audience and is_for_entra(token.audience):
             return f".sources[{index}].serviceAccountToken.audience"
     return None
-
-
-_remembered_token = lru_cache(_MOST_REMEMBERED)(_own_token)
 
 
 def _says_itself(pod: Pod) -> bool:

@@ -28,6 +28,9 @@ Key = tuple[bytes, str, str, str, str]
 PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
+_LONGEST_KEPT: Final = 1024
+"""Characters of a question that is kept: whoever writes a Role writes the name."""
+
 _MOST_WAITING: Final = 256
 """Of one namespace."""
 
@@ -140,6 +143,8 @@ class AccessCache:
     async def _ask_cluster(self, key: Key, question: AccessQuestion) -> bool:
         asked = self._clock()
         answer = await self._ask(question)
+        if sum(map(len, key)) > _LONGEST_KEPT:
+            return answer
         self._answers[key] = (answer, asked + self._ages[answer])
         self._answers.move_to_end(key)
         if len(self._answers) > self._size:

@@ -9,7 +9,7 @@ Other kinds are left alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -22,6 +22,7 @@ from core.approvals.exceptions import parse_exception
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_error
+from core.base.short_text_cache import cache_short_texts
 from core.cluster import AccountSignIn
 from core.decision.namespaces import Namespace
 from core.decision.requester_notes import OwnerObject, kind_of_owner
@@ -117,8 +118,10 @@ _Kind = TypeVar("_Kind", Role, Binding)
 
 _Parsed = TypeVar("_Parsed")
 
-_MOST_REMEMBERED: Final = 16_384
+_MOST_REMEMBERED: Final = 4096
 """Answers kept: a folder's rights never change."""
+_LONGEST_REMEMBERED: Final = 8192
+"""Characters of a question that is kept: 200 groups of Entra have 7,200."""
 
 
 class FolderReader:
@@ -316,7 +319,7 @@ class FolderCluster:
         self.definitions: Mapping[tuple[str, str], CustomResourceDefinition] = reading.definitions
         """The definitions of custom kinds, by group and kind."""
         self._rbac = Rbac(reading.roles, reading.bindings)
-        self._allows = lru_cache(_MOST_REMEMBERED)(self._evaluate)
+        self._allows = cache_short_texts(_MOST_REMEMBERED, _LONGEST_REMEMBERED)(self._evaluate)
         for binding in self._rbac.dangling():
             _log.warning(
                 "binding gives nothing: its role is not in the folder",

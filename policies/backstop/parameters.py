@@ -15,6 +15,7 @@ import msgspec
 
 from core.approvals.break_glass import EVERYTHING, BreakGlass
 from core.approvals.exceptions import PolicyException
+from core.base.short_text_cache import cache_short_text
 from core.base.times import time_text
 from core.decision.namespaces import Modes
 from core.kubernetes.workload_kinds import GroupKind
@@ -70,7 +71,7 @@ def spellings(privilege: str) -> list[str]:
     )
 
 
-@lru_cache(4096)
+@cache_short_text(4096, longest=512)
 def is_relevant(pattern: str) -> bool:
     """Return whether a pattern covers anything that the back-stop holds."""
     segments = pattern.split("/")

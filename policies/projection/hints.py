@@ -6,9 +6,9 @@ riskier, and who must be isolated whatever they say is told so by `sandbox: requ
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
+from core.base.short_text_cache import cache_short_text
 from core.kubernetes.object_meta import ObjectMeta, OwnerReference
 from policies.projection.model import Container, Hint
 
@@ -136,7 +136,7 @@ def _of_owners(owners: Iterable[OwnerReference]) -> Iterator[Hint]:
             yield Hint(f"metadata.ownerReferences[{index}].kind", "generated", "agents.x-k8s.io")
 
 
-@lru_cache(_MOST_REMEMBERED)
+@cache_short_text(_MOST_REMEMBERED, longest=512)
 def find_named_kinds(text: str) -> tuple[tuple[str, str], ...]:
     """Return kind and word of each kind that an image's repository, or a label's value, names.
 

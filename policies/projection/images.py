@@ -7,8 +7,9 @@ of an evaluation (80 of 150 µs for five containers).
 
 import re
 import urllib.parse
-from functools import lru_cache
 from typing import Final, NamedTuple
+
+from core.base.short_text_cache import cache_short_text
 
 NOWHERE: Final = "%00"
 """The host of what cannot be read: no pattern that names a registry covers it."""
@@ -55,6 +56,8 @@ _PUBLIC: Final = frozenset(
 where one maker alone publishes (mcr.microsoft.com, nvcr.io, registry.k8s.io)."""
 
 _MOST_REMEMBERED: Final = 4096
+_LONGEST_REMEMBERED: Final = 512
+"""Characters of a reference: a host, a repository, a tag and a digest have some 460 at most."""
 
 
 class Origin(NamedTuple):
@@ -69,7 +72,7 @@ class Origin(NamedTuple):
     """Whether anyone may publish there, or nobody knows where it comes from."""
 
 
-@lru_cache(_MOST_REMEMBERED)
+@cache_short_text(_MOST_REMEMBERED, _LONGEST_REMEMBERED)
 def origin(reference: str) -> Origin:
     """Read a reference. Short names are Docker Hub's: `python:3` is docker.io/library/python.
 

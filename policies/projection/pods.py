@@ -3,11 +3,11 @@
 import enum
 import re
 from collections.abc import Collection, Iterator
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from core.base.short_text_cache import cache_short_text
 from core.decision.id_ranges import IdRanges
 from core.kubernetes import pod as k8s
 from core.kubernetes.pod import NO_DEVICE, Pod, is_nothing, names_devices
@@ -218,7 +218,7 @@ class _Part(enum.Enum):
     NAME = "name"
 
 
-@lru_cache(_MOST_REMEMBERED)
+@cache_short_text(_MOST_REMEMBERED, MAX_NAME)
 def _part_of(key: str) -> _Part | None:
     """Say what is read of an annotation; the same few keys come with every Pod."""
     if key.startswith(_READ):

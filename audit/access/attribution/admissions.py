@@ -3,13 +3,13 @@
 import itertools
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from core.base.ids import uuid7_unix_ms
+from core.base.short_text_cache import cache_short_texts
 from core.decision.document import DecisionSource
 
 MOST_WAITING: Final = 100_000
@@ -203,7 +203,7 @@ def _joined(known: _Decisions, new: _Decisions) -> _Decisions:
     return tuple(PodDecision(*each) for each in sorted(found.items(), key=itemgetter(0)))
 
 
-@lru_cache(maxsize=16_384)
+@cache_short_texts(16_384, longest=2048)
 def _shared(  # noqa: PLR0913, PLR0917  The fields of what is shared.
     images: tuple[str, ...],
     profile: str,

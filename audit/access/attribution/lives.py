@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from core.base.short_text_cache import cache_short_texts
 from core.weights.documents.pod_life import LifeEvent, PodLife
 
 _RANK: Final = {LifeEvent.SEEN: 0, LifeEvent.ADDRESSED: 1, LifeEvent.ENDED: 2}
@@ -144,7 +145,7 @@ def _order(life: Life) -> tuple[int, float]:
     return life.rank, life.noted
 
 
-@lru_cache(maxsize=65_536)
+@cache_short_texts(65_536, longest=1024)
 def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return one and the same tuple for the same words: thousands of Pods of a gang share it."""
     return tuple(map(sys.intern, words))

@@ -2,11 +2,11 @@
 
 import ipaddress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Literal
 
 from audit.access.model.defaults import TOKEN_LIFETIME_S
 from core.base.networks import Network
+from core.base.short_text_cache import cache_short_texts
 
 SKEW_S: Final = 300.0
 """By which Entra ID and storage let the times of a token be wrong."""
@@ -42,7 +42,7 @@ ORDINARY: Final = AttributionRules()
 """Those of an installation that says nothing."""
 
 
-@lru_cache(maxsize=65_536)
+@cache_short_texts(65_536, longest=64)
 def _lies_in(address: str, networks: tuple[Network, ...]) -> bool:
     try:
         found = ipaddress.ip_address(address)

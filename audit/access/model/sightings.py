@@ -7,6 +7,7 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Final, TypeVar
 
+from core.base.short_text_cache import cache_short_text
 from core.weights.documents.access import Access, Caller
 
 T = TypeVar("T")
@@ -64,7 +65,7 @@ def digest_of(container: str, blob: str) -> int:
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()) >> 1
 
 
-@lru_cache(maxsize=4096)
+@cache_short_text(4096, longest=64)
 def network_of(address: str) -> str:
     """Return the /24 or /48 in which an address lies: what one site or NAT pool uses."""
     try:
@@ -74,7 +75,7 @@ def network_of(address: str) -> str:
     return str(ip_network((parsed, _V4 if parsed.version == 4 else _V6), strict=False))  # noqa: PLR2004
 
 
-@lru_cache(maxsize=4096)
+@cache_short_text(4096, longest=512)
 def agent_family(user_agent: str) -> str:
     """Return a user agent's first product without its version, in lower case."""
     product = user_agent.strip().split("/", 1)[0]

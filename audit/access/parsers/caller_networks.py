@@ -4,10 +4,10 @@ import ipaddress
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from core.base.networks import Address, Network, network_of, span_of
+from core.base.short_text_cache import cache_short_text
 from core.weights.documents.access import Caller
 
 _REMEMBERED: Final = 65_536
@@ -57,7 +57,7 @@ class CallerLocator:
             *((network, Caller.POD) for network in networks.pods),
         )
         self._spans = {version: _Spans(listed, version) for version in (4, 6)}
-        self.place = lru_cache(maxsize=_REMEMBERED)(self._place)
+        self.place = cache_short_text(_REMEMBERED, longest=_MOST_TEXT)(self._place)
         """Gives an address in its canonical form, and where it lies; empty where it is none."""
 
     def of(self, text: str) -> tuple[str, Caller]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.base.errors import UnreadableRecordError
+from core.base.short_text_cache import cache_short_text
 from core.base.times import milli_text, time_text
 
 EARLIEST_MS: Final = 1_262_304_000_000
@@ -51,7 +52,7 @@ def parse_log_time(text: str, field: str = "time") -> tuple[int, str]:
     return unix_ms, milli_text(unix_ms)
 
 
-@lru_cache(maxsize=16_384)
+@cache_short_text(16_384, longest=_MOST)
 def normalize_time(text: str) -> str:
     """Return a time of whatever form as RFC 3339 with seconds; as it is where it is of none."""
     unix_ms = _any(text)
