@@ -7,6 +7,7 @@ from typing import Final
 
 DAY_S: Final = 86_400
 DAY_MS: Final = 1000 * DAY_S
+_SECOND_MS: Final = 1000
 
 LATEST_S: Final = 253_402_300_799
 """Unix seconds: the last second of the year 9999; a later one cannot be written as a date."""
@@ -49,3 +50,17 @@ def milliseconds_of(text: str) -> int:
         ValueError: it is none.
     """
     return round(seconds_of(text) * 1000)
+
+
+def is_at(text: str, unix_ms: int) -> bool:
+    """Return whether a time as RFC 3339 writes it is one of Unix milliseconds, to the second.
+
+    Some documents have whole seconds or microseconds, whose ids have milliseconds.
+    """
+    if text == milli_text(unix_ms):
+        return True
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return moment.tzinfo is not None and abs(moment.timestamp() * 1000 - unix_ms) <= _SECOND_MS

@@ -1,6 +1,5 @@
 """Checks that records say what their leaves say: whose they are, and when they were made."""
 
-import datetime as dt
 from collections import Counter, deque
 from typing import Final
 
@@ -16,7 +15,7 @@ from audit.ledger.log.problems import (
     make_problem,
 )
 from audit.ledger.records.frames import FrameKind
-from core.base.times import DAY_MS, milli_text, second_text
+from core.base.times import DAY_MS, is_at, milli_text
 
 LATE_MS: Final = 3_600_000
 """A record that came later than this after its own time is counted as late."""
@@ -133,7 +132,7 @@ class RecordCheck:
             says = f"its document says that its id is {own.id[:64]!r}"
         elif own.cluster != where.cluster:
             says = f"its document says that it is of the cluster {own.cluster[:64]!r}"
-        elif own.time and not _is_at(own.time, made):
+        elif own.time and not is_at(own.time, made):
             says = f"its document says that it is of {own.time[:64]!r}"
         elif where.kind == FrameKind.REFUSAL and own.allowed:
             says = "its document says that it was allowed, and the log calls it a refusal"
@@ -155,16 +154,3 @@ class RecordCheck:
     def _say(self, found: Problem) -> None:
         if len(self.problems) < _MOST_PROBLEMS:
             self.problems.append(found)
-
-
-def _is_at(text: str, unix_ms: int) -> bool:
-    """Return whether a time is that of an id, to the second."""
-    if text.endswith("Z") and text[:19] == second_text(unix_ms // 1000):
-        return True
-    try:
-        time = dt.datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    if time.tzinfo is None:
-        return False
-    return abs(time.timestamp() * 1000 - unix_ms) <= 1000  # noqa: PLR2004  A second.

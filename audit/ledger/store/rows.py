@@ -21,7 +21,7 @@ from audit.ledger.store.columns import (
     uuid_text,
 )
 from audit.ledger.store.tables import STANDING, decisions
-from core.base.times import DAY_MS
+from core.base.times import DAY_MS, is_at
 from core.decision.decision import Action, Finding
 from core.decision.document import DecisionDocument, decode_document, projection_digest
 from core.decision.refusal_aggregate import decode_aggregate
@@ -56,6 +56,8 @@ class DocumentColumns:
     """Those between the day and the document; texts are cut short."""
     has_time: bool = False
     """Whether the time stands before the day."""
+    time: str | None = None
+    """RFC 3339; None where the document has none."""
     rules: list[Finding] = field(default_factory=list)
 
     def row(self, identity: bytes, day: int, payload: bytes) -> Row:
@@ -98,8 +100,8 @@ def rule_rows(made: DocumentColumns, identity: bytes, day: int) -> list[Row]:
     return [(made.cluster, day, identity, rule, action.value) for rule, action in actions.items()]
 
 
-def _made(cluster: str, document_id: str, *texts: str) -> DocumentColumns:
-    return DocumentColumns(cluster, document_id, tuple(map(column_text, texts)))
+def _made(cluster: str, document_id: str, *texts: str, time: str | None = None) -> DocumentColumns:
+    return DocumentColumns(cluster, document_id, tuple(map(column_text, texts)), time=time)
 
 
 def _decision(payload: bytes) -> DocumentColumns:
@@ -109,6 +111,7 @@ def _decision(payload: bytes) -> DocumentColumns:
         document.id,
         _decision_columns(document),
         has_time=True,
+        time=document.time,
         rules=document.findings,
     )
 
@@ -149,19 +152,20 @@ def _look_back(payload: bytes) -> DocumentColumns:
 
 def _access(payload: bytes) -> DocumentColumns:
     access = decode_access(payload)
-    return DocumentColumns(access.cluster, access.id, access_row(access, b"", 0, b"")[3:-1])
+    columns = access_row(access, b"", 0, b"")[3:-1]
+    return DocumentColumns(access.cluster, access.id, columns, time=access.time)
 
 
 def _activity(payload: bytes) -> DocumentColumns:
     activity = decode_activity(payload)
     columns = (activity.topic.value, activity.account, activity.store, activity.who)
-    return _made(activity.cluster, activity.id, *columns)
+    return _made(activity.cluster, activity.id, *columns, time=activity.time)
 
 
 def _finding(payload: bytes) -> DocumentColumns:
     finding = decode_finding(payload)
     columns = (finding.detection, finding.severity.value, finding.store, finding.who)
-    return _made(finding.cluster, finding.id, *columns)
+    return _made(finding.cluster, finding.id, *columns, time=finding.time)
 
 
 def _gap(payload: bytes) -> DocumentColumns:
@@ -173,20 +177,21 @@ def _life(payload: bytes) -> DocumentColumns:
     life = decode_life(payload)
     account = life.service_account
     account = account if "/" in account else f"{life.namespace}/{account}"
-    return _made(life.cluster, life.id, life.uid, account, life.node, life.event.value)
+    columns = (life.uid, account, life.node, life.event.value)
+    return _made(life.cluster, life.id, *columns, time=life.time)
 
 
 def _change(payload: bytes) -> DocumentColumns:
     change = decode_change(payload)
     columns = (change.kind, change.namespace, change.name, change.event)
-    return _made(change.cluster, change.id, *columns)
+    return _made(change.cluster, change.id, *columns, time=change.time)
 
 
 def _aggregate(payload: bytes) -> DocumentColumns:
     aggregate = decode_aggregate(payload)
     texts = (aggregate.namespace, aggregate.requester, aggregate.verdict)
-    count = column_number(aggregate.count, MOST_LARGE)
-    return DocumentColumns(aggregate.cluster, aggregate.id, (*column_texts(*texts), count))
+    columns = (*column_texts(*texts), column_number(aggregate.count, MOST_LARGE))
+    return DocumentColumns(aggregate.cluster, aggregate.id, columns, time=aggregate.time)
 
 
 def _refused(payload: bytes) -> DocumentColumns:
@@ -320,6 +325,8 @@ class _BatchBuilder:
         day = self._day(kind, frame.id)
         if uuid_text(frame.id) != made.id:
             raise ValueError("the frame's id is not the document's")
+        if made.time is not None and not is_at(made.time, int.from_bytes(frame.id[:6])):
+            raise ValueError("the document's time is not the time of its id")
         self._demand_cluster(made.cluster)
         before = self._seen.get((kind, frame.id), frame.payload)
         if kind is FrameKind.DECISION and before != frame.payload:

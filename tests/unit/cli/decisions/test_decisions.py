@@ -199,7 +199,6 @@ def test_text_of_others_cannot_move_the_cursor(run: Run, tmp_path: Path) -> None
         requester=evil,
         profile=evil,
         findings=[finding(evil)],
-        time=f"{evil}2026",
     )
     done = run("decisions", "--ledger", keep(tmp_path, [made]))
     assert done.code == 0

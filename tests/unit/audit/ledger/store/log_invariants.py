@@ -9,6 +9,7 @@ from audit.ledger.log.merkle import root_of
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
+from core.base.times import milli_text
 from core.weights.documents.access import FORMAT, Access, Act, SignedBy
 from core.weights.documents.events import Finding, Severity, encode_event
 from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
@@ -22,7 +23,7 @@ def access(number: int, at_ms: int = NOW_MS, **changes: Any) -> Access:
     made = Access(
         format=FORMAT,
         id=stable_id(at_ms + number, "access", str(number)),
-        time="2026-11-21T12:00:00.000Z",
+        time=milli_text(at_ms + number),
         cluster=CLUSTER,
         account="weightsprod",
         container="frontier-7b",
@@ -47,7 +48,7 @@ def finding(number: int, at_ms: int = NOW_MS) -> Frame:
         format=1,
         id=stable_id(at_ms + number, "finding", str(number)),
         detection="mass-read",
-        time="2026-11-21T12:00:00.000Z",
+        time=milli_text(at_ms + number),
         first="2026-11-21T11:00:00.000Z",
         cluster=CLUSTER,
         severity=Severity.HIGH,
@@ -64,7 +65,7 @@ def life(number: int, at_ms: int = NOW_MS) -> Frame:
     made = PodLife(
         format=1,
         id=stable_id(at_ms, "life", str(number)),
-        time="2026-11-21T12:00:00.000Z",
+        time=milli_text(at_ms),
         cluster=CLUSTER,
         event=LifeEvent.SEEN,
         uid=f"uid-{number}",

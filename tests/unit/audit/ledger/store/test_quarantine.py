@@ -62,6 +62,18 @@ CASES = {
         told('{"format":1', '{"later":' + "[" * 5000 + "]" * 5000 + ',"format":1'),
         "recursion",
     ),
+    "a time of an hour before": (
+        told('"time":"2026-11-21T12:00:00.000Z"', '"time":"2026-11-21T11:00:00.000Z"'),
+        "the document's time is not the time of its id",
+    ),
+    "a time with a word in it": (
+        told('"time":"2026-11-21T12:00:00.000Z"', '"time":"2026-11-21T12:00:00 or laterZ"'),
+        "the document's time is not the time of its id",
+    ),
+    "no time": (
+        told('"time":"2026-11-21T12:00:00.000Z"', '"time":""'),
+        "the document's time is not the time of its id",
+    ),
     "a kind unknown": (changed(lambda payload: payload, 99), "no frame of kind 99"),
     "a sweep of another": (sweep_frame(sweep(cluster="other")), "another cluster"),
     "a sweep that is none": (Frame(FrameKind.SWEEP, GOOD.id, b"{}"), "missing required field"),
