@@ -52,7 +52,7 @@ class Act(msgspec.Struct, frozen=True, gc=False):
     """What was refused, and why: the same for the same; empty where it was let in."""
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False):
+class DecidedAct(msgspec.Struct, frozen=True, gc=False):
     """What a decision says that somebody did, and what it can be confirmed by."""
 
     id: str
@@ -104,20 +104,20 @@ class _Document(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 _DECODER: Final = msgspec.json.Decoder(_Document)
 
 
-def claim_of(content: bytes) -> Claim | None:
-    """Return what a decision document (JSON) claims; None where it is nobody's act.
+def decided_act_of(content: bytes) -> DecidedAct | None:
+    """Return what a decision document (JSON) says was done; None where it is nobody's act.
 
     None are: the judgement of a change on its way (the final state is judged again); sweeps; dry
     runs; what controllers make, so that a gang's Pods are the one act of whoever submitted it;
     errors, which say nothing of who asked; what is no such document, or of a release too new.
     """
     try:
-        return _claim_of(_DECODER.decode(content))
+        return _decided_act_of(_DECODER.decode(content))
     except (ValueError, RecursionError):
         return None
 
 
-def _claim_of(document: _Document) -> Claim | None:
+def _decided_act_of(document: _Document) -> DecidedAct | None:
     kind, asked = document.requester_kind, document.request
     is_machine = kind in _MACHINES
     if not is_machine and kind not in _PEOPLE:
@@ -138,7 +138,7 @@ def _claim_of(document: _Document) -> Claim | None:
         doing=_doing(asked),
         refused="" if document.allowed else _refusal(document),
     )
-    return Claim(
+    return DecidedAct(
         document.id,
         act,
         requester,

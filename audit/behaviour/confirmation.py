@@ -1,4 +1,4 @@
-"""Which claims of gates are true: what kube-apiserver says of a request or an object. Pure.
+"""Which acts in decisions of gates are true: what kube-apiserver says of them. Pure.
 
 A decision is what a gate says, and the gate says it of whoever reaches its port: a stranger who
 plays kube-apiserver makes up requests of other people. So nothing is learnt of a decision until one
@@ -20,7 +20,7 @@ import msgspec
 from audit.access.attribution.creation_times import is_of_creation
 from audit.access.attribution.lives import unix_seconds
 from audit.access.parsers.kubernetes_audit import ENTERING
-from audit.behaviour.acts import Claim
+from audit.behaviour.acts import DecidedAct
 from audit.ledger.records.frames import FrameKind
 from core.weights.documents.events import Activity, Log, decode_activity
 from core.weights.documents.pod_life import LifeEvent, decode_life
@@ -98,11 +98,11 @@ def seen_in(kind: int, content: bytes) -> Seen | None:
     return None
 
 
-def why_not_confirmed(claim: Claim, seen: Seen) -> str:
+def why_not_confirmed(decided: DecidedAct, seen: Seen) -> str:
     """Return the field in which a decision differs from what was seen; empty where in none."""
     if isinstance(seen, SeenObject):
-        return _differs(claim, seen, _OBJECT_FIELDS)
-    return _differs(claim, seen, _REQUEST_FIELDS)
+        return _differs(decided, seen, _OBJECT_FIELDS)
+    return _differs(decided, seen, _REQUEST_FIELDS)
 
 
 def _request_of(activity: Activity) -> SeenRequest | None:
@@ -143,26 +143,26 @@ def _object_of(content: bytes) -> SeenObject | None:
     return SeenObject(life.cluster, life.uid, life.namespace, life.requester, life.digest, made)
 
 
-def _is_of_operation(claim: Claim, seen: SeenRequest) -> bool:
-    if claim.operation == "CONNECT":
+def _is_of_operation(decided: DecidedAct, seen: SeenRequest) -> bool:
+    if decided.operation == "CONNECT":
         return seen.subresource in ENTERING
-    if claim.operation == "CREATE" and not claim.subresource:
+    if decided.operation == "CREATE" and not decided.subresource:
         return seen.verb in _CREATING
-    return seen.verb in _VERBS.get(claim.operation, ())
+    return seen.verb in _VERBS.get(decided.operation, ())
 
 
-def _is_of_kind(claim: Claim, seen: SeenRequest) -> bool:
+def _is_of_kind(decided: DecidedAct, seen: SeenRequest) -> bool:
     """Return whether the event's resource is that of the decision's kind.
 
     A subresource may be of another kind than its resource: `pods/exec` is of PodExecOptions.
     """
-    return bool(seen.subresource) or resource_of(claim.kind) == seen.resource
+    return bool(seen.subresource) or resource_of(decided.kind) == seen.resource
 
 
-def _is_of_name(claim: Claim, seen: SeenRequest) -> bool:
+def _is_of_name(decided: DecidedAct, seen: SeenRequest) -> bool:
     """Return whether both name the same object, as far as both name one."""
-    is_named = seen.name and claim.name and not claim.name.endswith("*")
-    return not is_named or claim.name[:_MOST_LABEL] == seen.name[:_MOST_LABEL]
+    is_named = seen.name and decided.name and not decided.name.endswith("*")
+    return not is_named or decided.name[:_MOST_LABEL] == seen.name[:_MOST_LABEL]
 
 
 def resource_of(kind: str) -> str:
@@ -182,29 +182,31 @@ def resource_of(kind: str) -> str:
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
-_REQUEST_FIELDS: Final[dict[str, Callable[[Claim, SeenRequest], bool]]] = {
-    "cluster": lambda claim, seen: claim.act.cluster == seen.cluster,
-    "requester": lambda claim, seen: claim.requester[:_MOST_LABEL] == seen.requester,
-    "namespace": lambda claim, seen: claim.act.namespace == seen.namespace,
+_REQUEST_FIELDS: Final[dict[str, Callable[[DecidedAct, SeenRequest], bool]]] = {
+    "cluster": lambda decided, seen: decided.act.cluster == seen.cluster,
+    "requester": lambda decided, seen: decided.requester[:_MOST_LABEL] == seen.requester,
+    "namespace": lambda decided, seen: decided.act.namespace == seen.namespace,
     "operation": _is_of_operation,
     "kind": _is_of_kind,
     "name": _is_of_name,
-    "subresource": lambda claim, seen: claim.subresource == seen.subresource,
-    "outcome": lambda claim, seen: seen.succeeded is not bool(claim.act.refused),
-    "time": lambda claim, seen: abs(claim.act.at - seen.at) <= REQUEST_S,
+    "subresource": lambda decided, seen: decided.subresource == seen.subresource,
+    "outcome": lambda decided, seen: seen.succeeded is not bool(decided.act.refused),
+    "time": lambda decided, seen: abs(decided.act.at - seen.at) <= REQUEST_S,
 }
 
-_OBJECT_FIELDS: Final[dict[str, Callable[[Claim, SeenObject], bool]]] = {
-    "cluster": lambda claim, seen: claim.act.cluster == seen.cluster,
-    "operation": lambda claim, _: claim.operation == "CREATE" and not claim.subresource,
-    "outcome": lambda claim, _: not claim.act.refused,
-    "uid": lambda claim, seen: claim.object_uid == seen.uid,
-    "namespace": lambda claim, seen: claim.act.namespace == seen.namespace,
-    "requester": lambda claim, seen: claim.requester == seen.requester,
-    "digest": lambda claim, seen: claim.digest == seen.digest,
-    "time": lambda claim, seen: is_of_creation(claim.act.at, seen.made),
+_OBJECT_FIELDS: Final[dict[str, Callable[[DecidedAct, SeenObject], bool]]] = {
+    "cluster": lambda decided, seen: decided.act.cluster == seen.cluster,
+    "operation": lambda decided, _: decided.operation == "CREATE" and not decided.subresource,
+    "outcome": lambda decided, _: not decided.act.refused,
+    "uid": lambda decided, seen: decided.object_uid == seen.uid,
+    "namespace": lambda decided, seen: decided.act.namespace == seen.namespace,
+    "requester": lambda decided, seen: decided.requester == seen.requester,
+    "digest": lambda decided, seen: decided.digest == seen.digest,
+    "time": lambda decided, seen: is_of_creation(decided.act.at, seen.made),
 }
 
 
-def _differs(claim: Claim, seen: S, fields: dict[str, Callable[[Claim, S], bool]]) -> str:
-    return next((name for name, agrees in fields.items() if not agrees(claim, seen)), "")
+def _differs(
+    decided: DecidedAct, seen: S, fields: dict[str, Callable[[DecidedAct, S], bool]]
+) -> str:
+    return next((name for name, agrees in fields.items() if not agrees(decided, seen)), "")

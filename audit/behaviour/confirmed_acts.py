@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import msgspec
 
 from audit.access.attribution.creation_times import AFTER_CREATION_S, BEFORE_CREATION_S
-from audit.behaviour.acts import Act, Claim, claim_of
+from audit.behaviour.acts import Act, DecidedAct, decided_act_of
 from audit.behaviour.confirmation import (
     KINDS,
     Seen,
@@ -192,8 +192,8 @@ class ConfirmedActs:
                 ids = [(each.seen.cluster, one) for one in each.seen.decisions]
                 found = [documents[one] for one in ids if one in documents]
                 whole = len(found) == len(ids)
-            claims = [claim for content in found if (claim := claim_of(content))]
-            act = self._act_of(claims, each.seen)
+            decided_acts = [decided for content in found if (decided := decided_act_of(content))]
+            act = self._act_of(decided_acts, each.seen)
             if act is not None:
                 acts.append(act)
             elif not whole:
@@ -202,13 +202,13 @@ class ConfirmedActs:
                 await asyncio.sleep(0)
         return acts, unknown
 
-    def _act_of(self, claims: list[Claim], seen: Seen) -> Act | None:
+    def _act_of(self, decided_acts: list[DecidedAct], seen: Seen) -> Act | None:
         """Return the act of the first decision that agrees with what was seen."""
-        for claim in claims:
-            if not why_not_confirmed(claim, seen):
+        for decided in decided_acts:
+            if not why_not_confirmed(decided, seen):
                 self.results["object" if isinstance(seen, SeenObject) else "audit"] += 1
-                return claim.act
-        self.results["differs"] += bool(claims)
+                return decided.act
+        self.results["differs"] += bool(decided_acts)
         return None
 
     async def _decisions(self, seen: Iterable[Seen]) -> dict[tuple[str, str], bytes]:

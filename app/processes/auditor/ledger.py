@@ -78,11 +78,11 @@ def _anchor(place: AnchorPlace, settings: Settings, stack: AsyncExitStack) -> An
     return config_map
 
 
-class LedgerRoom(NamedTuple):
-    """What refusals may take of the ledger."""
+class RefusalRetention(NamedTuple):
+    """How much of the ledger refusals may fill, and where they are kept in any case."""
 
-    refusal_bytes: int = 8 * 1024**3
-    held: frozenset[str] = frozenset()
+    max_bytes: int = 8 * 1024**3
+    held_namespaces: frozenset[str] = frozenset()
     """Namespaces under hold."""
 
 
@@ -107,8 +107,7 @@ class KeptLedger:
         """Rows that are not in the log, and should be; None while it is not known."""
         self._store = store
         self._keep_days = keep_days
-        self.room = LedgerRoom()
-        """What refusals may take."""
+        self.refusal_retention = RefusalRetention()
         self._logger = logger
         self._problem = "it has not been opened yet"
         self._retain_at = 0.0
@@ -227,8 +226,10 @@ class KeptLedger:
         try:
             today = dt.datetime.now(dt.UTC).date()
             removed = await self._store.retain(self._keep_days, today)
-            most, held = self.room
-            gone = await self._store.shrink(most, self._keep_days, today, held)
+            refusals = self.refusal_retention
+            gone = await self._store.shrink(
+                refusals.max_bytes, self._keep_days, today, refusals.held_namespaces
+            )
         except LedgerError as error:
             self._logger.warning("retention failed; it is tried again", problem=str(error))
             return
@@ -265,9 +266,10 @@ async def open_kept_ledger(
     async with open_anchors(settings) as anchors:
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
-        room = LedgerRoom(section.max_refusal_mib * 1024**2, frozenset(section.hold))
         ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)
-        ledger.room = room
+        ledger.refusal_retention = RefusalRetention(
+            section.max_refusal_mib * 1024**2, frozenset(section.hold)
+        )
         try:
             async with in_background(ledger.look_after()):
                 yield ledger

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from audit.behaviour.acts import claim_of
+from audit.behaviour.acts import decided_act_of
 from audit.behaviour.confirmation import seen_in, why_not_confirmed
 from audit.ledger.records.frames import FrameKind
 from tests.api.record.conftest import EARLIER, TRAIN, pod
@@ -82,7 +82,7 @@ async def test_a_pod_that_lives_bears_out_its_decision(
     found = await listed(installation, 2, "--name", "seen", "--namespace", TRAIN)
     (decided,) = [each for each in found if each["source"] == "validate"]
     assert decided["instance"] == GATE_POD
-    claim = claim_of(json.dumps(decided).encode())
+    claim = decided_act_of(json.dumps(decided).encode())
     assert claim is not None
     deadline = time.monotonic() + SHIPPED_S
     while not (lives := lives_of(installation, made["metadata"]["uid"])):

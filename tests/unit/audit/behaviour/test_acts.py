@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.behaviour.acts import ActKind, claim_of
+from audit.behaviour.acts import ActKind, decided_act_of
 from core.people.subject import Subject
 from core.risk.model import identity_key
 from tests.unit.audit.behaviour.acts_of_people import AFTER, WHO, document
@@ -13,8 +13,8 @@ from tests.unit.audit.behaviour.acts_of_people import AFTER, WHO, document
 
 def of(**changes: Any) -> Any:
     """Return the act of a document."""
-    claim = claim_of(msgspec.json.encode(document(AFTER, **changes)))
-    return claim and claim.act
+    decided = decided_act_of(msgspec.json.encode(document(AFTER, **changes)))
+    return decided and decided.act
 
 
 def test_an_act_is_who_when_where_and_what() -> None:
@@ -91,12 +91,12 @@ def test_a_recorded_name_is_known_by_the_label_of_it() -> None:
 )
 def test_what_cannot_be_read_is_no_act(content: bytes) -> None:
     """Documents of later releases, and broken ones, are passed over."""
-    assert claim_of(content) is None
+    assert decided_act_of(content) is None
 
 
 def test_an_id_without_a_number_is_no_act() -> None:
     """Its frame went to the quarantine."""
-    assert claim_of(msgspec.json.encode(document(AFTER) | {"id": "z" * 36})) is None
+    assert decided_act_of(msgspec.json.encode(document(AFTER) | {"id": "z" * 36})) is None
 
 
 def test_a_denial_of_the_mutating_pass_is_an_act() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.behaviour.acts import claim_of
+from audit.behaviour.acts import decided_act_of
 from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.learner import BehaviourLearner
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
@@ -144,5 +144,5 @@ def reading() -> float:
     content = next(frames()).payload
     began = time.thread_time()
     for _ in range(2000):
-        claim_of(content)
+        decided_act_of(content)
     return (time.thread_time() - began) / 2000 * 1e6
