@@ -8,6 +8,7 @@ a size, a time, and a budget of bytes that all requests of the process share.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Self
+from urllib.parse import unquote
 
 import httptools
 import msgspec
@@ -214,14 +215,17 @@ class Exchange(RequestResponseCycle):
 
 @cache_short_text(_TARGETS, longest=256)
 def split_target(target: bytes) -> tuple[str, bytes]:
-    """Return path and query of a request's target.
+    """Return path and query of a request's target, both as uvicorn gives them to ASGI.
 
     Raises:
-        httptools.HttpParserInvalidURLError: it is none.
+        httptools.HttpParserInvalidURLError: it is none, or has no path.
         UnicodeDecodeError: its path is not ASCII.
     """
     parsed = httptools.parse_url(target)
-    return parsed.path.decode("ascii"), parsed.query or b""
+    if parsed.path is None:
+        message = "a request's target needs a path"
+        raise httptools.HttpParserInvalidURLError(message)
+    return unquote(parsed.path.decode("ascii")), parsed.query or b""
 
 
 def render_reply(reply: Reply, headers: Iterable[Header], *, closes: bool) -> bytes:

@@ -105,6 +105,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         self._wire_bytes = 0
         self._arrived: bytes | None = None
         """What came of a body with its head, while it may still be whole; None otherwise."""
+        self._target = ("", b"")
+        """Path and query of a request that goes past ASGI."""
         self._is_stranger = False
         """Whether the client's certificate names nobody who may come."""
         self._peer: dict[str, Any] | None = None
@@ -198,6 +200,7 @@ class AdmissionProtocol(HttpToolsProtocol):
         asks_first = self.expect_100_continue or self.parser.should_upgrade()
         plain = self.parser.get_method() == b"POST" and not asks_first
         if self.server_state.answer is not None and free and plain:
+            self._target = split_target(self.url)  # Here, where what is none becomes a 400.
             self._arrived = b""
         else:
             super().on_headers_complete()
@@ -230,9 +233,9 @@ class AdmissionProtocol(HttpToolsProtocol):
 
     def _begin_exchange(self, body: bytes) -> None:
         self._arrived = None
-        exchange = Exchange(keep_alive=self.parser.should_keep_alive())
-        path, query = split_target(self.url)
-        request = HttpRequest("POST", path, query, self.scope["headers"], body)
+        kept = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
+        exchange = Exchange(keep_alive=kept)
+        request = HttpRequest("POST", *self._target, self.scope["headers"], body)
         self.cycle = exchange
         task = self.loop.create_task(self._exchange(exchange, request))
         task.add_done_callback(self.tasks.discard)

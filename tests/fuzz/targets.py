@@ -303,11 +303,12 @@ async def _served(pieces: list[bytes], *, fast: bool) -> tuple[list[bytes], bool
         protocol.data_received(piece)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
+    closed = transport.closed
     protocol.connection_lost(None)
     for task in list(state.tasks):
         task.cancel()
     await asyncio.gather(*state.tasks, return_exceptions=True)
-    return _bodies(bytes(transport.written)), transport.closed
+    return _bodies(bytes(transport.written)), closed
 
 
 def _bodies(written: bytes) -> list[bytes]:

@@ -85,10 +85,12 @@ async def in_pieces(connection: Connection, raw: bytes) -> Answer:
         (post(b""), 400),
         (post(b"{}"), 400),
         (post(GOOD, target="/other"), 404),
+        (post(GOOD, target="/v%61lidate"), 200),
+        (post(GOOD, target="/validate%2F"), 404),
         (post(GOOD, kind="text/plain"), 415),
         (post(GOOD, target="/mutate?timeout=3s"), 200),
     ],
-    ids=["review", "empty", "no review", "path", "type", "mutate"],
+    ids=["review", "empty", "no review", "path", "escape", "slash", "type", "mutate"],
 )
 async def test_both_ways_answer_alike(gate: Gate, ways: Ways, raw: bytes, status: int) -> None:
     """Status and body are the same, and each request went its own way."""
