@@ -19,7 +19,7 @@ from audit.ledger.log.heads import encode_head, key_id, sign_head, signed_bytes
 from audit.ledger.log.leaves import leaf_header, leaf_of, mark_of
 from audit.ledger.log.merkle import root_of
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id, encode_frame
-from audit.ledger.store.rows import aside_row
+from audit.ledger.store.rows import quarantine_row
 from certs.ledger_keys import key_id as signing_key_id
 from control.events import build_event
 from control.risk.look_back.events import event_name
@@ -209,7 +209,7 @@ def _ledger() -> Iterator[tuple[str, Any]]:
     yield "digest of an anchor line", line_digest(lines[0])
     frame = encode_frame(FrameKind.DECISION, b"i" * 16, b"payload")
     yield "frame", base64.b64encode(frame).decode()
-    aside = aside_row("east", 20_000, Frame(200, b"i" * 16, b"payload"), "reason")
+    aside = quarantine_row("east", 20_000, Frame(200, b"i" * 16, b"payload"), "reason")
     yield (
         "row of the quarantine",
         [each.hex() if isinstance(each, bytes) else each for each in aside],

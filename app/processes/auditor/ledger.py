@@ -3,10 +3,10 @@
 import asyncio
 import datetime as dt
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from structlog.typing import FilteringBoundLogger
 
@@ -19,14 +19,12 @@ from audit.clients.anchor_config_map import ConfigMapAnchor
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchors import Anchor
 from audit.ledger.log.head_publisher import HeadPublisher
-from audit.ledger.records.destination import Aside, Receipt
+from audit.ledger.records.destination import QuarantinedFrame, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.background import in_background
 from core.base.errors import LedgerError
-
-T = TypeVar("T")
 
 _SIGNING_IN: Final = "signing in for an anchor"
 
@@ -123,31 +121,25 @@ class KeptLedger:
         """Say why nothing can be kept; empty when it can."""
         return [self._problem] if self._problem else []
 
-    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
-        """Keep frames of a cluster, and note for `missing` whether that goes.
-
-        Raises:
-            LedgerError: they are not kept.
-        """
-        return await self._noted(self._store.deliver(cluster, frames))
-
-    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
-        """Keep what is no record, and note for `missing` whether that goes.
+    async def deliver(
+        self,
+        cluster: str,
+        frames: Sequence[Frame],
+        quarantined: Sequence[QuarantinedFrame] = (),
+    ) -> Receipt:
+        """Keep what a cluster sent, and note for `missing` whether that goes.
 
         Raises:
             LedgerError: it is not kept.
         """
-        await self._noted(self._store.set_aside(cluster, asides))
-
-    async def _noted(self, keeping: Awaitable[T]) -> T:
         try:
-            kept = await keeping
+            receipt = await self._store.deliver(cluster, frames, quarantined)
         except Exception as error:
             if not self._problem:  # Else it is known, and better said.
                 self._note(error)
             raise
         self._note(None)
-        return kept
+        return receipt
 
     async def find(self, query: DecisionQuery) -> list[bytes]:
         """Return the documents (JSON) that a query means, in its order.

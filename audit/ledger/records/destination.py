@@ -21,8 +21,8 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class Aside:
-    """A frame that is kept apart from the records, in the quarantine."""
+class QuarantinedFrame:
+    """A frame that is kept apart from the records, with the reason."""
 
     frame: Frame
     reason: str
@@ -40,12 +40,17 @@ class Destination(Protocol):
         """
 
 
-class RecordKeeper(Destination, Protocol):
-    """A destination that also keeps what is no record: the auditor's ledger."""
+class RecordKeeper(Protocol):
+    """A destination that also keeps what cannot be what it says: the auditor's ledger."""
 
-    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
-        """Keep what came in the name of a cluster and cannot be what it says, as `deliver` does.
+    async def deliver(
+        self,
+        cluster: str,
+        frames: Sequence[Frame],
+        quarantined: Sequence[QuarantinedFrame] = (),
+    ) -> Receipt:
+        """Keep frames of a cluster, and put those apart that came in its name and are no records.
 
         Raises:
-            LedgerError: it is not (all) kept.
+            LedgerError: nothing of it is kept; send it again later.
         """

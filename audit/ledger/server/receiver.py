@@ -7,13 +7,13 @@ cluster whose frames it brings.
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
+from audit.ledger.records.destination import QuarantinedFrame, Receipt, RecordKeeper
 from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from audit.ledger.server.instances import InstanceProver, NotProvedError
@@ -142,17 +142,14 @@ class Receiver:
             raise RefusedError(503, text, RETRY, cause=str(error)) from error
 
     async def _deliver(self, cluster: str, sender: Sender, frames: list[Frame]) -> Receipt:
-        own, asides = [], []
+        own, quarantined = [], []
         for frame in frames:
             if reason := why_not_recorded(sender, frame, must_prove=self._settings.needs_instances):
-                asides.append(Aside(frame, reason))
+                quarantined.append(QuarantinedFrame(frame, reason))
             else:
                 own.append(frame)
         try:
-            receipt = await self._destination.deliver(cluster, own) if own else Receipt(0, 0, 0)
-            if asides:
-                await self._destination.set_aside(cluster, asides)
-                receipt = replace(receipt, quarantined=receipt.quarantined + len(asides))
+            receipt = await self._destination.deliver(cluster, own, quarantined)
         except LedgerError as error:
             text = "the ledger takes nothing now; the auditor's log says why"
             raise RefusedError(503, text, RETRY, cause=str(error)) from error

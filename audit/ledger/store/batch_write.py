@@ -11,7 +11,7 @@ from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import Row, day_of
 from audit.ledger.store.database_errors import DuplicateError
 from audit.ledger.store.log_append import AppendBackend, OpenLog
-from audit.ledger.store.rows import OTHERWISE, RowBatch, aside_row, is_refusal
+from audit.ledger.store.rows import OTHERWISE, RowBatch, is_refusal, quarantine_row
 from audit.ledger.store.tables import BY_KIND, STANDING, projections, quarantine, rules
 from core.weights.documents.access import contradicts, decode_access
 
@@ -54,7 +54,7 @@ def write_batch(
             batch.quarantine.extend(_contradicting(connection, batch, kind, new))
         ids[kind] = [row[1] for row in new]
     _write_rules(connection, backend, batch, ids.get(FrameKind.DECISION, ()))
-    _set_aside(connection, backend, batch.quarantine, open_log)
+    _write_quarantine(connection, backend, batch.quarantine, open_log)
     stored = sum(map(len, ids.values())) + _write_projections(connection, backend, batch)
     return WrittenRecords(stored, ids)
 
@@ -131,8 +131,8 @@ def _contradicting(
             if kind is FrameKind.DECISION or contradicts(
                 decode_access(document), decode_access(row[-1])
             ):
-                aside = Frame(kind, identity, row[-1])
-                yield aside_row(row[0], batch.today, aside, OTHERWISE)
+                frame = Frame(kind, identity, row[-1])
+                yield quarantine_row(row[0], batch.today, frame, OTHERWISE)
 
 
 def _write_rules(
@@ -145,7 +145,7 @@ def _write_rules(
         insert_missing(connection, backend.insert(rules), rows)
 
 
-def _set_aside(
+def _write_quarantine(
     connection: sa.Connection, backend: WriteBackend, rows: list[Row], open_log: OpenLog
 ) -> None:
     """Write what is not in quarantine yet, by its digest."""

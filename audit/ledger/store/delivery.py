@@ -6,7 +6,7 @@ All of a delivery is stored in one transaction, or none of it is.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from audit.ledger.records.destination import Aside
+from audit.ledger.records.destination import QuarantinedFrame
 from audit.ledger.records.frames import Frame, FrameKind
 from core.weights.documents.access import Access
 
@@ -19,7 +19,7 @@ class Delivery:
     """Encoded by the store, which takes their columns from the values: nothing is decoded again."""
     frames: Sequence[Frame] = ()
     """Of any kind; each with its document encoded."""
-    asides: Sequence[Aside] = ()
+    quarantined: Sequence[QuarantinedFrame] = ()
     """What is kept in the quarantine alone."""
     places: Mapping[str, bytes] = field(default_factory=dict)
     """By source."""

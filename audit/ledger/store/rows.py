@@ -239,7 +239,7 @@ class RowBatch:
     """Days since the epoch."""
 
 
-def aside_row(cluster: str, today: int, frame: Frame, reason: str) -> Row:
+def quarantine_row(cluster: str, today: int, frame: Frame, reason: str) -> Row:
     """Return a row of the quarantine."""
     digest = hashlib.sha256(bytes([frame.kind]) + frame.id + b"\0" + frame.payload).digest()
     return (cluster, digest, today, frame.kind, frame.id, frame.payload, column_text(reason))
@@ -263,7 +263,7 @@ def make_batch(
         try:
             making.add_frame(frame)
         except (ValueError, RecursionError) as error:  # The latter is of JSON too deep.
-            making.set_aside(frame, str(error))
+            making.put_apart(frame, str(error))
     return making.batch
 
 
@@ -291,15 +291,15 @@ class _BatchBuilder:
                 day = self._day(FrameKind.ACCESS, identity)
                 self._demand_cluster(access.cluster)
             except ValueError as error:
-                aside = Frame(FrameKind.ACCESS, (identity or access.id.encode())[:255], payload)
-                self.set_aside(aside, str(error))
+                frame_id = (identity or access.id.encode())[:255]
+                self.put_apart(Frame(FrameKind.ACCESS, frame_id, payload), str(error))
                 continue
             if identity not in known:
                 known[identity] = access
                 rows.append(access_row(access, identity, day, payload))
                 days.add(day)
             elif contradicts(known[identity], access):
-                self.set_aside(Frame(FrameKind.ACCESS, identity, payload), OTHERWISE)
+                self.put_apart(Frame(FrameKind.ACCESS, identity, payload), OTHERWISE)
         if rows:
             self.batch.records[FrameKind.ACCESS] = rows
             self.batch.days[FrameKind.ACCESS] = days
@@ -334,9 +334,9 @@ class _BatchBuilder:
         if self._take(kind, made.row(frame.id, day, frame.payload), day) and made.rules:
             self.batch.rules[frame.id] = rule_rows(made, frame.id, day)
 
-    def set_aside(self, frame: Frame, reason: str) -> None:
+    def put_apart(self, frame: Frame, reason: str) -> None:
         """Add a row of the quarantine."""
-        self.batch.quarantine.append(aside_row(self._cluster, self._today, frame, reason))
+        self.batch.quarantine.append(quarantine_row(self._cluster, self._today, frame, reason))
 
     def _take(self, kind: FrameKind, row: Row, day: int) -> bool:
         """Take a row, unless its id came already; say whether it is taken."""

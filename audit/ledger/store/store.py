@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 import sqlalchemy as sa
 
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.records.destination import Aside, Receipt
+from audit.ledger.records.destination import QuarantinedFrame, Receipt
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.batch_write import write_batch
 from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
@@ -29,7 +29,7 @@ from audit.ledger.store.retention import (
     remove_leaves,
     remove_others,
 )
-from audit.ledger.store.rows import RowBatch, aside_row, make_batch
+from audit.ledger.store.rows import RowBatch, make_batch, quarantine_row
 from audit.ledger.store.tables import checkpoints, heads, places
 
 
@@ -40,22 +40,21 @@ class Store(LedgerQueries):
     names the database, never its password.
     """
 
-    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
+    async def deliver(
+        self,
+        cluster: str,
+        frames: Sequence[Frame],
+        quarantined: Sequence[QuarantinedFrame] = (),
+    ) -> Receipt:
         """Keep frames of a cluster: when this returns, all of them survive a crash.
+
+        `quarantined` are kept in the quarantine, and in the log.
 
         Raises:
             LedgerError: none of them is kept; send them again later.
         """
-        stored = await self.ingest(cluster, Delivery(frames=frames))
+        stored = await self.ingest(cluster, Delivery(frames=frames, quarantined=quarantined))
         return Receipt(stored.stored, stored.known, stored.quarantined)
-
-    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
-        """Keep frames in the quarantine, and in the log.
-
-        Raises:
-            LedgerError: none of them is kept.
-        """
-        await self.ingest(cluster, Delivery(asides=asides))
 
     async def ingest(
         self, cluster: str, delivery: Delivery, then: FollowUp | None = None
@@ -150,7 +149,8 @@ class Store(LedgerQueries):
             cluster, delivery.frames, self._now_ms, self._keep_days, delivery.accesses
         )
         batch.quarantine.extend(
-            aside_row(cluster, batch.today, each.frame, each.reason) for each in delivery.asides
+            quarantine_row(cluster, batch.today, each.frame, each.reason)
+            for each in delivery.quarantined
         )
         return batch
 
@@ -168,7 +168,7 @@ class Store(LedgerQueries):
         table = backend.insert(checkpoints)
         write_checkpoints(connection, table, cluster, open_log.size, delivery.checkpoints)
         quarantined = len(batch.quarantine)
-        came = len(delivery.frames) + len(delivery.accesses) + len(delivery.asides)
+        came = len(delivery.frames) + len(delivery.accesses) + len(delivery.quarantined)
         new = written.ids.get(FrameKind.ACCESS, ())
         if list(new) == list(batch.accesses):  # Mostly all are new.
             accesses = tuple(batch.accesses.values())

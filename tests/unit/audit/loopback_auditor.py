@@ -9,7 +9,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from audit.clients.auditor import AuditorChannel, AuditorClient
-from audit.ledger.records.destination import Aside, Receipt, RecordKeeper
+from audit.ledger.records.destination import QuarantinedFrame, Receipt, RecordKeeper
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.instances import InstanceProver
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
@@ -34,9 +34,14 @@ class Memory:
     failing: bool = False
     deliveries: list[int] = field(default_factory=list)
     """Frames of each call."""
-    asides: list[Aside] = field(default_factory=list)
+    quarantined: list[QuarantinedFrame] = field(default_factory=list)
 
-    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
+    async def deliver(
+        self,
+        cluster: str,
+        frames: Sequence[Frame],
+        quarantined: Sequence[QuarantinedFrame] = (),
+    ) -> Receipt:
         """Keep frames, or fail."""
         await asyncio.sleep(0)
         if self.failing:
@@ -45,12 +50,8 @@ class Memory:
         before = len(self.kept)
         self.kept.update({(cluster, frame.id): frame for frame in frames})
         stored = len(self.kept) - before
-        return Receipt(stored, len(frames) - stored, 0)
-
-    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
-        """Keep what is no record."""
-        del cluster
-        self.asides += asides
+        self.quarantined += quarantined
+        return Receipt(stored, len(frames) - stored, len(quarantined))
 
 
 @dataclass

@@ -112,7 +112,7 @@ async def test_a_gate_stores_no_decision_of_another_gate(tmp_path: Path, uri: st
         receipt = await client.deliver(CLUSTER, [own, forged, taken])
     assert (receipt.stored, receipt.quarantined) == (1, 2)
     assert list(memory.kept.values()) == [own]
-    assert [aside.reason for aside in memory.asides] == [
+    assert [each.reason for each in memory.quarantined] == [
         f"the gate {MINE} took no decision of the gate {OTHERS}",
         f"the gate {MINE} gives its decisions other ids: this is another writer's",
     ]
@@ -143,7 +143,7 @@ async def test_what_no_token_proves_is_set_aside_or_taken_as_the_operator_says(
         ):
             receipt = await client.deliver(CLUSTER, [former, projection])
         assert (receipt.stored, receipt.quarantined) == (stored, 2 - stored)
-        assert all("shipping.token" in aside.reason for aside in memory.asides)
+        assert all("shipping.token" in each.reason for each in memory.quarantined)
 
 
 async def test_a_token_that_proves_nothing_is_refused(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ async def test_a_token_that_proves_nothing_is_refused(tmp_path: Path) -> None:
             with pytest.raises(LedgerError, match=r"shipping\.token cannot be read"):
                 await client.deliver(CLUSTER, [decision()])
     assert len(memory.kept) == 1
-    assert not memory.asides
+    assert not memory.quarantined
 
 
 async def test_a_gate_counts_no_refusals_in_the_name_of_another(tmp_path: Path) -> None:
@@ -178,7 +178,9 @@ async def test_a_gate_counts_no_refusals_in_the_name_of_another(tmp_path: Path) 
         async with sending(auditor, tmp_path, None) as client:
             assert (await client.deliver(CLUSTER, [aggregate()])).quarantined == 1
     assert list(memory.kept.values()) == [own]
-    assert sum("nothing proves which gate it is of" in aside.reason for aside in memory.asides) == 1
+    assert (
+        sum("nothing proves which gate it is of" in each.reason for each in memory.quarantined) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ async def test_a_spool_that_outlives_the_upgrade_is_taken_or_not_as_the_operator
         ):
             receipt = await client.deliver(CLUSTER, [former, decision()])
         assert (receipt.stored, receipt.quarantined) == (stored, 2 - stored)
-        assert all("nothing proves which gate" in aside.reason for aside in memory.asides)
+        assert all("nothing proves which gate" in each.reason for each in memory.quarantined)
         assert why_not_recorded(Sender(GATE, MINE), aggregate("", "")) == ""
 
 
@@ -247,7 +249,7 @@ async def test_control_records_no_gap_of_the_auditors_logs(tmp_path: Path) -> No
         ]
         receipt = await client.deliver(CLUSTER, gaps)
     assert (receipt.stored, receipt.quarantined) == (2, 2)
-    assert "control records no gaps of the log storage" in memory.asides[0].reason
+    assert "control records no gaps of the log storage" in memory.quarantined[0].reason
 
 
 def test_ids_of_two_gates_never_meet() -> None:

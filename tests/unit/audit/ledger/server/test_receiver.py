@@ -292,7 +292,7 @@ async def test_a_process_writes_only_what_it_records(
     own = kind in records
     assert (said["stored"], said["quarantined"]) == ((1, 0) if own else (0, 1))
     assert len(memory.kept) == own
-    reasons = [each.reason for each in memory.asides]
+    reasons = [each.reason for each in memory.quarantined]
     certificate = "its certificate is used by another"
     assert reasons == ([] if own else [f"{process} records no {kind.name}: {certificate}"])
 
@@ -311,8 +311,8 @@ async def test_a_process_writes_only_decisions_that_it_takes(
     ]
     pair = auditor.authority.issue_client(process, f"sallyport://{CLUSTER}/{process}")
     assert (await send(auditor, request(b"".join(frames)), pair)).status == 200
-    assert [each.frame.id for each in memory.asides] == [bytes(16)]
-    assert f"{process} records no decisions of source {source}" in memory.asides[0].reason
+    assert [each.frame.id for each in memory.quarantined] == [bytes(16)]
+    assert f"{process} records no decisions of source {source}" in memory.quarantined[0].reason
     assert [frame.id for frame in memory.kept.values()] == [b"\1" * 16]
 
 

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from audit.ledger.records.destination import Receipt
+from audit.ledger.records.destination import QuarantinedFrame, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.spool.queue import SpoolSettings
 from audit.ledger.spool.shipper import Shipper, ShipperSettings
@@ -86,11 +86,16 @@ async def test_an_error_nobody_foresaw_stops_nothing(tmp_path: Path) -> None:
     calls = []
 
     class Broken(Memory):
-        async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
+        async def deliver(
+            self,
+            cluster: str,
+            frames: Sequence[Frame],
+            quarantined: Sequence[QuarantinedFrame] = (),
+        ) -> Receipt:
             calls.append(1)
             if len(calls) == 1:
                 raise ValueError("secret")
-            return await super().deliver(cluster, frames)
+            return await super().deliver(cluster, frames, quarantined)
 
     with opened(tmp_path) as made:
         made_shipper, logger = shipper(made, Broken())

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from audit.ledger.records.destination import Aside, Receipt
+from audit.ledger.records.destination import QuarantinedFrame, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.spool.queue import Spool
 from audit.ledger.spool.shipper import Shipper
@@ -44,17 +44,18 @@ class Noting:
     acknowledged: set[bytes] = field(default_factory=set)
     again: int = 0
 
-    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
-        """Keep frames."""
-        receipt = await self.store.deliver(cluster, frames)
+    async def deliver(
+        self,
+        cluster: str,
+        frames: Sequence[Frame],
+        quarantined: Sequence[QuarantinedFrame] = (),
+    ) -> Receipt:
+        """Keep frames: all that is sent is a record."""
+        receipt = await self.store.deliver(cluster, frames, quarantined)
         self.acknowledged.update(frame.id for frame in frames)
         self.again += receipt.known
         assert receipt.quarantined == 0
         return receipt
-
-    async def set_aside(self, cluster: str, asides: Sequence[Aside]) -> None:
-        """Take nothing: all that is sent is a record."""
-        raise AssertionError(cluster, asides)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.ledger.records.destination import Aside, Receipt
+from audit.ledger.records.destination import QuarantinedFrame, Receipt
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.rows import OTHERWISE
 from audit.ledger.store.store import Store
+from core.base.errors import LedgerError
 from tests.unit.audit.ledger.store.conftest import Sql, clock
 from tests.unit.audit.ledger.store.documents import (
     CLUSTER,
@@ -19,6 +20,7 @@ from tests.unit.audit.ledger.store.documents import (
     sweep,
     sweep_frame,
 )
+from tests.unit.audit.ledger.store.log_invariants import sound
 
 DAY_MS = 86_400_000
 GOOD = frame(document(id="01a1fdfa-4600-741a-844b-d5e85b7c5f0f"))
@@ -173,10 +175,25 @@ async def test_of_two_decisions_of_one_id_in_a_batch_the_second_is_set_aside(
     assert sql("SELECT reason FROM quarantine") == [(OTHERWISE,)]
 
 
-async def test_what_is_set_aside_is_kept_with_its_reason(store: Store, sql: Sql) -> None:
-    """Once, and in the log like all else."""
-    await store.set_aside(CLUSTER, [Aside(GOOD, "the gate records none")] * 2)
-    await store.set_aside(CLUSTER, [Aside(GOOD, "the gate records none")])
+async def test_a_delivery_keeps_its_frames_and_what_is_quarantined_with_the_reason(
+    store: Store, sql: Sql
+) -> None:
+    """Each once, in one transaction, and in the log like all else."""
+    other, none = frame(document()), QuarantinedFrame(GOOD, "the gate records none")
+    assert await store.deliver(CLUSTER, [other], [none] * 2) == Receipt(1, 0, 2)
+    assert await store.deliver(CLUSTER, [other], [none]) == Receipt(0, 1, 1)
     assert sql("SELECT payload, reason FROM quarantine") == [
         (GOOD.payload, "the gate records none")
     ]
+    assert [entry.kind for entry in await sound(store)] == [FrameKind.DECISION] * 2
+
+
+async def test_what_is_quarantined_is_not_kept_where_its_delivery_fails(
+    store: Store, sql: Sql
+) -> None:
+    """Its sender brings all of it again: nothing of it may be there twice."""
+    sql("DROP TABLE decisions")
+    none = QuarantinedFrame(GOOD, "the gate records none")
+    with pytest.raises(LedgerError):
+        await store.deliver(CLUSTER, [frame(document())], [none])
+    assert sql("SELECT count(*) FROM quarantine") == [(0,)]
