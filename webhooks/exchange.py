@@ -218,13 +218,11 @@ def split_target(target: bytes) -> tuple[str, bytes]:
     """Return path and query of a request's target, both as uvicorn gives them to ASGI.
 
     Raises:
-        httptools.HttpParserInvalidURLError: it is none, or has no path.
+        httptools.HttpParserInvalidURLError: it is none.
+        AttributeError: it has no path.
         UnicodeDecodeError: its path is not ASCII.
     """
     parsed = httptools.parse_url(target)
-    if parsed.path is None:
-        message = "a request's target needs a path"
-        raise httptools.HttpParserInvalidURLError(message)
     return unquote(parsed.path.decode("ascii")), parsed.query or b""
 
 
