@@ -36,7 +36,8 @@ from policies.engine.embedded_engine import EmbeddedEngine
 from policies.projection.model import encode
 from policies.projection.pods import project
 from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
-from webhooks.review_codec import decode_review, encode_answer
+from webhooks.review_decoder import decode_review
+from webhooks.review_encoder import encode_answer
 
 _TIMES: Final = 1000
 _BUDGET_S: Final = 5.0

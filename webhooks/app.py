@@ -50,9 +50,9 @@ from webhooks.limits import AppSettings
 from webhooks.log import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.review_codec import (
+from webhooks.review_decoder import decode_review
+from webhooks.review_encoder import (
     Patches,
-    decode_review,
     encode_answer,
     encode_failure,
     mutation_patches,

@@ -1,6 +1,6 @@
 """How much an object may hold to be judged: far above any real one, since each value takes time.
 
-What reads an object holds up every other review meanwhile. `webhooks.review_codec` counts the
+What reads an object holds up every other review meanwhile. `webhooks.review_decoder` counts the
 values of what is large.
 """
 

@@ -47,7 +47,7 @@ MOST_ACCESS: Final = 256
 MOST_TEXT: Final = 1024
 """Characters kept of a reason, of the field at fault, of a profile's name that an object names,
 and of the object's uid. What else a request may choose is bounded where it is read
-(`webhooks.review_codec`) or where it is recorded (`audit.ledger.records.recorder`)."""
+(`webhooks.review_decoder`) or where it is recorded (`audit.ledger.records.recorder`)."""
 
 _REMEMBERED_BYTES: Final = 8192
 """Of a projection whose digest is remembered; at most 512 are, so 4 MiB. Characters of signals

@@ -46,7 +46,7 @@ from webhooks.exchange import (
     send_reply,
 )
 from webhooks.protocol import AdmissionProtocol, Connections
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 Check = Callable[[bytes], None]
 

@@ -27,7 +27,7 @@ from tests.unit.admission.risk import cluster_at_risk as at_risk
 from tests.unit.admission.sandbox.sandbox_cluster import pod as sandboxed
 from tests.unit.admission.weights import weights_cluster as weights
 from tests.unit.admission.world import ID, Folder, judge_of, pod, request
-from webhooks.review_codec import encode_answer
+from webhooks.review_encoder import encode_answer
 
 MARK: Final = "sentinel-secret"
 """Stands in facts for what no answer may hold."""

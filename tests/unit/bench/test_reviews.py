@@ -9,7 +9,7 @@ from bench.reviews import GANG, USUAL, Pods, make_pod
 from core.kubernetes.pod import decode_pod
 from policies.projection.model import encode
 from policies.projection.pods import project
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 
 def objects(pods: Pods, count: int) -> list[bytes]:

@@ -12,7 +12,7 @@ from policies.engine.embedded_engine import EmbeddedEngine
 from policies.projection.model import encode
 from policies.projection.pods import project
 from tests.harness.programs.availability import require
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 
 def privileges(bundle: Path, number: int) -> set[str]:

@@ -14,7 +14,7 @@ from webhooks.exchange import HttpRequest
 from webhooks.log import get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 HEADERS: Final = [(b"content-type", b"application/json")]
 ESCAPED: Final = "\\u003c"

@@ -22,7 +22,7 @@ from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
 from tests.unit.webhooks.test_client_certificates import REFUSED, authority, connect_as, post_as
 from webhooks.limits import AppSettings
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 GOOD: Final = encode(review())
 KNOWN: Final = "kube-apiserver"

@@ -14,7 +14,7 @@ from core.decision.request import DecodedPod, Request
 from core.kubernetes.pod import decode_pod
 from tests.harness.worlds.pods import pods
 from tests.unit.webhooks.reviews import review
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 PLACES = (
     ("apiVersion",),

@@ -9,7 +9,7 @@ from core.decision.decision import Decision
 from core.decision.request import Request
 from tests.harness.oracles.json_patch import apply_patch
 from tests.unit.admission.world import IMAGE, Folder, raw
-from webhooks.review_codec import Patches, mutation_patches
+from webhooks.review_encoder import Patches, mutation_patches
 
 Json = dict[str, object]
 

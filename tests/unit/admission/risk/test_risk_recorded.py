@@ -36,7 +36,7 @@ from tests.unit.admission.risk.cluster_at_risk import (
 )
 from tests.unit.admission.sandbox.sandbox_cluster import pod
 from tests.unit.admission.world import Folder, request
-from webhooks.review_codec import audit_annotations
+from webhooks.review_encoder import audit_annotations
 
 HIGH = snapshot(CAROL, level=RiskLevel.HIGH)
 

@@ -13,8 +13,8 @@ from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Request
 from tests.unit.webhooks.judge import DECISION_ID, approval, refusal
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.review_codec import (
-    decode_review,
+from webhooks.review_decoder import decode_review
+from webhooks.review_encoder import (
     encode_answer,
     encode_failure,
     fit_warnings,

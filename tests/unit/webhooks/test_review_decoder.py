@@ -14,7 +14,7 @@ from admission.objects.size_limits import MAX_SKIPPED_VALUES
 from core.base.errors import InvalidReviewError
 from core.decision.request import Kind, Operation
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.review_codec import decode_review
+from webhooks.review_decoder import decode_review
 
 
 def changed(path: str, value: Any) -> bytes:
