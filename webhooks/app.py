@@ -43,6 +43,7 @@ from webhooks.exchange import (
     Reply,
     read_body,
     refuse,
+    request_of,
     send_reply,
     take_body,
 )
@@ -171,11 +172,7 @@ class AdmissionApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request (ASGI 3), whose body may arrive in pieces."""
         try:
-            reply = await self.answer(
-                HttpRequest(
-                    scope["method"], scope["path"], scope["query_string"], scope["headers"], receive
-                )
-            )
+            reply = await self.answer(request_of(scope, receive))
         except ClientGoneError:
             return
         await send_reply(reply, send)

@@ -8,7 +8,6 @@ a size, a time, and a budget of bytes that all requests of the process share.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Self
-from urllib.parse import unquote
 
 import httptools
 import msgspec
@@ -17,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from core.base.deadline import resume
 from core.base.errors import InvalidReviewError, ReviewTooLargeError
 from core.base.short_text_cache import cache_short_text
-from network.asgi import ClientGoneError, Message, Receive, Send
+from network.asgi import ClientGoneError, Message, Receive, Scope, Send
 
 SMALL_BYTES = 64 * 1024
 """A whole body up to this size is read even when nothing is left: strangers' unfinished bodies
@@ -66,6 +65,15 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     closes: bool = False
     """Whether the connection ends with the answer: a body may still be on its way, or the server
     is leaving."""
+
+
+def request_of(scope: Scope, receive: Receive) -> HttpRequest:
+    """Return a request that came by ASGI. Its path is as it came, as `split_target` reads it.
+
+    Were escapes decoded, a proxy in front could let `/%76alidate` by as another path.
+    """
+    path = scope["raw_path"].decode("ascii")
+    return HttpRequest(scope["method"], path, scope["query_string"], scope["headers"], receive)
 
 
 RequestHandler = Callable[[HttpRequest], Awaitable[Reply]]
@@ -215,7 +223,7 @@ class Exchange(RequestResponseCycle):
 
 @cache_short_text(_TARGETS, longest=256)
 def split_target(target: bytes) -> tuple[str, bytes]:
-    """Return path and query of a request's target, both as uvicorn gives them to ASGI.
+    """Return path and query of a request's target, both as they came: escapes stay.
 
     Raises:
         httptools.HttpParserInvalidURLError: it is none.
@@ -223,7 +231,7 @@ def split_target(target: bytes) -> tuple[str, bytes]:
         UnicodeDecodeError: its path is not ASCII.
     """
     parsed = httptools.parse_url(target)
-    return unquote(parsed.path.decode("ascii")), parsed.query or b""
+    return parsed.path.decode("ascii"), parsed.query or b""
 
 
 def render_reply(reply: Reply, headers: Iterable[Header], *, closes: bool) -> bytes:

@@ -43,6 +43,7 @@ from webhooks.exchange import (
     HttpRequest,
     Reply,
     read_body,
+    request_of,
     send_reply,
 )
 from webhooks.protocol import AdmissionProtocol, Connections
@@ -233,10 +234,7 @@ class _Echo:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer by ASGI."""
-        asked = HttpRequest(
-            scope["method"], scope["path"], scope["query_string"], scope["headers"], receive
-        )
-        await send_reply(await self.answer(asked), send)
+        await send_reply(await self.answer(request_of(scope, receive)), send)
 
 
 @dataclass

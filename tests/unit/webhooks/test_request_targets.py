@@ -29,7 +29,7 @@ def post(target: bytes, version: bytes = b"1.1", more: bytes = b"") -> bytes:
 @pytest.mark.parametrize("pieces", [1, 2])
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_target_is_read_alike_past_asgi_and_through_it(target: bytes, pieces: int) -> None:
-    """Escapes are decoded once, and what is no target gets a 400 whenever its body comes."""
+    """Escapes are never decoded, and what is no target gets a 400 whenever its body comes."""
     check_http(bytes([pieces - 1]) + post(target))
 
 

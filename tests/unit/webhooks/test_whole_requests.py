@@ -85,7 +85,7 @@ async def in_pieces(connection: Connection, raw: bytes) -> Answer:
         (post(b""), 400),
         (post(b"{}"), 400),
         (post(GOOD, target="/other"), 404),
-        (post(GOOD, target="/v%61lidate"), 200),
+        (post(GOOD, target="/v%61lidate"), 404),
         (post(GOOD, target="/validate%2F"), 404),
         (post(GOOD, kind="text/plain"), 415),
         (post(GOOD, target="/mutate?timeout=3s"), 200),
