@@ -362,3 +362,16 @@ def test_of_large_pods_nothing_is_kept(world: Changing, policies: Engine) -> Non
     found = [decided(by, request(large, REPLICAS)) for _ in range(3)]
     assert counting.judged == 3
     assert found == 3 * [decided(_judge(world, policies), request(large, REPLICAS))]
+
+
+def test_of_pods_with_a_long_runtime_class_nothing_is_kept(
+    world: Changing, policies: Engine
+) -> None:
+    """The name is no part of what the policies see, and is kept with the answer."""
+    put(world, {key: values[0] for key, values in CHOICES.items()})
+    named = pod(runtimeClassName="r" * 60_000)
+    counting = Counting(policies)
+    by = _judge(world, counting)
+    for _ in range(3):
+        decided(by, request(named, REPLICAS))
+    assert counting.judged == 3
