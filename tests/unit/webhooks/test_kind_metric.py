@@ -4,7 +4,7 @@ import msgspec
 
 from core.decision.request import Kind
 from tests.unit.webhooks.judge import approval
-from tests.unit.webhooks.test_answers import request
+from tests.unit.webhooks.test_review_encoder import request
 from webhooks.metrics import MOST_DECLARED, Metrics, MetricSources
 
 DECLARED = {"example.com/Tool", "Endpoints"}

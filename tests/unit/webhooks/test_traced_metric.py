@@ -4,7 +4,7 @@ import pytest
 
 from core.decision.decision import Evidence, TraceOutcome
 from tests.unit.webhooks.judge import approval
-from tests.unit.webhooks.test_answers import request
+from tests.unit.webhooks.test_review_encoder import request
 from webhooks.metrics import Metrics
 
 
