@@ -50,6 +50,17 @@ async def test_it_needs_what_a_token_that_never_ends_needs(
     assert paths == {f"metadata.annotations[{NAME}]", "type"}
 
 
+async def test_remedy_of_a_token_secret_names_no_field_that_only_a_token_request_has(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """It speaks of spec.boundObjectRef for TokenRequests alone."""
+    decision = await decide(folder.cluster(), engine, asked(secret()))
+    for finding in decision.findings:
+        _, of_secret = finding.remedy.split("In the place of a Secret")
+        assert finding.remedy.startswith("Of a TokenRequest")
+        assert "spec." not in of_secret
+
+
 async def test_the_right_to_a_short_token_is_not_enough(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:

@@ -24,8 +24,9 @@
 #   - "rights/network/*"
 #   message: gives the choice of where traffic goes ({rest})
 #   remedy: >-
-#     Give the Service a selector, and let Kubernetes write what is behind it; read rights are enough
-#     to find it.
+#     Remove the verbs that write it, and leave that to Kubernetes: a Service with a selector has its
+#     EndpointSlices written, kubelets write the status of Pods and Nodes (a readinessProbe says when
+#     a Pod is ready), and controllers that of Services. Read rights are enough to find addresses.
 package sallyport.privileges.rights.network
 
 import data.sallyport.lib.rights

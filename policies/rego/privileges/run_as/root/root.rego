@@ -23,8 +23,9 @@
 #   message: runs as root
 #   remedy: >-
 #     Set securityContext.runAsUser to the image's own user, for example 1000, or remove it
-#     where the image names a user other than root. Files the user must write belong on a volume
-#     with spec.securityContext.fsGroup.
+#     where the image names a user other than root. Files that the user must write belong on a
+#     volume of the Pod's own, with spec.securityContext.fsGroup; on a shared file system give them
+#     to the user there, since fsGroup can change the group of all its files.
 package sallyport.privileges.run_as.root
 
 needs contains {

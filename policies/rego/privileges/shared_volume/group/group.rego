@@ -27,7 +27,7 @@
 #   risk: 20
 #   privileges:
 #   - "shared-volume/group/*"
-#   message: "mounts a file system of many workloads in group {rest}"
+#   message: "mounts a file system of many workloads, where its group can be {rest}"
 #   remedy: >-
 #     Take the group away, or name one that is yours there: of the namespace's annotation
 #     sallyport.dev/supplemental-groups, where it has one, else from 1000 on. With the annotation

@@ -27,7 +27,7 @@
 #   risk: 20
 #   privileges:
 #   - "shared-volume/user/*"
-#   message: "mounts a file system of many workloads as user {rest}"
+#   message: "mounts a file system of many workloads, where its user can be {rest}"
 #   remedy: >-
 #     Set securityContext.runAsUser to the number that is yours there: one of the namespace's
 #     annotation sallyport.dev/uid-range, where it has one, else one other than 0.

@@ -20,8 +20,10 @@
 #   - "token/long-lived"
 #   message: gets a token that lasts ({value})
 #   remedy: >-
-#     Bind the token to the Pod that uses it (spec.boundObjectRef), for a day at most
-#     (spec.expirationSeconds), or ask for a profile that covers token/unbound or token/long-lived.
+#     Of a TokenRequest set spec.boundObjectRef to the Pod that uses the token, and
+#     spec.expirationSeconds to a day at most. In the place of a Secret of this type let the Pod
+#     mount a projected serviceAccountToken, or request a token when one is needed. Or ask for a
+#     profile that covers token/unbound or token/long-lived.
 package sallyport.privileges.token.lasting
 
 # A day.
