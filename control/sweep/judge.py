@@ -9,7 +9,6 @@ import structlog
 from msgspec.structs import replace
 
 from control.sweep.pods import ListedPod, request_for
-from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
 from core.base.errors import (
     AccessReviewError,
@@ -20,6 +19,7 @@ from core.base.errors import (
 )
 from core.decision.decision import Decision, Running
 from core.decision.request import Request
+from core.decision.sweep_document import sweep_decision_id
 from kube.client.objects import Objects
 
 _PASSING: Final = frozenset(
@@ -93,8 +93,11 @@ class PodJudge:
             judged = await self._once(request)
         self._patient = not _is_passing(judged.decision)
         running = Running(pod.workload, pod.runtime)
-        evidence = replace(judged.decision.evidence, object_uid=pod.uid, running=running)
-        decision = replace(judged.decision, id=decision_id(sweep, pod.uid), evidence=evidence)
+        evidence = replace(
+            judged.decision.evidence, object_uid=pod.uid, running=running, sweep=sweep
+        )
+        identity = sweep_decision_id(sweep, pod.uid)
+        decision = replace(judged.decision, id=identity, evidence=evidence)
         return PodDecision(request, decision, judged.seconds)
 
     async def _once(self, request: Request) -> PodDecision:

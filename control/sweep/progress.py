@@ -1,14 +1,13 @@
 """How far a sweep has come: all that whoever goes on with it must know. Pure."""
 
 import datetime as dt
-import hashlib
 from bisect import bisect_left
 from typing import Annotated, Final, TypeVar
 
 import msgspec
 
 from control.sweep.results import PodResult
-from core.base.ids import uuid7, uuid7_time, uuid7_unix_ms
+from core.base.ids import uuid7_time
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT, Revisions
 from core.decision.sweep_document import SweepDocument
@@ -169,15 +168,6 @@ def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDoc
 def sorted_counts(counts: dict[Verdict, int]) -> list[tuple[Verdict, int]]:
     """Return counts in the order of the verdicts' definition."""
     return [(verdict, counts[verdict]) for verdict in Verdict if verdict in counts]
-
-
-def decision_id(sweep: str, object_uid: str) -> str:
-    """Return the id of a sweep's decision on an object: the same each time it is judged in it.
-
-    Its time is the sweep's beginning, its random bits come from SHA-256.
-    """
-    digest = hashlib.sha256(f"{sweep}/{object_uid}".encode()).digest()
-    return uuid7(uuid7_unix_ms(sweep), int.from_bytes(digest[:10], "big") >> 6)
 
 
 def _done(progress: Progress) -> Progress:

@@ -7,17 +7,12 @@ apis/openreports.io/v1alpha1). No report names who asked for what runs.
 from collections import Counter
 from typing import Any, Final
 
-from control.sweep.progress import (
-    MOST_RESULTS,
-    NamespaceTally,
-    Progress,
-    decision_id,
-)
+from control.sweep.progress import MOST_RESULTS, NamespaceTally, Progress
 from control.sweep.results import PodResult
 from core.base import names
 from core.base.ids import uuid7_unix_ms
 from core.decision.decision import Verdict
-from core.decision.sweep_document import SweepDocument
+from core.decision.sweep_document import SweepDocument, sweep_decision_id
 
 API_VERSION: Final = "openreports.io/v1alpha1"
 API_PATH: Final = f"/apis/{API_VERSION}"
@@ -141,7 +136,7 @@ def _result(one: PodResult, namespace: str, sweep: str) -> dict[str, Any]:
         "name": one.name,
         "uid": one.uid,
     }
-    properties = {"decision": decision_id(sweep, one.uid)}
+    properties = {"decision": sweep_decision_id(sweep, one.uid)}
     if one.findings:
         properties["findings"] = str(one.findings)
     if one.privileges:

@@ -188,6 +188,8 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`name@uid` of the BreakGlasses without which it would be refused."""
     running: Running | None = None
     """Of a sweep."""
+    sweep: str = ""
+    """Its id."""
     risk: tuple[AssessedRisk, ...] = ()
     """What the risk table says of the identities that count, as it is recorded."""
     behaviour: tuple[str, ...] = ()

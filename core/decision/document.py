@@ -239,6 +239,10 @@ class DecisionDocument(DocumentPart, frozen=True):
     """`namespace/name@uid` of the AccessGrants under which they do."""
     running: Running | None = None
     """Of a sweep: what the Pod shows of itself."""
+    sweep: str = ""
+    """Id of the sweep, from which and the object's UID this one's follows
+    (`core.decision.sweep_document.sweep_decision_id`); empty of a review, and in records of earlier
+    releases."""
     revisions: Revisions = Revisions()
     durations: Durations = Durations()
     projection: str = ""
@@ -376,6 +380,7 @@ def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
         weight_stores=list(evidence.weight_stores),
         grants=list(evidence.grants),
         running=evidence.running,
+        sweep=evidence.sweep,
         revisions=_revisions(decision, evidence),
         durations=Durations(
             total=round(seconds * 1000, 3),

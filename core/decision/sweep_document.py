@@ -1,8 +1,11 @@
 """The document of a sweep: one pass over everything that runs."""
 
+import hashlib
+
 import msgspec
 
 from core.base.document_part import DocumentPart, require_format
+from core.base.ids import uuid7, uuid7_unix_ms
 from core.decision.document import FORMAT, Revisions
 
 
@@ -50,3 +53,16 @@ def decode_sweep(content: bytes) -> SweepDocument:
     document = _DECODER.decode(content)
     require_format(document.format, FORMAT)
     return document
+
+
+def sweep_decision_id(sweep: str, object_uid: str) -> str:
+    """Return the id of a sweep's decision on an object: the same each time it is judged in it.
+
+    Its time is the sweep's beginning, its random bits come from SHA-256: so nobody finds a sweep
+    and an object whose decision has the id of another one.
+
+    Raises:
+        ValueError: `sweep` is no UUID.
+    """
+    digest = hashlib.sha256(f"{sweep}/{object_uid}".encode()).digest()
+    return uuid7(uuid7_unix_ms(sweep), int.from_bytes(digest[:10], "big") >> 6)

@@ -24,7 +24,6 @@ from certs.ledger_keys import key_id as signing_key_id
 from control.events import build_event
 from control.risk.look_back.events import event_name
 from control.risk.look_back.store import document_id
-from control.sweep.progress import decision_id
 from control.weights.changes.comparison import mark_of as object_mark
 from control.weights.changes.store import name_of as known_name
 from core.approvals.approvals import account_of, profile_uid, proposal_uid
@@ -32,6 +31,7 @@ from core.approvals.profile_widening import profile_digest
 from core.approvals.store_narrowing import store_digest
 from core.base.ids import stable_id, uuid7
 from core.decision.document import projection_digest
+from core.decision.sweep_document import sweep_decision_id
 from core.egress.pod_labels import egress_labels, label_value
 from core.people.subject import Subject, pseudonymous_group, pseudonymous_user
 from core.people.two_person import person_of, write_person
@@ -121,7 +121,7 @@ def _ids() -> dict[str, Any]:
         "id with given bits": uuid7(AT_MS, 12345),
         "id of words": stable_id(AT_MS, "kind", "one", "two"),
         "id of an access": access_id(AT_MS, "account/blob/StorageRead", OID, 1),
-        "id of a decision of a sweep": decision_id(ID, OID),
+        "id of a decision of a sweep": sweep_decision_id(ID, OID),
         "id of a document of a look back": document_id(ID, b"k" * 16),
         "roll call": [
             msgspec.to_builtins(each) for each in build_roll_call("east", [OID, ID], AT_MS, "why")

@@ -50,6 +50,7 @@ _FAR: Final = 16
 _WHOLE: Final = frozenset(
     {"id", "time", "cluster", "source", "verdict", "mode", "action", "ifEnforced", "errorKind"}
     | {"rule", "projection", "context", "fields", "revisions", "durations", "operation"}
+    | {"instance", "sweep", "objectUid", "digest"}
 )
 """Keys whose texts are never cut: they identify, or are of a closed list. Others depend on them."""
 

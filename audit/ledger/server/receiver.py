@@ -54,7 +54,8 @@ class ReceiverSettings:
     body_seconds: float = 10.0
     """The longest that a body may take."""
     needs_instances: bool = False
-    """Whether a gate's decisions are set aside where nothing proves which gate it is."""
+    """Whether a gate's decisions are set aside where nothing proves which gate it is, and a sweep's
+    where they do not say of which sweep they are."""
 
 
 class Receiver:

@@ -7,9 +7,10 @@ is set aside with the reason, so that nothing is lost and its shipper goes on.
 Of a gate whose instance is proved, only decisions and aggregates are taken that carry it, under ids
 that are its own (`core.base.ids.writer_uuid7`): it speaks for no other gate, and takes no id that
 another will use. What carries none is of a release that knew no instances, and is not proved: a
-spool can outlive an upgrade. The other ids that follow from what they name (of lives, gaps,
-accesses, findings) are of kinds that one process alone records; of gaps, each process records those
-of its own logs, each under the id that follows from it.
+spool can outlive an upgrade. The ids of a sweep's decisions follow from the sweep and the object,
+so that `control` takes no id of a gate. The other ids that follow from what they name (of lives,
+gaps, accesses, findings) are of kinds that one process alone records; of gaps, each process
+records those of its own logs, each under the id that follows from it.
 """
 
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.requests import GATE, Sender
 from core.base.ids import writer_bits, writer_bits_of
 from core.base.times import milliseconds_of
+from core.decision.sweep_document import sweep_decision_id
 from core.weights.documents.events import gap_id
 
 _DECISIONS: Final = frozenset({FrameKind.DECISION, FrameKind.PROJECTION})
@@ -56,9 +58,15 @@ RECORDED_BY: Final[Mapping[str, RecordedKinds]] = {
 """By the process that a certificate names; the other kinds only the auditor itself records."""
 
 
+class _Request(msgspec.Struct, rename="camel"):
+    object_uid: str = ""
+
+
 class _Decision(msgspec.Struct):
     source: str
     instance: str = ""
+    sweep: str = ""
+    request: _Request = msgspec.field(default_factory=_Request)
 
 
 class _Aggregate(msgspec.Struct):
@@ -93,11 +101,17 @@ NOT_PROVED: Final = (
     "check while gates of an earlier release ship"
 )
 
+NO_SWEEP: Final = (
+    "it does not say of which sweep it is, from which its id must follow: set receive.instances to "
+    "check while a control of an earlier release ships"
+)
+
 
 def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) -> str:
     """Return why a sender cannot have recorded a frame; empty where it can.
 
-    `must_prove` says that a gate's decision or aggregate needs the proof of its instance.
+    `must_prove` says that a gate's decision or aggregate needs the proof of its instance, and a
+    sweep's decision the id of its sweep.
 
     What cannot be read is left to the store, as is a kind that a later release may know; but not
     what is nested too deeply for here: the store, with less on its stack, might read it.
@@ -130,8 +144,19 @@ def _why_not_decided(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
     if decision.source not in RECORDED_BY[process].sources:
         return _said(process, f"decisions of source {decision.source[:64]}")
     if process != GATE:
-        return ""
+        return _why_not_of_sweep(frame, decision, must_prove=must_prove)
     return _why_not_its_own(sender, frame, decision.instance, must_prove=must_prove)
+
+
+def _why_not_of_sweep(frame: Frame, decision: _Decision, *, must_prove: bool) -> str:
+    """Return why the id of a sweep's decision does not follow from its sweep and its object."""
+    if not decision.sweep:
+        return NO_SWEEP if must_prove else ""
+    if frame.id != decision_frame_id(
+        sweep_decision_id(decision.sweep, decision.request.object_uid)
+    ):
+        return "the id of control's decision does not follow from its sweep and object"
+    return ""
 
 
 def _why_not_counted(sender: Sender, frame: Frame, *, must_prove: bool) -> str:

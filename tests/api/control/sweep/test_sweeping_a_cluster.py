@@ -4,9 +4,8 @@ from collections import Counter
 from typing import Any
 
 from audit.ledger.records.frames import FrameKind
-from control.sweep.progress import decision_id
 from core.decision.document import DecisionDocument, decode_document
-from core.decision.sweep_document import decode_sweep
+from core.decision.sweep_document import decode_sweep, sweep_decision_id
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.sweep_run import Swept, document_of, report_in, reports
 from tests.harness.programs.client import Client, Json
@@ -51,7 +50,8 @@ async def test_what_runs_is_judged_recorded_and_reported(
     assert min(total.verdicts["allow"], total.verdicts["deny"], total.verdicts["warn"]) > 10
     for document in documents:
         metadata = by_uid[document.request.object_uid]
-        assert document.id == decision_id(SWEEP, metadata["uid"])
+        assert document.id == sweep_decision_id(SWEEP, metadata["uid"])
+        assert document.sweep == SWEEP
         assert (document.source, document.cluster) == ("sweep", "test-cluster")
         assert document.request.namespace == metadata["namespace"]
         assert document.projection.removeprefix("sha256:") in projections(swept)

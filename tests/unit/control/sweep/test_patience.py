@@ -7,10 +7,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from control.sweep.judge import PodJudge
-from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
 from core.decision.decision import Decision, Running, Verdict
 from core.decision.request import Request
+from core.decision.sweep_document import sweep_decision_id
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from tests.unit.control.sweep.sample_pods import SWEEP, decision, listed
@@ -82,7 +82,7 @@ async def test_a_decision_has_the_sweeps_id_and_the_pods_uid() -> None:
         pod = listed("p", "uid-1", workload="Job/x", runtime="gvisor")
         judged = await judging(Scripted([made])).judge(pod, SWEEP)
         assert judged is not None
-        assert judged.decision.id == decision_id(SWEEP, "uid-1")
+        assert judged.decision.id == sweep_decision_id(SWEEP, "uid-1")
         assert judged.decision.evidence.object_uid == "uid-1"
         assert judged.decision.evidence.running == Running("Job/x", "gvisor")
 

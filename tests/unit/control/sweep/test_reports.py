@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.sweep.progress import NamespaceTally, Progress, decision_id, document_of
+from control.sweep.progress import NamespaceTally, Progress, document_of
 from control.sweep.reports import cluster_report_of, is_outdated, report_of
 from core.decision.decision import Verdict
+from core.decision.sweep_document import sweep_decision_id
 from tests.unit.control.sweep.sample_pods import SWEEP, result
 from tests.unit.control.sweep.test_cursor import full
 
@@ -58,7 +59,7 @@ def test_a_report_reads_like_this() -> None:
                 "resources": [pod],
                 "message": "spec.x: is bad.",
                 "properties": {
-                    "decision": decision_id(SWEEP, "u-p"),
+                    "decision": sweep_decision_id(SWEEP, "u-p"),
                     "findings": "3",
                     "privileges": "host/network",
                     "owner": "Job/pretrain",

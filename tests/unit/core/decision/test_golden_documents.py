@@ -143,6 +143,7 @@ FIRST = DecisionDocument(
     more_risk=8,
     behaviour=["unusual-hour"],
     running=Running("Deployment/llm-pretrain", "gvisor"),
+    sweep="019aa68f-4b3b-7000-8000-000000000001",
     revisions=Revisions(
         policy="3f5a9c1b2d4e",
         profiles="9b8c7d6e5f4a",

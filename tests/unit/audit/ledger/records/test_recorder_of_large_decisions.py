@@ -1,5 +1,6 @@
 """No Pod makes a decision that cannot be recorded."""
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,6 +80,24 @@ def test_a_large_decision_is_recorded_short(count: int, length: int, covered_by:
     assert all(len(t.lacks) + t.more_lacks == count for t in document.tried)
     assert all(t.lacks for t in document.tried), "it would look as if it covered all"
     assert [tried.profile for tried in document.tried] == [f"p-{n}" for n in range(16)]
+
+
+def test_fields_by_which_the_auditor_knows_the_writer_are_never_cut() -> None:
+    """It would take the decision for another writer's, and set it aside."""
+    names = [f"{number}{'n' * 4096}" for number in range(300)]
+    whole = msgspec.structs.replace(
+        recorded(decision(300, 4096, 1)),
+        instance="sallyport-gate-6f7d8c9b5-abcde",
+        sweep=uuid7(1),
+        request=msgspec.structs.replace(
+            recorded(decision(1, 1, 1)).request, object_uid=str(uuid.uuid4())
+        ),
+        **dict.fromkeys(LISTS, names),
+    )
+    kept = decode_document(bound_document(whole, 4096))
+    assert kept.cut["texts"]
+    assert (kept.instance, kept.sweep) == (whole.instance, whole.sweep)
+    assert kept.request.object_uid == whole.request.object_uid
 
 
 def test_what_is_filled_into_a_thousand_containers_is_recorded_short() -> None:

@@ -28,12 +28,14 @@ from core.base.ids import (
     writer_uuid7,
 )
 from core.base.times import milli_text
+from core.decision.sweep_document import sweep_decision_id
 from core.weights.documents.events import encode_event
 from tests.unit.audit.loopback_auditor import CLUSTER, Auditor, Memory, running_auditor
 
 MINE, OTHERS = "sallyport-gate-7c9-aaaaa", "sallyport-gate-7c9-bbbbb"
 NOW_MS = 1_790_000_000_000
 REQUIRED = ReceiverSettings(needs_instances=True)
+SWEEP, UID = uuid7(NOW_MS, 1), "0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11"
 
 
 @dataclass
@@ -59,6 +61,12 @@ def decision(instance: str = MINE, writer: str = MINE, **changes: Any) -> Frame:
     return Frame(
         FrameKind.DECISION, decision_frame_id(made), msgspec.json.encode(document | changes)
     )
+
+
+def swept(of: str, uid: str, **changes: Any) -> Frame:
+    """Return the decision of a sweep on an object."""
+    fields = {"source": "sweep", "sweep": of, "request": {"objectUid": uid}}
+    return decision("", "", id=sweep_decision_id(of, uid), **fields | changes)
 
 
 def aggregate(instance: str = MINE, writer: str = MINE, **changes: Any) -> Frame:
@@ -228,8 +236,46 @@ async def test_control_needs_no_token(tmp_path: Path) -> None:
         running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor,
         sending(auditor, tmp_path, None, "control") as client,
     ):
-        sweep = decision("", "control", source="sweep")
-        assert (await client.deliver(CLUSTER, [sweep])).stored == 1
+        assert (await client.deliver(CLUSTER, [swept(SWEEP, UID)])).stored == 1
+
+
+@pytest.mark.parametrize(
+    ("claimed", "reason"),
+    [
+        ({}, "it does not say of which sweep it is"),
+        ({"sweep": SWEEP}, "does not follow from its sweep and object"),
+        ({"sweep": "no id"}, "cannot be read here"),
+        ({"sweep": 7}, ""),
+    ],
+)
+async def test_control_takes_no_id_that_a_gate_gives(
+    tmp_path: Path, claimed: dict[str, Any], reason: str
+) -> None:
+    """The id of a sweep's decision follows from the sweep and the object; a gate's does not."""
+    memory = Memory()
+    of_gate = decision(source="sweep", request={"objectUid": UID}, **claimed)
+    other_object = swept(SWEEP, UID, request={"objectUid": "another"})
+    async with (
+        running_auditor(tmp_path, memory, REQUIRED, prover=Pods()) as auditor,
+        sending(auditor, tmp_path, None, "control") as client,
+    ):
+        receipt = await client.deliver(CLUSTER, [of_gate, other_object])
+    assert receipt.quarantined == (2 if reason else 1)
+    assert reason in memory.quarantined[0].reason
+
+
+@pytest.mark.parametrize("settings", [ReceiverSettings(), REQUIRED])
+async def test_a_sweep_of_an_earlier_release_counts_until_instances_are_required(
+    tmp_path: Path, settings: ReceiverSettings
+) -> None:
+    """Its decisions name no sweep, and a spool can outlive an upgrade."""
+    memory = Memory()
+    async with (
+        running_auditor(tmp_path, memory, settings, prover=Pods()) as auditor,
+        sending(auditor, tmp_path, None, "control") as client,
+    ):
+        receipt = await client.deliver(CLUSTER, [swept(SWEEP, UID, sweep="")])
+    assert receipt.stored == (not settings.needs_instances)
 
 
 async def test_control_records_no_gap_of_the_auditors_logs(tmp_path: Path) -> None:
