@@ -11,14 +11,15 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
-from app.records.refusal_shares import make_share_of
+from app.records.record_shares import make_share_of
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from audit.clients.auditor import AuditorChannel, AuditorClient
+from audit.ledger.records.admission_shares import AdmissionShares
 from audit.ledger.records.destination import Destination
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.records.refusal_budget import RefusalBudget
-from audit.ledger.spool.metrics import RefusalCollector, SpoolCollector
+from audit.ledger.spool.metrics import RefusalCollector, ShareCollector, SpoolCollector
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from audit.ledger.spool.shipper import Shipper, ShipperStatus
 from core.base.background import in_background
@@ -48,9 +49,11 @@ class Recording:
         return self.shipper.status if self.shipper else ShipperStatus()
 
     def show(self, registry: CollectorRegistry) -> None:
-        """Let Prometheus see the spool, if there is one, and what was counted of refusals."""
+        """Let Prometheus see the spool, if there is one, and what had no record of its own."""
         if (budget := self.recorder.budget) is not None:
             registry.register(RefusalCollector(lambda: budget.aggregated))
+        if (shares := self.recorder.shares) is not None:
+            registry.register(ShareCollector(lambda: shares.refused))
         if self.spool is not None:
             registry.register(SpoolCollector(self.spool.status, self.shipping))
 
@@ -150,6 +153,7 @@ def _make_recorder(
         RefusalBudget(settings.record.refusals_per_minute, fill),
         make_share_of(cluster, naming),
         instance=settings.instance,
+        shares=None if spool is None else AdmissionShares(spool),
     )
 
 

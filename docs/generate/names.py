@@ -22,7 +22,7 @@ from audit.clients.behaviour import BehaviourClient
 from audit.ledger.log.metrics import LogCollector
 from audit.ledger.records.destination import Receipt
 from audit.ledger.server.metrics import ReceiverCollector
-from audit.ledger.spool.metrics import SpoolCollector
+from audit.ledger.spool.metrics import RefusalCollector, ShareCollector, SpoolCollector
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
 from control.approval_events import ApprovalEvents
@@ -156,6 +156,8 @@ def registry() -> CollectorRegistry:
     metrics.watch(MetricSources())
     spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
     metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
+    metrics.registry.register(RefusalCollector(lambda: 0))
+    metrics.registry.register(ShareCollector(lambda: 0))
     metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict))
     metrics.registry.register(LogCollector(lambda: None, lambda: None))
     metrics.registry.register(WeightsCollector(lambda: None))

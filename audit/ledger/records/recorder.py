@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from audit.ledger.records.admission_shares import AdmissionShares
 from audit.ledger.records.document_bounds import bound_document
-from audit.ledger.records.frames import FrameKind, decision_frame_id
+from audit.ledger.records.frames import FrameKind, decision_frame_id, frame_length
 from audit.ledger.records.refusal_budget import OTHERS, RefusalBudget, RefusalCount, Share
 from core.base.ids import uuid7, uuid7_unix_ms, writer_uuid7
 from core.base.times import DAY_MS, milli_text
@@ -68,9 +69,11 @@ class LedgerRecorder:
     budget: RefusalBudget | None = None
     """What limits refusals; None: all are kept."""
     share_of: Callable[[Request], Share] = lambda _: OTHERS
-    """Says whose a refusal is."""
+    """Says whose a refusal or an admission is."""
     instance: str = ""
     """Name of this gate's Pod, which its decisions and aggregates carry."""
+    shares: AdmissionShares | None = None
+    """What limits admissions in a spool that fills; None: all are kept."""
     _sent: dict[str, int] = field(default_factory=dict)
 
     def record(
@@ -84,7 +87,7 @@ class LedgerRecorder:
         """Keep a decision, or count a refusal that is beyond the budget.
 
         Raises:
-            NotRecordedError: the spool does not take it.
+            NotRecordedError: the spool does not take it, or it is beyond its share of the spool.
         """
         if source != "sweep" and not decision.allowed and self._counts(request, decision):
             return
@@ -103,8 +106,13 @@ class LedgerRecorder:
             instance=self.instance,
         )
         content = bound_document(document, MAX_DOCUMENT)
-        self._record_seen(decision, document, MAX_DOCUMENT - len(content))
-        self._keep(FrameKind.DECISION, decision.id, content)
+        seen = self._unsent(decision, document, MAX_DOCUMENT - len(content))
+        shares = self.shares
+        if source == "sweep" or not decision.allowed or shares is None or not shares.limit():
+            self._record_with(seen, decision.id, content)
+            return
+        with shares.hold(self.share_of(request), _size_of(seen, decision.id, content)):
+            self._record_with(seen, decision.id, content)
 
     def _counts(self, request: Request, decision: Decision) -> bool:
         if self.budget is None:
@@ -188,37 +196,59 @@ class LedgerRecorder:
         if self.write_line is not None:
             self.write_line(content)
 
-    def _record_seen(self, decision: Decision, document: DecisionDocument, left: int) -> None:
-        """Keep what policies saw, unless that was done on this day.
+    def _record_with(self, seen: Mapping[str, bytes], decision_id: str, content: bytes) -> None:
+        """Keep a decision's document, and what policies saw before it.
+
+        Raises:
+            NotRecordedError: the spool does not take all of it.
+        """
+        if self.spool is not None:
+            day = uuid7_unix_ms(decision_id) // DAY_MS
+            for digest, projection in seen.items():
+                self.spool.append(FrameKind.PROJECTION, _frame_id(digest), projection)
+                self._remember(digest, day)
+        self._keep(FrameKind.DECISION, decision_id, content)
+
+    def _unsent(
+        self, decision: Decision, document: DecisionDocument, left: int
+    ) -> dict[str, bytes]:
+        """Return what policies saw by its digest, but for what was kept on this day.
 
         It comes again each day, so that a store may forget what no kept day refers to. Of what has
         more than MAX_PROJECTION bytes only the digest is kept; of a refusal, of what has more than
         are `left` of its record.
-
-        Raises:
-            NotRecordedError: the spool does not take it.
         """
+        unsent: dict[str, bytes] = {}
         if self.spool is None:
-            return
+            return unsent
         evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // DAY_MS
         for digest, content in (
             (document.projection, evidence.projection),
             (document.context, evidence.context),
             (document.fields, evidence.fields),
         ):
-            if not content or self._sent.get(digest) == day:
+            if not content or digest in unsent or self._sent.get(digest) == day:
                 continue
             if len(content) <= (MAX_PROJECTION if decision.allowed else left):
-                frame_id = bytes.fromhex(digest.removeprefix("sha256:"))
-                self.spool.append(FrameKind.PROJECTION, frame_id, content)
-                self._remember(digest, day)
+                unsent[digest] = content
                 left -= len(content)
+        return unsent
 
     def _remember(self, digest: str, day: int) -> None:
         self._sent.pop(digest, None)
         self._sent[digest] = day
         if len(self._sent) > _REMEMBERED:
             del self._sent[next(iter(self._sent))]
+
+
+def _size_of(seen: Mapping[str, bytes], decision_id: str, content: bytes) -> int:
+    """Return the bytes of the frames of a decision and of what policies saw."""
+    own = frame_length(decision_frame_id(decision_id), content)
+    return own + sum(frame_length(_frame_id(digest), each) for digest, each in seen.items())
+
+
+def _frame_id(digest: str) -> bytes:
+    return bytes.fromhex(digest.removeprefix("sha256:"))
 
 
 def _digest_of(content: bytes) -> str:

@@ -49,7 +49,7 @@ _MOST_RULES: Final = 32
 
 
 class Share(NamedTuple):
-    """Whose refusal it is, by names that somebody vouches for."""
+    """Whose refusal or admission it is, by names that somebody vouches for."""
 
     namespace: str
     """Empty where there is none, or nobody knows it."""

@@ -100,6 +100,8 @@ class Backlog:
         """
         self.stored = 0
         """Bytes of all segments."""
+        self.freed = 0
+        """Bytes of segments that are gone, since the beginning; the oldest go first."""
         self.damaged = 0
         """Damages found since the beginning."""
         self.acknowledged = 0
@@ -261,6 +263,7 @@ class Backlog:
             ]
             for segment in done:
                 del self._segments[segment.number]
+                self.freed += segment.stored
                 self.stored -= segment.stored
         for segment in done:
             path = segment_path(self._folder, segment.number)

@@ -26,6 +26,23 @@ class RefusalCollector(Collector):
         yield counter
 
 
+class ShareCollector(Collector):
+    """Asks at each scrape how many admissions were beyond their share of the spool."""
+
+    def __init__(self, refused: Callable[[], int]) -> None:
+        self._refused = refused
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metric (prometheus_client)."""
+        counter = CounterMetricFamily(
+            "sallyport_admissions_over_share",
+            "Admissions not recorded: their requester and namespace have their share of a spool "
+            "that is more than half full.",
+        )
+        counter.add_metric([], self._refused())
+        yield counter
+
+
 class SpoolCollector(Collector):
     """Asks a spool and its shipper at each scrape."""
 

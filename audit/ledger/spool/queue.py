@@ -169,7 +169,22 @@ class Spool:
     @property
     def fill(self) -> float:
         """How much of what the spool may hold it holds: 1 where it is full."""
-        return (self._backlog.stored + self._writer.queued) / self._settings.max_bytes
+        return self.held_bytes / self._settings.max_bytes
+
+    @property
+    def max_bytes(self) -> int:
+        """The most that the spool holds."""
+        return self._settings.max_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """What the spool holds, on disk and in memory."""
+        return self._backlog.stored + self._writer.queued
+
+    @property
+    def freed_bytes(self) -> int:
+        """What it held and no longer does, since it was opened."""
+        return self._backlog.freed
 
     @property
     def settled(self) -> bool:
@@ -180,7 +195,7 @@ class Spool:
         """Return the state of now, from any thread."""
         backlog, writer = self._backlog, self._writer
         return SpoolStatus(
-            bytes=backlog.stored + writer.queued,
+            bytes=self.held_bytes,
             max_bytes=self._settings.max_bytes,
             appended=self._appended,
             refused=self._refused,

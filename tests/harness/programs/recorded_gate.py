@@ -102,14 +102,14 @@ class Recorded:
             }
         self._start("auditor", [], settings)
 
-    def start_gate(self) -> None:
-        """Start the gate, and wait until it is ready."""
+    def start_gate(self, settings: Mapping[str, str] | None = None) -> None:
+        """Start the gate, and wait until it is ready; `settings` come on top of its own."""
         folder = self.certificates.folder
         flags: list[str | Path] = ["--cluster", self._cluster, "--port", str(self.gate_port)]
         flags += ["--cert", folder / "server.crt", "--key", folder / "server.key"]
         shipping = self.certificates.shipping(self.auditor_port, self.spool)
         drain = {"SALLYPORT_LISTEN__DRAIN_SECONDS": "0"}
-        self._start("gate", flags, shipping | drain)
+        self._start("gate", flags, shipping | drain | dict(settings or {}))
 
     def kill(self, name: str) -> None:
         """Kill a process by SIGKILL, and wait until it is gone."""

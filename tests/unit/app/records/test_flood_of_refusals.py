@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.records.record_shares import make_share_of
 from app.records.recorder import Recording
-from app.records.refusal_shares import make_share_of
 from app.settings.root import Settings
 from app.wiring import make_judge
 from audit.ledger.records.frames import FrameKind

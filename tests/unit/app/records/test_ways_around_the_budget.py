@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from app.records.refusal_shares import make_share_of
+from app.records.record_shares import make_share_of
 from app.settings.listeners import ListenSection
 from audit.ledger.records.refusal_budget import OTHERS, RefusalBudget, Share
 from core.base.ids import uuid7

@@ -80,6 +80,21 @@ def test_a_frame_larger_than_a_segment_has_its_own(tmp_path: Path) -> None:
         assert made.ship() == [frame(0), large, frame(1)]
 
 
+def test_what_is_held_becomes_what_is_freed(tmp_path: Path) -> None:
+    """Segment by segment, and the sum stays: by it a share knows when its records are gone."""
+    with opened(tmp_path) as made:
+        spool = made.spool
+        made.write(*frames(40, 1000))
+        held = spool.held_bytes
+        assert (spool.freed_bytes, spool.max_bytes) == (0, SMALL.max_bytes)
+        assert held >= 40 * 1000
+        spool.acknowledge(spool.read(16 * 1024, 1000))
+        assert 0 < spool.freed_bytes <= 16 * 1024
+        made.ship()
+        assert spool.held_bytes + spool.freed_bytes == held
+        assert spool.freed_bytes >= held - SMALL.segment_bytes
+
+
 def test_a_frame_larger_than_any_is_refused(tmp_path: Path) -> None:
     """It is said, and counted; the frames around it are not touched."""
     with opened(tmp_path) as made:

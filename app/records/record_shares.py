@@ -1,4 +1,4 @@
-"""Whose refusals are kept apart: those of names that somebody vouches for."""
+"""Whose refusals and admissions are told apart: those of names that somebody vouches for."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ _EVERYWHERE = "default"
 def make_share_of(
     cluster: Cluster, name_subject: Callable[[Subject], str]
 ) -> Callable[[Request], Share]:
-    """Return what says whose refusal a request's is.
+    """Return what says whose share a request's record is of.
 
     A caller that proved to be kube-apiserver (`Request.authenticated`) vouches for all names. Else
     whoever reaches the port makes them up: then a namespace and a service account count by the
