@@ -24,15 +24,19 @@ of Kubernetes' repository at the version's tag. Of a cluster it reads what
 operators have added (the ConfigMap sallyport-fields), and asks by a dry run which
 unknown fields kube-apiserver fills into a Pod by itself. Nothing is written.
 
+It compares both ways: an OpenAPI that lacks fields which this version of
+Kubernetes has is incomplete, or of another minor than the release knows. Kinds
+that a cluster does not serve are named, and the others compared.
+
 A cluster's user needs the rights to get `/openapi/v3`, to create Pods in the
 namespace `default`, and to get the ConfigMaps sallyport-fields and
 sallyport-filled-fields in Sallyport's namespace. Without one of the last three the
 fields are compared, and what could not be read is said. A Sallyport that guards
 `default` judges the dry run, too.
 
-**Exit codes**: 0 each field is known; 1 some are not; 2 the cluster does not
-answer, refuses, or says nothing of a kind; 64 wrong usage, or a file that is no
-OpenAPI or says nothing of a kind."""
+**Exit codes**: 0 each field is known; 1 some are not; 2 the OpenAPI lacks known
+fields, or the cluster does not answer, refuses, or says nothing of a kind that it
+serves; 64 wrong usage, or a file that is no OpenAPI or says nothing of a kind."""
 
 
 def preflight(
@@ -63,4 +67,4 @@ def preflight(
         print_json(compared)
     else:
         print_compared(compared, make_console())
-    raise typer.Exit(1 if compared.unknown else 0)
+    raise typer.Exit(compared.exit_code)

@@ -1,6 +1,7 @@
 """Compares the fields of a version of Kubernetes with the table of this release."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -8,16 +9,20 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from app.settings.root import Settings
+from cli import exits
 from control.filled_fields import BARE_SPEC
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.field_rows import NOTHING_KNOWN, FieldRows, KnownFields, split_shape
 from kube.client.objects import Objects, open_objects
 from kube.resources.known_fields import ADDED, FILLED, parse_added, parse_filled
+from policies.fields.minors import built_in_lacks, expected_fields
 from policies.fields.openapi import read_types
 from policies.fields.table import BEYOND, FieldTable, built_in_rows, canonical_json
 
 _OPENAPI: Final = "/openapi/v3"
+_CORE: Final = "core/"
+"""Types of the core group: of kinds that each kube-apiserver serves."""
 
 _BARE_POD: Final = {
     "apiVersion": "v1",
@@ -64,6 +69,18 @@ class Compared(msgspec.Struct, frozen=True, rename="camel"):
     """Why it is not known what kube-apiserver fills in; empty where it is."""
     unread: list[str] = []
     """Which of the cluster's two ConfigMaps about fields does not count, and why."""
+    lacking: list[str] = []
+    """Fields that the OpenAPI of this version must have and lacks: it is incomplete, or of another
+    minor than those of `known`."""
+    not_served: list[str] = []
+    """Kinds of the table that are not there, by group and kind: nothing of them is compared."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with: what was not shown weighs more than what is unknown."""
+        if self.lacking:
+            return exits.NOT_JUDGED
+        return exits.REFUSED if self.unknown else exits.ADMITTED
 
 
 class _Info(msgspec.Struct, frozen=True):
@@ -76,6 +93,18 @@ class _File(msgspec.Struct, frozen=True):
 
 class _Index(msgspec.Struct, frozen=True):
     paths: dict[str, Any] = {}
+
+
+class _Resource(msgspec.Struct, frozen=True):
+    kind: str = ""
+    group: str = ""
+    """Of a subresource of another group: that of TokenRequests, below service accounts."""
+
+
+class _Resources(msgspec.Struct, frozen=True):
+    """What a version of a group serves (APIResourceList)."""
+
+    resources: list[_Resource]
 
 
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
@@ -92,7 +121,8 @@ def compare_file(path: Path) -> Compared:
     try:
         document = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         version = msgspec.convert(document, _File).info.version
-        compared = _compare([document], NOTHING_KNOWN, version)
+        shown = _Shown(read_types([document], built_in_rows().kinds), version)
+        compared = _compare(shown, NOTHING_KNOWN)
     except OSError as error:
         raise SettingsError(f"{where}: cannot be read: {error.strerror}") from error
     except DECODE_ERRORS as error:
@@ -119,8 +149,11 @@ async def compare_cluster(settings: Settings) -> Compared:
         documents = [await _get(objects, f"{_OPENAPI}/{name}") for name in paths]
         version = (await _read(objects, "/version", _Version)).git_version
         known, unread = await _known_fields(objects, settings.namespace)
+        kinds = FieldTable(built_in_rows(), known.added).kinds
         try:
-            compared = _compare(documents, known, version)
+            shown = _Shown(read_types(documents, kinds), version)
+            shown = replace(shown, not_served=await _not_served(objects, shown, paths))
+            compared = _compare(shown, known)
         except InvalidObjectError as error:
             raise ClusterError(f"GET {_OPENAPI}: {error.field}: {error.problem}") from error
         except _NothingSaidError as error:
@@ -185,41 +218,90 @@ async def _known_fields(objects: Objects, namespace: str) -> tuple[KnownFields, 
     return KnownFields(found[ADDED], found[FILLED]), unread
 
 
-def _compare(documents: Iterable[Mapping[str, Any]], known: KnownFields, version: str) -> Compared:
+@dataclass(frozen=True)
+class _Shown:
+    """What OpenAPI shows."""
+
+    types: Mapping[str, Mapping[str, str]]
+    version: str
+    """Of Kubernetes; empty or `unversioned` where it is not said."""
+    not_served: frozenset[str] | None = None
+    """Kinds that a cluster says it does not serve; None of a file, which says nothing of it."""
+
+
+async def _not_served(objects: Objects, shown: _Shown, paths: Sequence[str]) -> frozenset[str]:
+    """Return the kinds of which OpenAPI says nothing, and that the cluster's groups do not list.
+
+    `paths` are those of the versions of their groups: `apis/apps/v1`. The core group is always
+    served: an OpenAPI without a kind of it is no whole one.
+    """
+    rows = built_in_rows().kinds
+    missing = {kind for kind, of in rows.items() if of not in shown.types}
+    if not missing or any(rows[kind].startswith(_CORE) for kind in missing):
+        return frozenset()
+    served = set()
+    for path in paths:
+        listed = await _read(objects, f"/{path}", _Resources)
+        served |= {f"{each.group or _group_of(path)}/{each.kind}" for each in listed.resources}
+    return frozenset(missing - served)
+
+
+def _compare(shown: _Shown, known: KnownFields) -> Compared:
     """Compare.
 
     Raises:
-        InvalidObjectError: a document has not the shape of OpenAPI.
-        _NothingSaidError: they say nothing of a kind, or of a part of one.
+        _NothingSaidError: nothing is said of a kind, or of a part of one.
     """
     rows = built_in_rows()
     table = FieldTable(rows, known.added)
-    types = read_types(documents, table.kinds)
-    missing = _missing(types, rows)
+    expected = expected_fields(rows, built_in_lacks(), shown.version)
+    missing = _missing(shown, rows, expected)
     if missing:
         raise _NothingSaidError(missing)
-    unknown = [
+    unknown = _beside(shown.types, table.types)
+    lacking = _beside({of: each for of, each in expected.items() if of in shown.types}, shown.types)
+    not_served = sorted(kind for kind, of in rows.kinds.items() if of not in shown.types)
+    return Compared(
+        FORMAT,
+        shown.version,
+        list(table.versions),
+        unknown,
+        [],
+        lacking=lacking,
+        not_served=not_served,
+    )
+
+
+def _beside(fields: Mapping[str, Iterable[str]], others: Mapping[str, Container[str]]) -> list[str]:
+    """Return the fields that are not among the others, as people write them."""
+    return [
         f"{of}.{name}"
-        for of, fields in types.items()
-        for name in fields
-        if name not in table.types.get(of, {})
+        for of, found in fields.items()
+        for name in found
+        if name not in others.get(of, ())
     ]
-    return Compared(FORMAT, version, list(table.versions), unknown, [])
 
 
-def _missing(types: Mapping[str, Mapping[str, str]], rows: FieldRows) -> list[str]:
+def _missing(shown: _Shown, rows: FieldRows, expected: Container[str]) -> list[str]:
     """Return the types of kinds, and of fields that are there, of which nothing is said.
 
-    A type that a minor does not have is held by no field that it has.
+    A type that a minor does not have is held by no field that it has. Of a kind that not each
+    version of Kubernetes has, or that a cluster does not serve, nothing needs to be said.
     """
     held = (
         split_shape(rows.types[of][name].type)[1]
-        for of, fields in types.items()
+        for of, fields in shown.types.items()
         for name in fields
         if name in rows.types.get(of, {})
     )
-    needed = dict.fromkeys([*rows.kinds.values(), *sorted({*held} - {""})])
-    return [of for of in needed if of not in types]
+    absent = shown.not_served
+    kinds = [
+        of
+        for kind, of in rows.kinds.items()
+        if (of in expected if absent is None else kind not in absent)
+    ]
+    needed = dict.fromkeys([*kinds, *sorted({*held} - {""})])
+    return [of for of in needed if of not in shown.types]
 
 
 async def _filled(objects: Objects, table: FieldTable) -> list[str]:

@@ -1,6 +1,6 @@
-"""Make `policies/fields/table.json` of its rows and of the OpenAPI of each minor.
+"""Make `table.json` and `minors.json` of `policies/fields` of its rows and each minor's OpenAPI.
 
-`python -m tests.tools.field_table` writes it, and names each field without a row.
+`python -m tests.tools.field_table` writes them, and names each field without a row.
 """
 
 import sys
@@ -10,8 +10,8 @@ import msgspec
 import yaml
 
 from core.kubernetes.field_rows import FieldRow, FieldRows
-from policies.fields import FOLDER, TABLE
-from tests.tools.openapi import KINDS, PINS, Types, supported
+from policies.fields import FOLDER, MINORS, TABLE
+from tests.tools.openapi import KINDS, PINS, Types, read_minor, supported
 
 ROWS: Final = FOLDER / "rows.yaml"
 
@@ -79,9 +79,26 @@ def made_table() -> bytes:
     )
 
 
+def made_minors() -> bytes:
+    """Return, as its file holds it, which fields of the table each minor may lack."""
+    types = all_types()
+    lacks = {minor: _lacks(types, minor) for minor in PINS}
+    return msgspec.json.format(msgspec.json.encode(lacks), indent=1) + b"\n"
+
+
+def _lacks(types: Types, minor: str) -> dict[str, list[str]]:
+    found = read_minor(minor)
+    lacks = {
+        of: sorted((fields.keys() - found.types.get(of, {}).keys()) | {*found.varying.get(of, ())})
+        for of, fields in sorted(types.items())
+    }
+    return {of: fields for of, fields in lacks.items() if fields}
+
+
 def main() -> int:
-    """Write the table; 1 where a field has no row."""
+    """Write both; 1 where a field has no row."""
     TABLE.write_bytes(made_table())
+    MINORS.write_bytes(made_minors())
     for problem in (problems := missing_rows(all_types())):
         print(problem)
     return 1 if problems else 0

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tests.tools.definitions import go_program
 from tests.tools.provide import CannotProvideError, cache_folder, locked
@@ -58,22 +58,51 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
 """The type of each kind of Kubernetes' own that is judged or guarded, by group and kind."""
 
 
+class Minor(NamedTuple):
+    """What is read of a minor's OpenAPI."""
+
+    types: Types
+    varying: dict[str, list[str]]
+    """Fields that some API versions of a type have, and others do not, by type."""
+
+
 def supported(minor: str) -> Types:
     """Return the fields of the kinds that are judged, as a minor has them.
 
     Raises:
         CannotProvideError: Go is missing, or the module cannot be had; says what to do.
     """
-    from policies.fields.openapi import read_types  # noqa: PLC0415 (tests.tools.provide runs bare)
+    return read_minor(minor).types
 
+
+def read_minor(minor: str) -> Minor:
+    """Return what is read of a minor's OpenAPI.
+
+    Raises:
+        CannotProvideError: see `supported`.
+    """
     path = _path(minor)
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path.with_suffix(".lock")):
         if not path.exists():
-            document = json.loads((_downloaded(minor) / _FILE).read_bytes())
-            path.write_text(json.dumps(read_types([document], KINDS)))
-    found: Types = json.loads(path.read_text())
-    return found
+            path.write_text(
+                json.dumps(_read(json.loads((_downloaded(minor) / _FILE).read_bytes())))
+            )
+    return Minor(*json.loads(path.read_text()))
+
+
+def _read(document: dict[str, Any]) -> Minor:
+    # tests.tools.provide runs bare:
+    from policies.fields.openapi import read_types, type_name  # noqa: PLC0415
+
+    types = read_types([document], KINDS)
+    versions: dict[str, list[set[str]]] = {}
+    for name, schema in document["definitions"].items():
+        versions.setdefault(type_name(name), []).append({*schema.get("properties", ())})
+    varying = {
+        of: sorted(set.union(*versions[of]) - set.intersection(*versions[of])) for of in types
+    }
+    return Minor(types, {of: fields for of, fields in varying.items() if fields})
 
 
 def _path(minor: str) -> Path:

@@ -49,7 +49,22 @@ async def test_each_field_of_a_running_kube_apiserver_is_known(
     await client.create_service_account("default", "default")
     compared = await compare_cluster(Settings(kubeconfig=apiserver.kubeconfig()))
     assert (compared.unknown, compared.filled, compared.problem) == ([], [], "")
+    assert (compared.lacking, compared.not_served) == ([], [])
     assert compared.version == apiserver.version()
+
+
+async def test_kinds_of_a_group_that_is_switched_off_are_not_compared(tmp_path: Path) -> None:
+    """The others are: a cluster without dynamic resource allocation."""
+    server = ApiServer(tmp_path, flags=["--runtime-config=resource.k8s.io/v1=false"])
+    try:
+        compared = await compare_cluster(Settings(kubeconfig=server.kubeconfig()))
+    finally:
+        server.stop()
+    assert (compared.unknown, compared.lacking) == ([], [])
+    assert compared.not_served == [
+        f"resource.k8s.io/{kind}"
+        for kind in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate")
+    ]
 
 
 async def test_preflight_names_what_is_not_known(

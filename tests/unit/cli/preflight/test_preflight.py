@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness.evidence import ROOT
 from tests.tools.openapi import PINS
-from tests.unit.cli.conftest import Json, Run, Serve
+from tests.unit.cli.conftest import Answers, Json, Run, Serve
 from tests.unit.cli.preflight.openapi_answers import cluster_answers, definition, definitions
 
 SCHEMA: Final = ROOT / "docs" / "reference" / "preflight.schema.json"
@@ -118,6 +118,120 @@ def test_a_file_and_a_cluster_are_not_given_together(run: Run, tmp_path: Path, f
     assert "leave --kubeconfig and --config out" in done.err
 
 
+def without(document: Json, of: str, *fields: str) -> Json:
+    """Return the definitions with these fields of a type taken away."""
+    properties = document["definitions"][definition(of)]["properties"]
+    for field in fields:
+        del properties[field]
+    return document
+
+
+@pytest.mark.parametrize("version", ["", "unversioned", "v1.37.2", "v1.38.0"])
+def test_an_openapi_that_lacks_known_fields_is_incomplete(
+    run: Run, tmp_path: Path, version: str
+) -> None:
+    """A PodSpec that is cut says nothing of the fields that it lacks: they are named."""
+    document = without(whole(), "core/PodSpec", "hostPID", "containers")
+    path = write(tmp_path, {**document, "info": {"version": version}})
+    done = run("preflight", "--openapi", path)
+    assert (done.code, done.err) == (2, "")
+    assert "must have 2 fields that the OpenAPI lacks: it is incomplete, or of another" in done.out
+    assert "\n  core/PodSpec.containers\n  core/PodSpec.hostPID\n" in done.out
+    printed = json.loads(run("preflight", "--openapi", path, "-o", "json").out)
+    assert printed["lacking"] == ["core/PodSpec.containers", "core/PodSpec.hostPID"]
+    jsonschema.validate(printed, json.loads(SCHEMA.read_text()))
+
+
+def test_a_field_of_one_minor_is_missed_in_that_minor_alone(run: Run, tmp_path: Path) -> None:
+    """`evictionResponders` is new in 1.37: of another version nobody knows whether it has it."""
+    document = without(whole(), "core/PodSpec", "evictionResponders")
+    for version, code in (("v1.37.2", 2), ("v1.36.3", 0), ("v1.38.0", 0), ("unversioned", 0)):
+        path = write(tmp_path, {**document, "info": {"version": version}})
+        assert run("preflight", "--openapi", path).code == code, version
+
+
+def test_what_is_not_shown_weighs_more_than_what_is_unknown(run: Run, tmp_path: Path) -> None:
+    """Both are said."""
+    document = without(whole(), "core/PodSpec", "containers")
+    document["definitions"][SPEC]["properties"]["example"] = {"type": "string"}
+    done = run("preflight", "--openapi", write(tmp_path, document))
+    assert done.code == 2
+    assert "core/PodSpec.example" in done.out
+    assert "core/PodSpec.containers" in done.out
+
+
+def test_many_fields_that_are_lacking_are_counted(run: Run, tmp_path: Path) -> None:
+    """The first are named; JSON names all."""
+    document = whole()
+    document["definitions"][SPEC]["properties"] = {"hostPID": {"type": "boolean"}}
+    path = write(tmp_path, document)
+    out = run("preflight", "--openapi", path).out
+    assert "more (-o json has them)" in out
+    assert len(out.splitlines()) < 30
+    assert len(json.loads(run("preflight", "--openapi", path, "-o", "json").out)["lacking"]) > 30
+
+
+def without_group(folder: str, versions: Json) -> Answers:
+    """Return a cluster that shows nothing of a group's kinds, and serves these versions of it."""
+    schemas = {name: each for name, each in definitions().items() if f".api.{folder}." not in name}
+    index = {"api/v1": {}, **{path.removeprefix("/"): {} for path in versions}}
+    return {
+        **cluster_answers(),
+        "/openapi/v3": (200, {"paths": index}),
+        "/openapi/v3/api/v1": (200, {"components": {"schemas": schemas}}),
+        "/api/v1": (200, {"resources": [{"name": "pods", "kind": "Pod"}]}),
+        **{path: (200, {"resources": kinds}) for path, kinds in versions.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [{}, {"/apis/node.k8s.io/v9": [{"name": "others", "kind": "Other"}]}],
+    ids=["no-group", "no-kind"],
+)
+def test_kinds_that_a_cluster_does_not_serve_are_named(
+    run: Run, serve: Serve, versions: Json
+) -> None:
+    """The others are compared: a cluster can switch a group off, or a version of it."""
+    done = run("preflight", "--kubeconfig", serve(without_group("node", versions)))
+    assert (done.code, done.err) == (0, "")
+    assert "Not served, so not compared: node.k8s.io/RuntimeClass." in done.out
+    assert "Each field of v1.37.2 is known." in done.out
+
+
+@pytest.mark.parametrize(
+    ("versions", "says"),
+    [
+        (
+            {"/apis/node.k8s.io/v1": [{"name": "runtimeclasses", "kind": "RuntimeClass"}]},
+            "says nothing of node/RuntimeClass",
+        ),
+        ({"/apis/node.k8s.io/v1": None}, "GET /apis/node.k8s.io/v1: resources: "),
+    ],
+)
+def test_a_kind_that_is_served_and_not_shown_is_an_error(
+    run: Run, serve: Serve, versions: Json, says: str
+) -> None:
+    """So is a group that does not say what it serves: nothing is known of its kinds' fields."""
+    done = run("preflight", "--kubeconfig", serve(without_group("node", versions)))
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+
+
+def test_a_kind_that_another_group_lists_is_served(run: Run, serve: Serve) -> None:
+    """TokenRequests stand below the core group's service accounts."""
+    answers = without_group("authentication", {})
+    token = {
+        "name": "serviceaccounts/token",
+        "kind": "TokenRequest",
+        "group": "authentication.k8s.io",
+    }
+    answers["/api/v1"] = (200, {"resources": [token]})
+    done = run("preflight", "--kubeconfig", serve(answers))
+    assert done.code == 2
+    assert "says nothing of authentication/TokenRequest" in done.err
+
+
 def test_a_cluster_of_which_each_field_is_known_is_told_so(run: Run, serve: Serve) -> None:
     """Its version is said, and nothing stands unread."""
     done = run("preflight", "--kubeconfig", serve(cluster_answers()), "-o", "json")
@@ -125,6 +239,7 @@ def test_a_cluster_of_which_each_field_is_known_is_told_so(run: Run, serve: Serv
     printed = json.loads(done.out)
     jsonschema.validate(printed, json.loads(SCHEMA.read_text()))
     assert (printed["version"], printed["unknown"], printed["unread"]) == ("v1.37.2", [], [])
+    assert (printed["lacking"], printed["notServed"]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -226,6 +341,8 @@ def test_who_may_not_try_a_pod_is_told_which_right_is_missing(run: Run, serve: S
 def test_an_older_minor_is_compared_though_it_lacks_newer_types(
     run: Run, tmp_path: Path, minor: str
 ) -> None:
-    """A type that only fields of another minor hold is not missing."""
-    done = run("preflight", "--openapi", write(tmp_path, {"definitions": definitions(minor)}))
-    assert (done.code, done.err) == (0, "")
+    """A type that only fields of another minor hold is not missing, nor are its fields."""
+    for version in ("", f"v{minor}.0"):
+        document = {"definitions": definitions(minor), "info": {"version": version}}
+        done = run("preflight", "--openapi", write(tmp_path, document))
+        assert (done.code, done.err) == (0, "")

@@ -12,7 +12,8 @@ from admission.objects.reader import JUDGED_KINDS
 from core.base.errors import InvalidObjectError
 from core.kubernetes.field_rows import FieldRow, FieldRows, decode_rows
 from docs.generate.rule_ids import find_rule_ids
-from policies.fields import TABLE
+from policies.fields import MINORS, TABLE
+from policies.fields.minors import built_in_lacks, expected_fields
 from policies.fields.openapi import read_types
 from policies.fields.table import (
     BEYOND,
@@ -24,7 +25,7 @@ from policies.fields.table import (
 )
 from tests.compat.product import structs
 from tests.harness.evidence import ROOT
-from tests.tools.field_table import made_table, missing_rows, read_rows
+from tests.tools.field_table import made_minors, made_table, missing_rows, read_rows
 from tests.tools.openapi import KINDS, PINS, supported
 
 EXAMPLES: Final = sorted((ROOT / "examples").rglob("*.yaml"))
@@ -59,6 +60,18 @@ def test_a_field_without_a_row_is_found() -> None:
 def test_the_table_is_made_of_its_rows() -> None:
     """`python -m tests.tools.field_table` writes what is there already."""
     assert TABLE.read_bytes() == made_table()
+    assert MINORS.read_bytes() == made_minors()
+
+
+@pytest.mark.parametrize("minor", PINS)
+def test_a_minor_must_have_the_fields_that_each_of_its_versions_has(minor: str) -> None:
+    """A cluster may serve resource.k8s.io/v1 alone: what v1beta1 had is no field that it lacks."""
+    found = supported(minor)
+    expected = expected_fields(built_in_rows(), built_in_lacks(), f"v{minor}.9-any.1")
+    assert {"core/PodSpec", "resource/DeviceRequest"} <= expected.keys() <= found.keys()
+    assert expected["resource/DeviceRequest"] == ["firstAvailable", "name"]
+    assert [of for of in expected if not found[of].keys() >= {*expected[of]}] == []
+    assert {*expected["core/PodSpec"]} == found["core/PodSpec"].keys()
 
 
 def test_rows_name_rules_that_there_are() -> None:
