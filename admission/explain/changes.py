@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from admission.egress.check import HOST_NETWORK, is_of_egress
+from admission.fields.check import is_of_field
 from admission.model.candidates import is_special
 from admission.model.messages import join_words
 from admission.objects import namespace_labels
@@ -124,7 +125,7 @@ def changes_of(document: DecisionDocument) -> list[Change]:
     if document.verdict is Verdict.ERROR:
         return [_after_error(document)]
     if is_advisory(document):
-        return _take_away(document)
+        return [*_take_away(document), *_judged_fields(document)]
     if is_catalogue_warning(document):
         return _before_it_is_raised(document)
     return _without_profiles(document) or [*_take_away(document), *_be_covered(document)]
@@ -157,6 +158,13 @@ def _take_away(document: DecisionDocument) -> list[Change]:
     return found
 
 
+def _judged_fields(document: DecisionDocument) -> list[Change]:
+    """Return what ends the warning of fields that nobody has judged."""
+    fields = [FieldChange(f.path, f.remedy) for f in document.findings if is_of_field(f)]
+    what = "have what no rule has judged reviewed:"
+    return [_by_author(document, what, len(fields), None, fields)] if fields else []
+
+
 def _be_covered(document: DecisionDocument) -> list[Change]:
     """Return the ways to a profile that covers all that is needed, unless one does."""
     if document.findings and all(map(_is_nobodys, document.findings)):
@@ -181,14 +189,14 @@ def _is_of_no_kind_above(finding: Finding) -> bool:
 
 
 def is_advisory(document: DecisionDocument) -> bool:
-    """Return whether it was admitted, with a word on who is behind it, or on what egress misses."""
+    """Return whether it was admitted, with a word on who is behind it, or on what it holds."""
     enforced = document.mode == Mode.ENFORCE.value and not document.break_glass
     warned = document.verdict is Verdict.WARN and bool(document.findings)
     return enforced and warned and all(map(_only_warns, document.findings))
 
 
 def _only_warns(finding: Finding) -> bool:
-    return is_of_identity(finding) or finding.rule == HOST_NETWORK
+    return is_of_identity(finding) or finding.rule == HOST_NETWORK or is_of_field(finding)
 
 
 def is_catalogue_warning(document: DecisionDocument) -> bool:

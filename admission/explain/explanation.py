@@ -3,7 +3,7 @@
 It needs nothing but the document, so it explains last month's decision as it was taken.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from admission.explain.changes import (
     is_advisory,
     is_catalogue_warning,
 )
+from admission.fields.check import is_of_field
 from core.base.safe_text import printable
 from core.decision.decision import Need, Verdict
 from core.decision.document import DecisionDocument
@@ -35,11 +36,15 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     """Those that surely change the answer, the smallest first; then those that may."""
     looks: list[RuleMatch]
     decision: DecisionDocument
+    notes: list[str] = []
+    """Of an object of a file: what nobody could know of it."""
 
 
-def explain(document: DecisionDocument) -> Explanation:
-    """Explain one decision."""
-    return Explanation(_headline(document), changes_of(document), _looks(document.needs), document)
+def explain(document: DecisionDocument, notes: Sequence[str] = ()) -> Explanation:
+    """Explain one decision; `notes` say what nobody could know of a file's object."""
+    return Explanation(
+        _headline(document), changes_of(document), _looks(document.needs), document, [*notes]
+    )
 
 
 def _headline(document: DecisionDocument) -> str:
@@ -74,7 +79,9 @@ def _later(document: DecisionDocument) -> str:
 
 
 def _told(document: DecisionDocument) -> str:
-    return f"; {document.findings[0].message}"
+    first = document.findings[0]
+    place = f"{printable(first.path, 200)} " if is_of_field(first) and first.path else ""
+    return f"; {place}{first.message}"
 
 
 def _count(lacked: int, document: DecisionDocument) -> str:

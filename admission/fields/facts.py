@@ -2,7 +2,8 @@
 
 It reads memory. An ordinary object is decoded once more, in C; only one that has an unknown field
 is looked through. What kube-apiserver fills in by itself, and what an update leaves as it was, do
-not count: a newer kube-apiserver must not stop a cluster.
+not count: a newer kube-apiserver must not stop a cluster. An object of a file is judged as the gate
+judges it; a misspelt field of it never reaches a gate, since kube-apiserver drops it.
 """
 
 import asyncio
@@ -48,6 +49,8 @@ _BEYOND: Final = "has more parts than are searched, and an unknown field may be 
 _LEAVE_OUT: Final = (
     "Leave the field out, or ask your cluster's operators to review it (docs/operate/fields.md)."
 )
+_MISSPELT: Final = "Correct the field if it is misspelt: kube-apiserver drops it then. "
+"""Said of files alone: what is about to be stored has no field that kube-apiserver drops."""
 _REVIEW: Final = "Ask your cluster's operators to review the field (docs/operate/fields.md)."
 
 
@@ -70,9 +73,9 @@ class FieldGatherer:
         return await self.facts_of(request, facts)
 
     async def facts_of(self, request: Request, facts: Facts) -> Facts:
-        """Add the fields of the final state of an object that nobody has judged."""
+        """Add the fields that nobody has judged, of a final state or of a file."""
         submitted = request.object
-        if request.phase is not Phase.VALIDATING or submitted is None:
+        if request.phase is Phase.MUTATING or request.running or submitted is None:
             return facts
         table, kind = self._current_table(), request.kind
         if len(submitted) > _LARGE:
@@ -88,8 +91,10 @@ class FieldGatherer:
             return facts
         namespace = facts.namespace
         rule = namespace.when_field_unknown(self.default) if namespace else self.default
-        refused = rule is WhenFieldUnknown.REFUSE
-        return msgspec.structs.replace(facts, fields=FieldFacts(_findings(found, refused=refused)))
+        remedy = _LEAVE_OUT if rule is WhenFieldUnknown.REFUSE else _REVIEW
+        if request.phase is None:
+            remedy = _MISSPELT + remedy
+        return msgspec.structs.replace(facts, fields=FieldFacts(_findings(found, rule, remedy)))
 
     def _current_table(self) -> FieldTable:
         known = self.cluster.known_fields()
@@ -130,9 +135,10 @@ class FieldGatherer:
         return (path_in_pod(found.everywhere), canonical_json(found.value)) in filled
 
 
-def _findings(found: list[UnknownField], *, refused: bool) -> tuple[Finding, ...]:
-    action = Action.DENY if refused else Action.WARN
-    remedy = _LEAVE_OUT if refused else _REVIEW
+def _findings(
+    found: list[UnknownField], rule: WhenFieldUnknown, remedy: str
+) -> tuple[Finding, ...]:
+    action = Action.DENY if rule is WhenFieldUnknown.REFUSE else Action.WARN
     found = list({(each.everywhere, each.value): each for each in reversed(found)}.values())[::-1]
     told = [
         Finding(UNKNOWN, action, each.path, _BEYOND if each is BEYOND else _MESSAGE, remedy)

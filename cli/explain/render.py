@@ -49,6 +49,7 @@ def _print(explanation: Explanation, console: Console) -> None:
     print_risk(document, console)
     _print_root(document, console)
     _print_answers(document, console)
+    _print_notes(explanation, console)
     _print_origin(document, console)
 
 
@@ -139,6 +140,14 @@ def _print_root(document: DecisionDocument, console: Console) -> None:
     under = f", under the profile {root.profile}" if root.profile else ""
     _section("Who asked for the workload that it comes from", console)
     console.print(Text(safe_line(f"  {root.kind} {root.name} ({root.uid}): {who}{under}")))
+
+
+def _print_notes(explanation: Explanation, console: Console) -> None:
+    if not explanation.notes:
+        return
+    _section("What could not be known", console)
+    for note in explanation.notes:
+        console.print(Text(f"  {safe_line(note)}"))
 
 
 def _print_origin(document: DecisionDocument, console: Console) -> None:

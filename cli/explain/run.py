@@ -45,18 +45,19 @@ async def explain_target(settings: Settings, target: str, terms: ReviewTerms) ->
         CannotJudgeError: the cluster does not answer.
     """
     if not _is_file(target):
-        documents = await _again(settings, await _of_ledger(settings, target), terms)
-    elif (recorded := _recorded(target)) is not None:
-        documents = await _again(settings, [recorded], terms)
+        recorded = await _of_ledger(settings, target)
+    elif (document := _recorded(target)) is not None:
+        recorded = [document]
     else:
         found = [each async for each in _of_manifests(settings, target, terms)]
-        documents = [each for each in found if not isinstance(each, Unjudged)]
-        if not documents:
+        explained = [each for each in found if not isinstance(each, Unjudged)]
+        if not explained:
             raise SettingsError(f"{target}: {_nothing(found)}")
-    return [explain(document) for document in documents]
+        return explained
+    return [explain(document) for document in await _again(settings, recorded, terms)]
 
 
-def _nothing(found: Collection[DecisionDocument | Unjudged]) -> str:
+def _nothing(found: Collection[Explanation | Unjudged]) -> str:
     if Unjudged.SUBMITTER in found:
         return "say who submits what is in it: --as USER"
     return "no object in it is of a kind that is judged"
@@ -109,8 +110,8 @@ async def _of_auditor(settings: Settings, url: str, decision_id: str) -> list[De
 
 async def _of_manifests(
     settings: Settings, path: str, terms: ReviewTerms
-) -> AsyncIterator[DecisionDocument | Unjudged]:
-    """Yield a document for each manifest that is judged, and for each other why it is not."""
+) -> AsyncIterator[Explanation | Unjudged]:
+    """Yield an explanation for each manifest that is judged, and for each other why it is not."""
     async with open_judge(settings) as judge:
         items = list(read_manifests([path]))
         files = read_manifest_facts(items, judge, terms)
@@ -133,11 +134,13 @@ def _recorded(path: str) -> DecisionDocument | None:
 
 async def _judged(
     judge: Judge, manifest: Manifest, terms: ReviewTerms, files: ManifestFacts
-) -> DecisionDocument | Unjudged:
-    _, request = prepare(manifest, terms, files)
+) -> Explanation | Unjudged:
+    element, request = prepare(manifest, terms, files)
     if isinstance(request, Unjudged):
         return request
-    return _document(request, await judge.validate(request, budget=BUDGET))
+    decision = await judge.validate(request, budget=BUDGET)
+    notes = files.notes(manifest, element.namespace, decision)
+    return explain(_document(request, decision), notes)
 
 
 async def _again(

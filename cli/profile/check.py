@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -40,6 +40,8 @@ class CheckedWorkload(msgspec.Struct, frozen=True):
     """Each once, in the order in which they were found."""
     defaults: list[Fill] = []
     """What the profile's defaults would fill in, where it admits all of them."""
+    notes: list[str] = []
+    """What nobody could know of its Pods, each once."""
 
 
 async def check_profile(settings: Settings, profile: str, target: str) -> list[CheckedWorkload]:
@@ -87,16 +89,20 @@ def exit_code(checked: Iterable[CheckedWorkload]) -> int:
     return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
 
 
-_Judged = tuple[Verdict, Sequence[Finding], Sequence[Fill]]
+class _Judged(NamedTuple):
+    verdict: Verdict
+    findings: Sequence[Finding]
+    fills: Sequence[Fill] = ()
+    notes: Sequence[str] = ()
 
 
 async def _judge(judge: Judge, found: FoundPod | Result) -> _Judged:
     if isinstance(found, Result):
-        return Verdict.ERROR, found.element.findings, ()
+        return _Judged(Verdict.ERROR, found.element.findings)
     decision = await judge.examine(found.request, Mode.ENFORCE, budget=BUDGET)
     findings = [_placed(each, found.prefix) for each in findings_of(decision)]
     profiles = judge.gatherer.cluster.profiles()
-    return (
+    return _Judged(
         decision.verdict,
         findings,
         fills_asked(
@@ -106,6 +112,7 @@ async def _judge(judge: Judge, found: FoundPod | Result) -> _Judged:
             found.prefix,
             decision.evidence.projection,
         ),
+        found.notes(judge.gatherer.cluster),
     )
 
 
@@ -115,17 +122,22 @@ def _placed(finding: Finding, prefix: str) -> Finding:
 
 
 def _checked(name: str, judged: Sequence[_Judged], pods: int) -> CheckedWorkload:
-    worst = max((verdict for verdict, _, _ in judged), key=_ORDER.index)
+    worst = max((each.verdict for each in judged), key=_ORDER.index)
     findings: dict[bytes, Finding] = {}
     fills: dict[bytes, Fill] = {}
-    for _, found, filled in judged:
-        for finding in found:
+    for each in judged:
+        for finding in each.findings:
             findings.setdefault(msgspec.json.encode(finding), finding)
-        for fill in filled:
+        for fill in each.fills:
             fills.setdefault(msgspec.json.encode(fill), fill)
     admitted = worst in {Verdict.ALLOW, Verdict.WARN}
     return CheckedWorkload(
-        name, worst, pods, list(findings.values()), list(fills.values()) if admitted else []
+        name,
+        worst,
+        pods,
+        list(findings.values()),
+        list(fills.values()) if admitted else [],
+        list(dict.fromkeys(note for each in judged for note in each.notes)),
     )
 
 
@@ -142,10 +154,15 @@ def print_checked(profile: str, checked: Sequence[CheckedWorkload], console: Con
     for one in checked:
         if one.findings:
             console.print()
-            older = ", which is written for an older catalogue" * (one.verdict is Verdict.WARN)
+            is_older = one.verdict is Verdict.WARN and any(each.privilege for each in one.findings)
+            older = ", which is written for an older catalogue" if is_older else ""
             title = f"{one.workload}, under {profile}{older}:"
             console.print(Text(safe_line(title), style="bold"))
             _print_findings(one.findings, console)
+    for one in checked:
+        for note in one.notes:
+            console.print()
+            console.print(Text(safe_line(f"{one.workload}: {note}.")))
     for one in checked:
         if one.defaults:
             console.print()

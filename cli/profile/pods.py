@@ -12,10 +12,12 @@ import msgspec
 from admission.objects.reader import JUDGED_KINDS, NAMESPACED_KINDS
 from app.settings.root import Settings
 from cli.output import STANDARD_INPUT, name_object
+from cli.shared.claims import claim_notes
 from cli.shared.manifests import account_of_pod, read_manifests
 from cli.shared.results import Result
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.base.safe_text import safe_line
+from core.cluster import Cluster
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.pod_templates import find_templates_by_shape, holds_containers
 from core.kubernetes.workload_kinds import WORKLOADS, workload_of
@@ -49,6 +51,15 @@ class FoundPod:
     request: Request
     pods: int = 1
     """How many Pod templates are judged as one."""
+
+    def notes(self, cluster: Cluster) -> list[str]:
+        """Say what nobody could know of it; a Pod that runs has its volumes."""
+        request = self.request
+        if request.running or request.object is None:
+            return []
+        kind = request.kind.group, request.kind.kind
+        value = msgspec.json.decode(request.object)
+        return claim_notes(cluster, kind, value, self.namespace)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from admission.fields.check import is_of_field
 from admission.judge import Judge
 from admission.profiles.check import is_denial
 from app.settings.root import Settings
@@ -22,7 +23,7 @@ from cli.shared.results import Fill, Result, describe_fill
 from core.base import names
 from core.base.errors import SettingsError
 from core.base.safe_text import safe_line
-from core.decision.decision import Verdict
+from core.decision.decision import Action, Finding, Verdict
 from core.decision.namespaces import Mode
 from core.profiles.container_profiles import (
     CATALOGUE,
@@ -90,6 +91,10 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     not_judged: list[str]
     passed_over: list[str]
     """Objects of which nobody knows what Pods they make."""
+    warned: list[UncoverableObject] = []
+    """Fields that no rule has judged (`field/unknown`): a profile says nothing of them."""
+    notes: list[str] = []
+    """What nobody could know of an object."""
 
     @property
     def exit_code(self) -> int:
@@ -149,6 +154,8 @@ async def suggest_for(
         denied=examination.denied + list(_too_long(exact)),
         not_judged=examination.not_judged,
         passed_over=examination.passed_over,
+        warned=examination.warned,
+        notes=list(dict.fromkeys(examination.notes)),
     )
 
 
@@ -159,6 +166,8 @@ class _Examination:
         self.examined: list[ExaminedObject] = []
         self.found: list[FoundPod] = []
         self.denied: list[UncoverableObject] = []
+        self.warned: list[UncoverableObject] = []
+        self.notes: list[str] = []
         self.not_judged: list[str] = []
         self.passed_over: list[str] = []
         self.count = 0
@@ -179,12 +188,16 @@ class _Examination:
             return
         self.found.append(found)
         self.examined.append(ExaminedObject(found.object, found.prefix, decision.evidence.needs))
-        for finding in filter(is_denial, decision.findings):
-            path = ".".join(part for part in (found.prefix, finding.path) if part)
-            denied = UncoverableObject(
-                found.object, path, finding.rule, finding.message, finding.remedy
-            )
-            self.denied.append(denied)
+        self.notes += (f"{found.object}: {note}." for note in found.notes(judge.gatherer.cluster))
+        for finding in decision.findings:
+            if is_denial(finding) or is_of_field(finding):
+                is_denied = finding.action is Action.DENY
+                (self.denied if is_denied else self.warned).append(_uncoverable(found, finding))
+
+
+def _uncoverable(found: FoundPod, finding: Finding) -> UncoverableObject:
+    path = ".".join(part for part in (found.prefix, finding.path) if part)
+    return UncoverableObject(found.object, path, finding.rule, finding.message, finding.remedy)
 
 
 def _filled(
@@ -302,6 +315,10 @@ def _advice(suggestion: Suggestion) -> list[str]:
     for denied in suggestion.denied:
         what = f"{denied.object}: {denied.path}: {denied.message}"
         lines.append(f"No profile can cover this. {what}. {denied.remedy} ({denied.rule})")
+    for warned in suggestion.warned:
+        what = f"{warned.object}: {warned.path}: {warned.message}"
+        lines.append(f"No rule has judged this. {what}. {warned.remedy} ({warned.rule})")
+    lines += suggestion.notes
     lines += [f"Not judged, so not covered: {each}" for each in suggestion.not_judged]
     lines += suggestion.passed_over
     return lines

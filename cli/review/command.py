@@ -32,6 +32,9 @@ REVIEW = """**Examples**
 
     sallyport review --diff git:origin/main -o github deploy/
 
+Fields that no Kubernetes known to this release has (field/unknown) warn or refuse,
+as the namespace and the settings say: docs/operate/fields.md.
+
 With --diff OLD only what is new counts: 1 where something new is refused.
 
 **Exit codes**: 0 all admitted; 1 something refused; 2 something could not be

@@ -12,7 +12,7 @@ from admission.judge import Judge
 from admission.objects.reader import CREATED_CREDENTIALS, JUDGED_KINDS, NAMESPACED_KINDS
 from admission.objects.workloads import MISSHAPEN
 from cli.output import STANDARD_INPUT, as_unicode
-from cli.shared.defaults_preview import pod_templates_in
+from cli.shared.claims import claim_notes
 from cli.shared.results import Result, Reviewed, Unjudged
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.json_values import COUNTED_FROM, count_values
@@ -26,7 +26,6 @@ from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
 from kube.cluster.folder import FolderCluster, read_kind
 from kube.cluster.overlay import FileRoles, OverlayCluster
 from kube.manifests.reader import Manifest, find_files, read_paths, read_stream
-from policies.fields.table import BEYOND, FieldTable, built_in_rows
 from policies.projection.credentials import TOKEN_SECRET
 from policies.projection.rbac import BINDINGS, RBAC
 from policies.site.fields import kind_name
@@ -59,9 +58,6 @@ KUBERNETES_OWN: Final = frozenset(
 )
 """API groups that kube-apiserver itself serves (k8s.io/api; k8s.io/kubernetes
 pkg/controlplane/instance.go): what of them carries Pods is in the table of kinds."""
-
-_NAMED_FIELDS: Final = 4
-"""Unknown fields that a note names."""
 
 _POD = ("", "Pod")
 
@@ -143,8 +139,6 @@ class ManifestFacts:
     """Those of them, as far as they matter, by which objects carry Pods."""
     ruled: frozenset[str]
     """The kinds that a site's rules are asked about."""
-    fields: FieldTable
-    """The fields that the release knows, and those that the cluster adds."""
     folder: FolderCluster | None
     """What stands in for a cluster; None where there is one."""
 
@@ -186,8 +180,8 @@ class ManifestFacts:
         left = decision.evidence.left_alone
         notes = [f"left alone: {left}"] if left.startswith(MISSHAPEN) else []
         if decision.verdict is not Verdict.ERROR:
-            notes += self._unknown_fields(manifest)
-            notes += self._unknown_claims(manifest, namespace)
+            kind = manifest.group, manifest.kind
+            notes += claim_notes(self.folder, kind, manifest.value, namespace)
         if manifest.group != RBAC or manifest.kind not in BINDINGS:
             return notes
         role = _role_of(manifest)
@@ -202,52 +196,6 @@ class ManifestFacts:
                 "the cluster has are not known here"
             )
         return notes
-
-    def _unknown_fields(self, manifest: Manifest) -> list[str]:
-        if self.fields.knows_all(manifest.group, manifest.kind, msgspec.Raw(manifest.raw)):
-            return []
-        search = self.fields.search(
-            manifest.group, manifest.kind, msgspec.Raw(manifest.raw), most=_NAMED_FIELDS + 1
-        )
-        paths = [each.path for each in search if each is not None and each is not BEYOND]
-        if not paths:
-            return []
-        more = " and more" if len(paths) > _NAMED_FIELDS else ""
-        return [
-            f"{', '.join(paths[:_NAMED_FIELDS])}{more}: no Kubernetes that this release knows has "
-            "it; a misspelt field is dropped by kube-apiserver, of any other the gate warns, or "
-            "refuses it (field/unknown)"
-        ]
-
-    def _unknown_claims(self, manifest: Manifest, namespace: str) -> list[str]:
-        """Name the claims that a folder binds to nothing; a cluster knows all of its own."""
-        if self.folder is None:
-            return []
-        bound = {each.claim for each in self.folder.volumes_of_namespace(namespace)}
-        names = dict.fromkeys(
-            claim
-            for template in pod_templates_in(manifest.group, manifest.kind, manifest.value)
-            for claim in _claims_of(template.pod)
-            if f"{namespace}/{claim}" not in bound
-        )
-        if not names:
-            return []
-        shown, more = [*names][:_NAMED_FIELDS], " and more" if len(names) > _NAMED_FIELDS else ""
-        return [
-            f"what the claim{'s' if len(names) > 1 else ''} {', '.join(shown)}{more} will be bound "
-            "to is not known: on a file system that others mount too, user 0 and groups below "
-            "1000 need a privilege (docs/operate/shared-volumes.md), on a node its path"
-        ]
-
-
-def _claims_of(pod: Mapping[str, Any]) -> Iterator[str]:
-    spec = pod.get("spec")
-    volumes = spec.get("volumes") if isinstance(spec, dict) else None
-    for volume in volumes if isinstance(volumes, list) else ():
-        source = volume.get("persistentVolumeClaim") if isinstance(volume, dict) else None
-        claim = source.get("claimName") if isinstance(source, dict) else None
-        if isinstance(claim, str) and claim:
-            yield claim
 
 
 def read_manifest_facts(
@@ -274,8 +222,7 @@ def read_manifest_facts(
     there = {_kind(manifest) for manifest in manifests} & kinds.keys()
     carrying = {kind: kinds[kind] for kind in there if may_carry(*kind) and kinds[kind].paths()}
     roles = FileRoles(manifests, terms.namespace, known)
-    fields = FieldTable(built_in_rows(), cluster.known_fields().added)
-    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds, fields, folder)
+    return ManifestFacts(roles, kinds, carrying, judge.gatherer.engine.reads.kinds, folder)
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

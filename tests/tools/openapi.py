@@ -100,7 +100,9 @@ def _read(document: dict[str, Any]) -> Minor:
     for name, schema in document["definitions"].items():
         versions.setdefault(type_name(name), []).append({*schema.get("properties", ())})
     varying = {
-        of: sorted(set.union(*versions[of]) - set.intersection(*versions[of])) for of in types
+        of: sorted(name for name in set().union(*each) if any(name not in one for one in each))
+        for of, each in versions.items()
+        if of in types
     }
     return Minor(types, {of: fields for of, fields in varying.items() if fields})
 

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 import yaml
 
+from admission.fields.check import is_of_field
 from admission.gather import Gatherer
 from admission.judge import Judge
 from cli.shared.judge import BUDGET, require_profile
@@ -58,6 +59,8 @@ class JudgedCase(msgspec.Struct, frozen=True):
     """The verdict; `error` where nobody could judge."""
     detail: str = ""
     """What differs, as lines of a diff, or why nobody could judge."""
+    notes: list[str] = []
+    """Fields of its object that no rule of the gate has judged; a case holds with them."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,9 @@ def _compared(
 ) -> JudgedCase:
     """Compare what was found, without what rules have found that the case is not about."""
     said = case.said
-    findings = [each for each in decision.findings if each.rule not in other]
+    asked = {each.rule for each in said.findings}
+    fields = [each for each in decision.findings if is_of_field(each) and each.rule not in asked]
+    findings = [each for each in decision.findings if each.rule not in other and each not in fields]
     got = _verdict(findings)
     lines, field = [], ""
     if said.expect not in {got, _verdict(findings, case.softened)}:
@@ -231,8 +236,15 @@ def _compared(
             lines, field = [*lines, *(f"{line} (signal)" for line in more)], field or "signals"
     place = case.place(field) if field else case.file
     detail = "\n".join(lines)
+    notes = [f"{each.path}: {each.message} ({each.rule})" for each in fields]
     return JudgedCase(
-        said.name, place, passed=not field, expected=said.expect, got=got, detail=detail
+        said.name,
+        place,
+        passed=not field,
+        expected=said.expect,
+        got=got,
+        detail=detail,
+        notes=notes,
     )
 
 

@@ -60,6 +60,7 @@ def _failures(tested: Tested) -> Iterator[str]:
         if not case.passed:
             could = "could not be judged" if case.got == "error" else "is otherwise"
             yield f"\n{case.place}: {case.name}: {could}\n{_indented(case.detail)}"
+        yield from (f"\n{case.place}: {case.name}: {note}" for note in case.notes)
     yield from _differing(tested)
     for file in tested.uncovered:
         yield f"\n{file.file}: {file.percent:g} % covered, less than --coverage-min"

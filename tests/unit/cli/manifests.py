@@ -1,7 +1,9 @@
 """Manifests and clusters to review, as files."""
 
 import copy
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -30,6 +32,7 @@ GOOD: dict[str, Any] = {
 }
 """A Pod that needs nothing."""
 
+NO_MARKS: Mapping[str, str] = MappingProxyType({})
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {}}
 BROKEN = "apiVersion: v1\nkind: Pod\n  metadata: {\n"
 
@@ -55,8 +58,11 @@ def write(path: Path, *documents: object) -> Path:
     return path
 
 
-def cluster(folder: Path, *, mode: str = "enforce") -> Path:
-    """Write a cluster in which researchers, and train's account trainer, may use `net`."""
+def cluster(folder: Path, *, mode: str = "enforce", marks: Mapping[str, str] = NO_MARKS) -> Path:
+    """Write a cluster in which researchers, and train's account trainer, may use `net`.
+
+    `marks` are further labels of its namespace, train.
+    """
     profile = {"rank": 50, "catalogue": 2, "privileges": ["image/from/**", "host/network"]}
     group = "rbac.authorization.k8s.io"
     rule = {"apiGroups": ["sallyport.dev"], "resources": ["containerprofiles"], "verbs": ["use"]}
@@ -65,7 +71,7 @@ def cluster(folder: Path, *, mode: str = "enforce") -> Path:
         {
             "apiVersion": "v1",
             "kind": "Namespace",
-            "metadata": {"name": "train", "labels": {"sallyport.dev/mode": mode}},
+            "metadata": {"name": "train", "labels": {"sallyport.dev/mode": mode, **marks}},
         },
         {
             "apiVersion": "sallyport.dev/v1alpha1",

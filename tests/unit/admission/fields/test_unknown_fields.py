@@ -201,10 +201,24 @@ async def test_many_unknown_fields_make_a_short_message(
     assert len(decision.message) < 4096
 
 
-async def test_it_is_not_looked_for_while_mutating_nor_in_files(
+async def test_unknown_fields_count_neither_while_mutating_nor_of_what_runs(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
-    """Only what is stored counts; a file has not been through kube-apiserver."""
+    """Only what is about to be stored counts."""
     cluster = world(folder, "refuse")
-    for phase in (Phase.MUTATING, None):
-        assert told(await judged(cluster, engine, newer(), phase=phase)) == []
+    for more in ({"phase": Phase.MUTATING}, {"phase": None, "running": True}):
+        assert told(await judged(cluster, engine, newer(), **more)) == []
+
+
+@pytest.mark.parametrize(("label", "action"), [("refuse", Action.DENY), (None, Action.WARN)])
+async def test_unknown_fields_of_a_file_are_judged_as_the_gate_judges_them(
+    engine: EmbeddedEngine, folder: Folder, label: str | None, action: Action
+) -> None:
+    """Its reader is told besides that a misspelt field is dropped before a gate sees it."""
+    cluster = world(folder, label)
+    of_file = await judged(cluster, engine, newer(), phase=None)
+    of_gate = await judged(cluster, engine, newer())
+    assert told(of_file) == told(of_gate) == [(PATH, action)]
+    assert (of_file.verdict, of_file.allowed) == (of_gate.verdict, of_gate.allowed)
+    assert "misspelt" in of_file.findings[0].remedy
+    assert "misspelt" not in of_gate.findings[0].remedy

@@ -248,7 +248,7 @@ def test_json_holds_the_changes_and_the_record(run: Run, ledger: str) -> None:
     done = run("explain", ALIKE[1], "--ledger", ledger, "-o", "json")
     assert (done.code, done.err) == (1, "")
     (element,) = json.loads(done.out)
-    assert list(element) == ["headline", "changes", "looks", "decision"]
+    assert list(element) == ["headline", "changes", "looks", "decision", "notes"]
     assert element["changes"][0]["fields"][0]["path"] == "spec.hostNetwork"
     assert (element["changes"][0]["who"], element["changes"][0]["size"]) == ("author", 1)
     assert element["decision"] == json.loads(encode_document(refused(ALIKE[1])))

@@ -61,6 +61,16 @@ def test_what_cannot_be_judged_is_2(author: Run, acme: Path) -> None:
     assert "refused.yaml:3: a Pod without its team is refused: could not be judged" in done.out
 
 
+def test_a_case_with_an_unknown_field_holds_and_says_so(author: Run, acme: Path) -> None:
+    """A rule may read it; kube-apiserver drops one that is misspelt, and the case with it."""
+    newer = REFUSED.replace("spec: {containers", "spec: {example: 1, containers")
+    (acme / "cases" / "refused.yaml").write_text(newer)
+    done = author("test", acme)
+    assert done.code == 0, done.out
+    says = "a Pod without its team is refused: spec.example: has a meaning that this gate"
+    assert says in " ".join(done.out.split())
+
+
 def test_a_kind_that_no_rule_is_asked_about_cannot_be_judged(author: Run, acme: Path) -> None:
     """It would be admitted without a look."""
     service = "{apiVersion: v1, kind: Service, metadata: {name: a}}"

@@ -169,6 +169,20 @@ def test_a_claim_that_nobody_knows_is_noted(run: Run, tmp_path: Path) -> None:
     assert third["notes"] == [note]
 
 
+def test_each_command_that_judges_files_notes_unknown_claims(run: Run, tmp_path: Path) -> None:
+    """In the words of `review`."""
+    folder = cluster(tmp_path, team(), volume("known"))
+    file = write(tmp_path / "a.yaml", on_claims("data", "known"))
+    says = "what the claim data will be bound to is not known: "
+    explained = run("explain", "-o", "json", "--cluster", folder, file)
+    assert json.loads(explained.out)[0]["notes"][0].startswith(says)
+    assert says in " ".join(run("explain", "--cluster", folder, file).out.split())
+    checked = run("profile", "check", "team", file, "--cluster", folder)
+    assert says in " ".join(checked.out.split())
+    suggested = run("profile", "suggest", file, "--cluster", folder)
+    assert says in suggested.err
+
+
 def test_many_claims_make_a_short_note(run: Run, tmp_path: Path) -> None:
     """The first are named."""
     file = write(tmp_path / "a.yaml", on_claims(*[f"data-{n}" for n in range(50)]))
