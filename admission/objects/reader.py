@@ -114,8 +114,10 @@ class ObjectReader:
         kind = _group_kind(request)
         reader = _READERS.get(kind)
         if reader is None:
-            # The Pods of a template pass the mutating webhook themselves.
-            known = self.known_volumes(request, facts, filled=True)
+            # The Pods of a template pass the mutating webhook themselves; a file is judged again
+            # as they come out of it (`fill_ids`).
+            filled = not request.is_filled or facts.mode is not Mode.ENFORCE
+            known = self.known_volumes(request, facts, filled=filled)
             if kind not in WORKLOADS:
                 return await read_unlisted(request, known, self.controllers, self.reads)
             return await read_workload(

@@ -18,6 +18,8 @@ from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes import pod as k8s
 from core.kubernetes.pod import is_nothing
+from core.kubernetes.pod_templates import PodTemplate, template_at
+from core.kubernetes.workload_pods import templates_of
 from core.profiles.defaults import Defaults, DefaultVariable, NamespaceId
 
 _SECCOMP: Final = "seccomp/unset"
@@ -127,33 +129,27 @@ def id_ranges_of(projection: bytes) -> list[IdRanges | None]:
 
 
 def fill_ids(request: Request, facts: Facts, profile: str | None) -> Request | None:
-    """Return the request to create a Pod of a file as `profile` fills it in from a namespace's IDs.
+    """Return the request to create a file's Pod, or workload, as its Pods come to be judged.
 
-    None where nothing hangs on it. What a Pod leaves out was taken for filled in; a gate fills in
-    before it judges, and only what the profile says, which it notes on the Pod. Without a profile
-    the Pod is refused, and nothing is filled in.
+    None where nothing hangs on it. What a Pod or a template leaves out was taken for filled in; a
+    gate fills in Pods before it judges them, from a namespace's IDs, and only what the profile
+    says, which it notes. Without a profile the object is refused, and nothing is filled in.
 
     Raises:
-        InvalidObjectError: the Pod does not have its kind's shape.
+        InvalidObjectError: the object does not have its kind's shape.
     """
     pod = facts.pod
     if request.phase is not None or request.is_filled or pod is None or request.object is None:
         return None
     if facts.mode is not Mode.ENFORCE or b'"idsFilled":' not in pod.projection:
         return None
-    if (request.kind.group, request.kind.kind) != ("", "Pod"):
-        return None
-    ranges = msgspec.json.decode(pod.projection, type=_Projection).ids
     defaults = facts.profiles.by_name[profile].defaults if profile is not None else None
-    excused = frozenset(need.privilege for need in pod.excepted_needs)
     of_ids = Defaults(namespace_ids=defaults.namespace_ids) if defaults else Defaults()
+    excused = frozenset(need.privilege for need in pod.excepted_needs)
     made = msgspec.json.decode(request.object)
-    for patch in default_patches(request.object, of_ids, excused, ranges):
-        *parents, last = str(patch["path"]).strip("/").split("/")
-        at = made
-        for name in parents:
-            at = at[name]
-        at[last] = patch["value"]
+    ranges = id_ranges_of(pod.projection)
+    if not _fill_templates(made, request, _without(of_ids, excused), ranges):
+        return None
     if profile is not None and pod.named is None:
         metadata = made.get("metadata") or {}
         marks = {**(metadata.get("annotations") or {}), names.PROFILE_ANNOTATION: profile}
@@ -161,6 +157,32 @@ def fill_ids(request: Request, facts: Facts, profile: str | None) -> Request | N
     return msgspec.structs.replace(
         request, submitted=msgspec.Raw(msgspec.json.encode(made)), is_filled=True
     )
+
+
+def _fill_templates(
+    made: dict[str, Any], request: Request, defaults: Defaults, ranges: list[IdRanges | None]
+) -> bool:
+    """Fill IDs into a Pod, or into the templates of a workload; False where that says nothing.
+
+    Of a template that is `partial`, or that is composed of other fields, nobody knows what its
+    operator fills in.
+    """
+    templates = _templates(made, request)
+    if len(templates) != len(ranges) or any(each.partial for each in templates):
+        return False
+    for template, ids in zip(templates, ranges, strict=True):
+        for patch in default_patches(msgspec.json.encode(template.pod), defaults, ranges=ids):
+            *parents, last = str(patch["path"]).strip("/").split("/")
+            at: Any = template.pod
+            for name in parents:
+                at = at[name]
+            at[last] = patch["value"]
+    return [each.pod for each in _templates(made, request)] == [each.pod for each in templates]
+
+
+def _templates(made: dict[str, Any], request: Request) -> list[PodTemplate]:
+    kind = request.kind.group, request.kind.kind
+    return [template_at("", made)] if kind == ("", "Pod") else templates_of(*kind, made)
 
 
 def default_patches(

@@ -35,6 +35,9 @@ REVIEW = """**Examples**
 Fields that no Kubernetes known to this release has (field/unknown) warn or refuse,
 as the namespace and the settings say: docs/operate/fields.md.
 
+A workload gets the answer that the gate gives it and, as far as its templates say
+what is in its Pods, theirs; where the two differ: docs/operate/workloads.md.
+
 With --diff OLD only what is new counts: 1 where something new is refused.
 
 **Exit codes**: 0 all admitted; 1 something refused; 2 something could not be

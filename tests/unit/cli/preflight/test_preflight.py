@@ -174,7 +174,7 @@ def test_many_fields_that_are_lacking_are_counted(run: Run, tmp_path: Path) -> N
 def without_group(folder: str, versions: Json) -> Answers:
     """Return a cluster that shows nothing of a group's kinds, and serves these versions of it."""
     schemas = {name: each for name, each in definitions().items() if f".api.{folder}." not in name}
-    index = {"api/v1": {}, **{path.removeprefix("/"): {} for path in versions}}
+    index: Json = {"api/v1": {}, **{path.removeprefix("/"): {} for path in versions}}
     return {
         **cluster_answers(),
         "/openapi/v3": (200, {"paths": index}),

@@ -117,14 +117,52 @@ def test_a_namespace_that_is_not_there_has_no_numbers(run: Run, tmp_path: Path) 
         assert asked(run, command, folder, file).code == 0
 
 
+def workload(kind: tuple[str, str]) -> dict[str, Any]:
+    """Return a workload of such Pods."""
+    made: dict[str, Any] = wrapped(kind, {"spec": on_nfs()["spec"]})
+    made["metadata"]["namespace"] = "train"
+    return made
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ("apps", "Deployment"),
+        ("batch", "CronJob"),
+        ("ray.io", "RayJob"),
+        ("", "ReplicationController"),
+    ],
+)
+@pytest.mark.parametrize("command", ["review", "check"])
+def test_a_workload_is_answered_as_its_pods_will_be(
+    run: Run, tmp_path: Path, command: str, kind: tuple[str, str]
+) -> None:
+    """The gate admits the template, and refuses Pods whose absent numbers nobody fills in."""
+    file = write(tmp_path / "a.yaml", workload(kind))
+    refused = asked(run, command, cluster(tmp_path / "none", namespace(), team()), file)
+    assert refused.code == 1, refused.out
+    (element,) = json.loads(refused.out)
+    assert {finding["privilege"] for finding in element["findings"]} == {
+        "shared-volume/user/any",
+        "shared-volume/group/any",
+    }
+    assert all(".spec." in finding["path"] for finding in element["findings"])
+    admitted = asked(run, command, cluster(tmp_path / "all", namespace(), team(*WHOLE)), file)
+    assert admitted.code == 0, admitted.out
+    (element,) = json.loads(admitted.out)
+    assert element["findings"] == []
+    assert FIRST in [each["value"] for each in element["defaults"]]
+
+
 def test_suggest_covers_what_nobody_fills_in(run: Run, tmp_path: Path) -> None:
     """The profile that it suggests fills nothing in."""
     folder = cluster(tmp_path, namespace())
-    file = write(tmp_path / "a.yaml", on_nfs())
-    done = run("profile", "suggest", "-o", "json", "--cluster", folder, file)
-    assert done.code == 0, done.err
-    assert "shared-volume/user/any" in done.out
-    assert "shared-volume/group/any" in done.out
+    for made in (on_nfs(), workload(("apps", "Deployment"))):
+        file = write(tmp_path / "a.yaml", made)
+        done = run("profile", "suggest", "-o", "json", "--cluster", folder, file)
+        assert done.code == 0, done.err
+        assert "shared-volume/user/any" in done.out
+        assert "shared-volume/group/any" in done.out
 
 
 def on_claims(*claims: str) -> dict[str, Any]:
