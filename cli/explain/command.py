@@ -32,7 +32,7 @@ EXPLAIN = """**Examples**
 
 The first eight digits of an id are enough where no other begins so; the
 auditor (`explain.url`), which answers you about your own decisions, wants all.
-Files are judged as `sallyport review` judges them; what of an object could not be
+Files are judged as `review` judges them; what of an object could not be
 known is said beside the answer.
 
 **Exit codes**: 0 it was admitted; 1 it was refused; 2 it could not be judged,
