@@ -174,7 +174,7 @@ def test_a_module_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["core.names", "core.base.names.nowhere", "policies.nowhere"])
-def test_a_module_that_is_not_there_is_not(name: str) -> None:
+def test_name_of_no_module_is_not_taken_for_one(name: str) -> None:
     """The test above can fail."""
     assert not is_module(name)
 

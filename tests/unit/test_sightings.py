@@ -34,7 +34,7 @@ PLAIN = f"user {WORD} is at risk".encode()
         base64.b64encode(base64.b64encode(zlib.compress(PLAIN))),
     ],
 )
-def test_it_is_found(hidden: bytes) -> None:
+def test_marked_secret_is_found_in_every_encoding(hidden: bytes) -> None:
     """As it is, encoded, packed, in the middle of something else, and one in another."""
     assert sightings(b"something before " + hidden + b" something after", [WORD]) == {WORD}
 

@@ -153,7 +153,7 @@ async def test_it_sees_the_kinds_and_the_registrations(control: Client) -> None:
     assert status == 200
 
 
-async def test_it_may_do_nothing_else(control: Client) -> None:
+async def test_control_has_no_further_rights(control: Client) -> None:
     """Its rules are these, beside what every account has."""
     assert await rules(control, ELSEWHERE) == EVERYWHERE | EVERYONE
     assert await rules(control, NAMESPACE) == EVERYWHERE | EVERYONE | IN_ITS_NAMESPACE

@@ -16,7 +16,9 @@ def test_there_is_much_to_try() -> None:
 
 
 @pytest.mark.parametrize("account", ACCOUNTS)
-async def test_it_is_forbidden(admin: Client, account: str) -> None:
+async def test_rbac_forbids_each_listed_request_to_the_charts_accounts(
+    admin: Client, account: str
+) -> None:
     """RBAC itself says no, to this very account."""
     client = admin.with_token(await admin.create_token(account, NAMESPACE))
     for what, attempt in FORBIDDEN.items():

@@ -104,7 +104,9 @@ EVERYONE = {
 
 
 @pytest.mark.parametrize("account", ["sallyport-gate", "sallyport-control"])
-async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -> None:
+async def test_gate_loads_and_judges_with_its_own_token(
+    admin: Client, apiserver: ApiServer, account: str
+) -> None:
     """With its own token alone it loads everything and asks who may do what."""
     token = await admin.create_token(account, NAMESPACE)
     deny = default_deny_of(EgressSection()) if account == "sallyport-gate" else None

@@ -85,7 +85,7 @@ async def tried(client: Client, item: Json) -> tuple[int, str]:
     return status, str(answer.get("message", ""))
 
 
-async def test_what_is_believed_is_not_made_by_others(wide: Client, client: Client) -> None:
+async def test_trusted_objects_are_not_created_by_others(wide: Client, client: Client) -> None:
     """Settings among it: whoever writes those puts a cluster into the mode audit."""
     items = [*map(config_map, BELIEVED), config_map("", generateName="sallyport-"), BACKSTOP]
     for item in items:
@@ -97,7 +97,9 @@ async def test_what_is_believed_is_not_made_by_others(wide: Client, client: Clie
 
 
 @pytest.mark.parametrize("item", [config_map("sallyport-gate"), BACKSTOP], ids=["settings", "own"])
-async def test_nor_changed_nor_deleted(wide: Client, client: Client, item: Json) -> None:
+async def test_trusted_objects_are_not_changed_or_deleted_by_others(
+    wide: Client, client: Client, item: Json
+) -> None:
     """By name or among others; control may change it, and it may go with its namespace."""
     await client.create(item)
     path = f"{PATHS[item['kind']]}/{item['metadata']['name']}"

@@ -79,7 +79,7 @@ async def test_our_policies_cannot_be_weakened_without_exempt(owner: Client) -> 
     assert status == 403, answer
 
 
-async def test_what_is_not_ours_can_be_changed(owner: Client) -> None:
+async def test_objects_of_others_are_not_guarded(owner: Client) -> None:
     """And what is ours by whoever has `exempt`."""
     made: Json = {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -94,7 +94,9 @@ async def test_what_is_not_ours_can_be_changed(owner: Client) -> None:
     assert status == 200, answer
 
 
-async def test_who_has_exempt_can(guarded: ApiServer, owner: Client) -> None:
+async def test_holder_of_the_exempt_verb_changes_the_gates_static_manifests(
+    guarded: ApiServer, owner: Client
+) -> None:
     """Helm, run by an administrator."""
     async with connect(guarded) as admin:
         status, answer = await admin.request("PATCH", BINDING, CHANGE, content_type=MERGE)

@@ -242,7 +242,9 @@ def _item(spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", ACCEPTED)
-async def test_both_accept(case: str, client: Client, crds: None) -> None:
+async def test_server_and_types_accept_the_same_object(
+    case: str, client: Client, crds: None
+) -> None:
     """What is right is accepted by both."""
     item = _item(ACCEPTED[case])
     assert _python_accepts(item)
@@ -250,7 +252,9 @@ async def test_both_accept(case: str, client: Client, crds: None) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-async def test_both_refuse(case: str, client: Client, crds: None) -> None:
+async def test_server_and_types_refuse_the_same_object(
+    case: str, client: Client, crds: None
+) -> None:
     """What is wrong is refused by both."""
     item = _item(REFUSED[case])
     assert not _python_accepts(item)

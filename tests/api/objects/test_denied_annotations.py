@@ -37,7 +37,9 @@ def annotated(name: str) -> Json:
 
 
 @every_annotation
-async def test_nobody_may_set_them(people: People, admin: Client, name: str) -> None:
+async def test_runtime_annotations_are_refused_to_everyone(
+    people: People, admin: Client, name: str
+) -> None:
     """They are refused to people of every profile and to cluster-admin, by the rule's name."""
     for asked_by in (people.using("restricted"), people.using("pss-privileged"), admin):
         answer = await asked_by.dry_run_create(annotated(name), TRAIN)

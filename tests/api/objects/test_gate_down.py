@@ -83,7 +83,7 @@ async def test_sallyports_own_volumes_do_not_wait_for_it(
     assert status == 500
 
 
-async def test_it_recovers(
+async def test_objects_are_judged_again_once_a_gate_is_ready(
     people: People, admin: Client, installation: Installation, port: int, tmp_path: Path
 ) -> None:
     """As soon as a gate is ready there, objects are judged again: refused and admitted."""

@@ -131,7 +131,9 @@ async def test_the_requester_reads_the_decision_without_the_risk(
         assert secret not in said, secret
 
 
-async def test_nobody_else_reads_it(apiserver: ApiServer, environment: dict[str, str]) -> None:
+async def test_decision_of_another_requester_is_answered_as_absent(
+    apiserver: ApiServer, environment: dict[str, str]
+) -> None:
     """A decision of another's is answered as one that is not there; so is one elsewhere."""
     others = await explained(apiserver, environment, "gate", REFUSED)
     missing = await explained(apiserver, environment, "gate", REFUSED[:-1] + "9")

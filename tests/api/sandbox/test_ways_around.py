@@ -122,7 +122,7 @@ INSIDE: Final[dict[str, Json]] = {
 
 
 @pytest.mark.parametrize("way", REFUSED)
-async def test_it_is_refused(eve: Client, way: str) -> None:
+async def test_way_around_the_sandbox_is_refused(eve: Client, way: str) -> None:
     """By the gate, or by kube-apiserver itself; never admitted, and for no other reason."""
     item, said = REFUSED[way]
     status, answer = await ask(eve, item)
@@ -131,7 +131,7 @@ async def test_it_is_refused(eve: Client, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", INSIDE)
-async def test_it_does_not_matter(eve: Client, way: str) -> None:
+async def test_harmless_way_is_admitted_into_the_sandbox(eve: Client, way: str) -> None:
     """It is admitted, into the sandbox."""
     answer = await eve.dry_run(INSIDE[way])
     assert answer.outcome is Outcome.ALLOWED, answer.message

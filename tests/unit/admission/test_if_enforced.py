@@ -65,7 +65,7 @@ async def final(judge: Judge, asked: Request) -> Decision:
     return await judge.validate(after, budget=10)
 
 
-async def test_what_cannot_be_judged_says_neither(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_error_has_no_if_enforced(engine: EmbeddedEngine, folder: Folder) -> None:
     """An error is no readiness, and no refusal."""
     folder.namespace("train", mode="audit")
     broken = pod()

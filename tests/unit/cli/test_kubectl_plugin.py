@@ -154,7 +154,7 @@ def test_what_asks_no_cluster_is_passed_on(
 
 
 @pytest.mark.parametrize("command", ["gate", "control", "auditor", "run"])
-def test_what_serves_is_refused(
+def test_kubectl_plugin_refuses_to_start_servers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     """Nobody serves webhooks with the credentials of their own kubeconfig by mistake."""

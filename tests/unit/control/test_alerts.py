@@ -9,7 +9,7 @@ NAMES = (ROOT / "docs/reference/names.md").read_text()
 KNOWN = set(re.findall(r"^\| `(sallyport_\w+)` \|", NAMES, re.MULTILINE))
 
 
-def test_they_name_metrics_that_exist() -> None:
+def test_alerts_name_existing_metrics() -> None:
     """An alert on a name that nothing has can never fire."""
     used = set(re.findall(r"sallyport_\w+", ALERTS))
     assert len(used) > 8

@@ -17,7 +17,7 @@ from tests.tools.provide import CannotProvideError
 from tests.unit.deploy.conftest import Made
 
 
-def test_it_keeps_to_the_published_schema(made: Made) -> None:
+def test_bill_of_materials_keeps_to_the_published_schema(made: Made) -> None:
     """CycloneDX 1.6, with the lists to which it refers."""
     try:
         schemas = bom_schemas()
@@ -32,7 +32,7 @@ def test_it_keeps_to_the_published_schema(made: Made) -> None:
     assert list(validator.iter_errors(broken))
 
 
-def test_it_names_each_package_and_each_wheel(made: Made) -> None:
+def test_bill_of_materials_names_each_package_and_wheel(made: Made) -> None:
     """With its version and its digest as they are pinned, and a licence."""
     listed = [each for each in made.bill["components"] if "hashes" in each]
     found = {(_origin(each), each["name"]): each for each in listed}
@@ -55,7 +55,7 @@ def _origin(component: dict[str, Any]) -> str:
     return re.split("[:/]", component["purl"])[1]
 
 
-def test_it_is_of_this_image(made: Made) -> None:
+def test_bill_of_materials_has_the_digest_of_the_image(made: Made) -> None:
     """The component that it describes has the digest by which the chart names the image."""
     digest = made.bill["metadata"]["component"]["hashes"][0]["content"]
     assert made.document(f"sha256:{digest}") == made.manifest

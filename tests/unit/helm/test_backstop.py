@@ -14,7 +14,7 @@ def excluded(item: Json) -> list[str]:
     return list(only["values"])
 
 
-def test_it_leaves_out_what_the_webhooks_leave_out(helm: Helm) -> None:
+def test_backstop_leaves_out_what_the_webhooks_leave_out(helm: Helm) -> None:
     """Else it would refuse Pods that nobody else judges."""
     objects = helm.objects({"webhooks": {"excludedNamespaces": ["calico-system"]}})
     policy = named(objects, POLICY, NAME)
@@ -25,7 +25,7 @@ def test_it_leaves_out_what_the_webhooks_leave_out(helm: Helm) -> None:
     assert "calico-system" in found
 
 
-def test_it_reads_what_control_may_write(helm: Helm) -> None:
+def test_backstop_reads_the_config_map_that_control_writes(helm: Helm) -> None:
     """The ConfigMap of the release's own namespace, which the role of control names."""
     objects = helm.objects({})
     reference = named(objects, f"{POLICY}Binding", NAME)["spec"]["paramRef"]
@@ -35,7 +35,7 @@ def test_it_reads_what_control_may_write(helm: Helm) -> None:
     assert rule["verbs"] == ["get", "patch"]
 
 
-def test_it_can_be_switched_off(helm: Helm) -> None:
+def test_backstop_can_be_switched_off(helm: Helm) -> None:
     """Policy and binding both; it is in force unless somebody says otherwise."""
     for values, kinds in (
         ({}, {POLICY, f"{POLICY}Binding"}),

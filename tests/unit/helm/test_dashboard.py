@@ -39,7 +39,7 @@ def test_every_query_parses(tmp_path: Path) -> None:
     assert f"{len(QUERIES)} rules found" in done.stdout
 
 
-def test_grafana_finds_it(helm: Helm) -> None:
+def test_dashboard_has_the_label_of_grafanas_sidecar(helm: Helm) -> None:
     """In a ConfigMap with the label of its sidecar, whole."""
     found = named(
         helm.objects({"monitoring": {"dashboard": {"enabled": True}}}),

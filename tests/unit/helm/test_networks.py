@@ -127,7 +127,7 @@ def test_metrics_are_for_the_namespaces_that_are_named(helm: Helm) -> None:
             assert found == ([namespaces] if namespaces else [])
 
 
-def test_they_can_be_switched_off(helm: Helm) -> None:
+def test_network_policies_can_be_switched_off(helm: Helm) -> None:
     """For those who write their own."""
     objects = helm.objects({"networkPolicies": {"enabled": False}})
     assert "NetworkPolicy" not in {item["kind"] for item in objects}

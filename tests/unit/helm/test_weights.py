@@ -55,7 +55,7 @@ def client_of(objects: list[Json], component: str) -> str | None:
     return found
 
 
-def test_it_says_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
+def test_weights_settings_arrive_as_the_values_say(helm: Helm, tmp_path: Path) -> None:
     """Lists, odd numbers and names of one's own arrive as they were given."""
     objects = helm.objects(SWITCHES["weights from a mount"])
     section = settings_of(objects, "auditor", tmp_path).weights
@@ -128,7 +128,9 @@ def test_the_auditor_signs_in_as_itself(
 @pytest.mark.parametrize(
     "switch", ["defaults", "weights from a mount", "weights by a connection string", "identity"]
 )
-def test_who_asks_azure_nothing_has_no_token(helm: Helm, tmp_path: Path, switch: str) -> None:
+def test_processes_that_ask_azure_nothing_have_no_token(
+    helm: Helm, tmp_path: Path, switch: str
+) -> None:
     """A token that nobody needs can only be stolen."""
     objects = helm.objects(SWITCHES[switch])
     assert not has_token(objects, "auditor")

@@ -24,7 +24,7 @@ class Broken(PrivilegedJudge):
         return await self.validate(request, budget=budget)
 
 
-async def test_it_is_counted_and_told_once(tmp_path: Path) -> None:
+async def test_use_of_break_glass_is_counted_and_logged_once(tmp_path: Path) -> None:
     """Of the two passes the validating one; the line finds the decision and names nobody."""
     async with running_gate(tmp_path, Broken()) as gate:
         for path in ("/mutate", "/validate"):

@@ -240,7 +240,7 @@ async def test_a_certificate_of_another_ca_with_the_right_name(tmp_path: Path) -
                 await post_as(gate, each.issue_client(KNOWN, "spiffe://cluster/apiserver"))
 
 
-async def test_a_connection_that_was_turned_away_stays_so(tmp_path: Path) -> None:
+async def test_refused_connection_answers_no_second_request(tmp_path: Path) -> None:
     """Wants a second request answered on a connection whose first was refused."""
     clients = authority(tmp_path, "clients")
     pair = clients.issue_client("alice", "spiffe://cluster/alice")

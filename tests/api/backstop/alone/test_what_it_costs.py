@@ -36,7 +36,7 @@ async def added(client: Client, pod: Json, count: int) -> tuple[float, float]:
     return statistics.median(times[LEFT_OUT]), statistics.median(times[SPACE])
 
 
-async def test_it_adds_little(admin: Client, holder: Client) -> None:
+async def test_backstop_adds_little_time_to_an_ordinary_pod(admin: Client, holder: Client) -> None:
     """To an ordinary Pod, and to one that somebody must be asked about."""
     await admin.create_service_account("default", LEFT_OUT)
     lines = ["", "| Pod | Without, p50 | With, p50 | Added |", "| --- | --- | --- | --- |"]

@@ -20,7 +20,9 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "WAITS_S", 1.0)
 
 
-async def test_it_closes_when_it_expires(field: Field, controlled: Controlled) -> None:
+async def test_expired_allowlist_closes_within_two_seconds(
+    field: Field, controlled: Controlled
+) -> None:
     """Within two seconds of its time, by the clock, nothing is open, and it says so."""
     until = later(3)
     await field.allow("one", {"cidr": "192.0.2.0/24"}, expiresAt=until)

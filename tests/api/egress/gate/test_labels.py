@@ -25,7 +25,7 @@ def reserved(made: Json) -> Json:
     return {key: value for key, value in labels.items() if key.startswith("egress.")}
 
 
-async def test_a_pod_gets_them(person: Client, closed: str) -> None:
+async def test_pod_gets_the_gates_egress_labels(person: Client, closed: str) -> None:
     """Whatever its author wrote there, and beside the author's own."""
     wrong = pod(closed, labels={"app": "x", ACCOUNT: "other", WORKLOAD: "Job.fetch"})
     stored = await soon(lambda: person.create(wrong))
@@ -79,7 +79,7 @@ async def test_controllers_pods_are_traced(admin: Client, person: Client, closed
 
 
 @pytest.mark.parametrize("subresource", ["", "/status", "/ephemeralcontainers", "/resize"])
-async def test_nobody_changes_them(
+async def test_nobody_changes_egress_labels_by_any_subresource(
     admin: Client, control: Client, person: Client, closed: str, subresource: str
 ) -> None:
     """Not by any subresource that carries metadata; administrators and control included.
@@ -146,7 +146,9 @@ async def test_a_binding_brings_none(admin: Client, person: Client, free: str) -
     assert "nodeName" not in now["spec"]
 
 
-async def test_elsewhere_nobody_sets_them(person: Client, admin: Client, free: str) -> None:
+async def test_egress_labels_are_refused_outside_enrolled_namespaces(
+    person: Client, admin: Client, free: str
+) -> None:
     """A Pod gets none by itself, and is refused with one; so is an update."""
     stored = await soon(lambda: person.create(pod(free)))
     assert reserved(stored) == {}

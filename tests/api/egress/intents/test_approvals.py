@@ -42,7 +42,9 @@ async def counted(admin: Client, item: Json) -> Approved | NotApproved:
 
 
 @pytest.mark.parametrize("cluster", [False, True])
-async def test_two_others_approve_it(admin: Client, place: str, *, cluster: bool) -> None:
+async def test_broad_allowlist_needs_two_other_approvers(
+    admin: Client, place: str, *, cluster: bool
+) -> None:
     """Not its author; and a change starts from none."""
     item = shared(new_name("all"), BROAD) if cluster else allowlist(place, BROAD)
     await admin.as_user(AUTHOR).create(item)

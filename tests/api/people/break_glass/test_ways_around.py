@@ -98,7 +98,7 @@ async def test_the_local_admin_opens_it_and_cannot_approve_it(admin: Client, pla
     await begins(admin, namespace)
 
 
-async def test_it_is_not_made_open(admin: Client, place: Place) -> None:
+async def test_break_glass_is_not_created_activated(admin: Client, place: Place) -> None:
     """Nothing can have been approved that is only now created."""
     made = sealed(place[0], new_name(), activated=True)
     await refused(admin.as_user(AUTHOR), made, "must be approved first")
@@ -121,7 +121,9 @@ async def test_its_author_alone_opens_nothing(admin: Client, place: Place) -> No
     await stays_out(admin, namespace)
 
 
-async def test_it_is_not_changed_while_it_is_opened(admin: Client, place: Place) -> None:
+async def test_activation_changes_nothing_else_of_a_break_glass(
+    admin: Client, place: Place
+) -> None:
     """What is opened is what was approved, in the same words."""
     namespace, name = place
     await approve(admin, name, ANN, BEN)

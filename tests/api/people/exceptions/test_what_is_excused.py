@@ -95,7 +95,7 @@ async def test_what_is_like_it_is_not_meant(
     await ends(admin, place)
 
 
-async def test_it_ends_to_the_second(admin: Client, place: str) -> None:
+async def test_exception_ends_to_the_second(admin: Client, place: str) -> None:
     """By the gate's clock, with no event needed."""
     for seconds in (6, 30, 90):  # A busy machine needs longer until it is in force.
         end = int(time.time()) + seconds

@@ -107,7 +107,7 @@ async def test_who_is_at_high_risk_creates_and_enters_nothing(
     assert (await enter(ann)).outcome is Outcome.ALLOWED
 
 
-async def test_who_is_at_low_risk_is_warned(risks: Risks, ann: Client) -> None:
+async def test_requester_at_low_risk_is_warned(risks: Risks, ann: Client) -> None:
     """As kubectl prints it."""
     await risks.put(ANN, level=RiskLevel.LOW)
 
@@ -236,7 +236,7 @@ async def test_a_token_for_entra_counts_as_its_account(risks: Risks, ben: Client
     assert "what it signs in as is at risk" in answer["message"]
 
 
-async def test_who_is_at_risk_approves_nothing(risks: Risks, ann: Client) -> None:
+async def test_approval_of_a_requester_at_risk_is_refused(risks: Risks, ann: Client) -> None:
     """At whatever level; the words name the risk beside what else is wrong with it."""
     await risks.put(ANN, level=RiskLevel.LOW)
     found = await until(lambda: ann.dry_run(APPROVAL), lambda a: "rule identity/risk" in a.message)

@@ -188,7 +188,7 @@ async def test_a_refusal_names_the_exception_that_is_not_in_force(
 @pytest.mark.parametrize(
     ("seconds", "verdict"), [(HOUR - 0.001, Verdict.ALLOW), (HOUR, Verdict.DENY)]
 )
-async def test_it_ends_with_its_second(
+async def test_exception_ends_at_the_second_of_its_expiry(
     engine: EmbeddedEngine, world: Callable[..., Watched], seconds: float, verdict: Verdict
 ) -> None:
     """By the clock of who judges."""

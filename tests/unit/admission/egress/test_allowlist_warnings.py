@@ -152,7 +152,9 @@ async def test_what_may_not_be_meant_is_told(
         {"dnsName": "a.example", "ports": [{"protocol": "TCP", "port": 2, "endPort": 65535}]},
     ],
 )
-async def test_what_is_ordinary_is_not(engine: EmbeddedEngine, world: World, entry: Object) -> None:
+async def test_private_endpoint_gives_no_warning(
+    engine: EmbeddedEngine, world: World, entry: Object
+) -> None:
     """A private endpoint of a shared service is what the warning asks for."""
     assert (await written(world(), engine, intent(entry))).warnings == []
 

@@ -33,7 +33,7 @@ def _said(decision: Decision) -> list[tuple[str, Action]]:
 
 
 @pytest.mark.parametrize("running", [False, True])
-async def test_it_is_told_in_an_enrolled_namespace(
+async def test_host_network_warns_in_an_enrolled_namespace(
     engine: EmbeddedEngine, cluster: Watched, *, running: bool
 ) -> None:
     """As a warning on the field, when it comes, and of what runs: so it stands in the reports."""
@@ -42,7 +42,9 @@ async def test_it_is_told_in_an_enrolled_namespace(
     assert _said(decision) == [("spec.hostNetwork", Action.WARN)]
 
 
-async def test_it_is_told_at_the_template(engine: EmbeddedEngine, cluster: Watched) -> None:
+async def test_host_network_of_a_template_warns_its_author(
+    engine: EmbeddedEngine, cluster: Watched
+) -> None:
     """Whoever submits a workload learns it then."""
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(hostNetwork=True)["spec"]}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
@@ -53,7 +55,9 @@ async def test_it_is_told_at_the_template(engine: EmbeddedEngine, cluster: Watch
     assert [path for path, _ in _said(decision)] == ["spec.template.spec.hostNetwork"]
 
 
-async def test_others_are_not_told(engine: EmbeddedEngine, cluster: Watched) -> None:
+async def test_pods_off_the_host_network_get_no_egress_warning(
+    engine: EmbeddedEngine, cluster: Watched
+) -> None:
     """Neither Pods on the cluster's network, nor those of namespaces that are not enrolled."""
     assert _said(await _judged(cluster, engine, pod(), running=True)) == []
     elsewhere = await _judged(cluster, engine, pod(hostNetwork=True), running=True, namespace="web")

@@ -43,7 +43,7 @@ def cluster(folder: Folder) -> Watched:
     ],
 )
 @pytest.mark.parametrize("place", ["train", "web"])
-async def test_they_never_change(  # noqa: PLR0913, PLR0917  Each is one way to write them.
+async def test_egress_labels_of_a_pod_never_change(  # noqa: PLR0913, PLR0917  Each is one way to write them.
     engine: EmbeddedEngine,
     cluster: Watched,
     place: str,

@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Folder:
     return made.grant(f"User:{ALICE.username}", "short")
 
 
-async def test_it_needs_what_a_token_that_never_ends_needs(
+async def test_token_secret_needs_the_privileges_of_a_lasting_token(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """The right to the token, unbound and long-lived; the message says where each comes from."""

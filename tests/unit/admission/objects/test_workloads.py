@@ -154,7 +154,7 @@ async def test_one_profile_must_cover_all_templates(engine: EmbeddedEngine, fold
         (DEPLOYMENTS, None, [DEPLOYMENTS, TRAINER]),
     ],
 )
-async def test_whose_right_counts(
+async def test_right_of_requester_or_service_account_counts_for_a_workload(
     requester: Subject,
     owner: tuple[str, str] | None,
     subjects: list[Subject],

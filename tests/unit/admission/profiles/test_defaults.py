@@ -61,7 +61,7 @@ async def test_all_that_is_absent_is_filled_in(engine: EmbeddedEngine, lax: Fold
     }
 
 
-async def test_what_is_there_stays(engine: EmbeddedEngine, lax: Folder) -> None:
+async def test_defaults_change_no_field_that_is_set(engine: EmbeddedEngine, lax: Folder) -> None:
     """Nothing is done to a Pod that says everything, whatever it says."""
     lax.documents[2]["spec"]["privileges"].append("**")
     context = {

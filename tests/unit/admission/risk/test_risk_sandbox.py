@@ -40,7 +40,9 @@ async def test_a_sandbox_is_set_and_demanded(engine: EmbeddedEngine, folder: Fol
     assert "it must run in a sandbox" in isolated.warnings[0]
 
 
-async def test_others_get_no_sandbox(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_pod_of_nobody_at_risk_gets_no_sandbox(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
     """The same Pod of somebody else, or with nobody at risk, is left as it was written."""
     for known, who in ((MEDIUM, DAVE), (snapshot(), CAROL)):
         decision = await mutated(everyone(folder), engine, known, request(pod(), who))

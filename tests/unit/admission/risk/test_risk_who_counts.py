@@ -57,7 +57,7 @@ def with_token(made: dict[str, Any], audience: str) -> dict[str, Any]:
     return made
 
 
-async def test_who_asks_counts(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_risk_of_the_requester_counts(engine: EmbeddedEngine, folder: Folder) -> None:
     """No field of the object says who that is; others do as they did."""
     everyone(folder)
     known = snapshot(CAROL, level=RiskLevel.HIGH)
@@ -120,7 +120,7 @@ async def test_who_submitted_it_counts_for_what_a_controller_makes(
     ],
     ids=["service account", "own client id", "another client id", "own token"],
 )
-async def test_what_a_pod_signs_in_as_counts(
+async def test_risk_of_the_pods_entra_identity_counts(
     engine: EmbeddedEngine, folder: Folder, made: dict[str, Any], path: str
 ) -> None:
     """As its service account says, or as it says itself; the finding names the field."""

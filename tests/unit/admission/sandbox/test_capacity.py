@@ -92,7 +92,7 @@ async def test_with_the_numbers(engine: EmbeddedEngine, folder: Folder) -> None:
     assert await warned(folder, engine, asked(gang(6))) == []
 
 
-async def test_it_decides_nothing(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_full_sandbox_pool_changes_no_verdict(engine: EmbeddedEngine, folder: Folder) -> None:
     """A full pool is no finding: the same object gets the same verdict on another day."""
     decisions: list[Decision] = []
     for one in (busy(), pool()):
@@ -123,7 +123,7 @@ async def test_it_decides_nothing(engine: EmbeddedEngine, folder: Folder) -> Non
         ),
     ],
 )
-async def test_what_can_never_run(
+async def test_capacity_warning_names_the_resource_that_no_node_has(
     engine: EmbeddedEngine, folder: Folder, one: Capacity, first: str
 ) -> None:
     """Which resource is short, if it is one; how many nodes take no Pods."""

@@ -48,7 +48,9 @@ async def test_two_approvers_take_the_demand_away(engine: EmbeddedEngine, folder
     assert rules(asked) == [("sandbox/incompatible", None)]
 
 
-async def test_one_approver_does_not(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_sandbox_exception_of_one_approver_does_not_help(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
     """And who is refused is told why the exception does not help."""
     excusing(runtime_class(profiled(namespace(folder, "required"), "wide", None)), ANN)
     by = judge(folder.cluster(), engine, clock=lambda: NOW)

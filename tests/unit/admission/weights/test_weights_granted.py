@@ -130,7 +130,9 @@ async def test_what_is_remembered_ends_to_the_second(
     assert not (await found.validate(request(signing_in()), budget=10)).allowed
 
 
-async def test_another_namespace_has_none_of_it(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_grant_covers_no_pod_of_another_namespace(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
     """A grant is for Pods beside it."""
     cluster = world(folder, *approved(grant())).cluster()
     made = mounting()
@@ -170,7 +172,7 @@ async def test_what_is_not_known_is_an_error(engine: EmbeddedEngine, folder: Fol
     assert "WeightStores have not been loaded" in decision.message
 
 
-async def test_no_exception_excuses_it(engine: EmbeddedEngine, folder: Folder) -> None:
+async def test_exception_excuses_no_missing_grant(engine: EmbeddedEngine, folder: Folder) -> None:
     """The grant is the exception, and the rule is none that a PolicyException can name."""
     exception = {
         "apiVersion": API_VERSION,

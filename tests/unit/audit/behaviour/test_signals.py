@@ -66,7 +66,7 @@ def test_each_signal_alone(unusual: list[Act], expected: Behaviour) -> None:
         [one for n in range(5) for one in burst(1, MORNING + 60 * n, refused=f"r{n}")],
     ],
 )
-def test_what_is_not_unusual(usual: list[Act]) -> None:
+def test_ordinary_acts_give_no_signal(usual: list[Act]) -> None:
     """Objects of the cluster, an hour earlier, a few in a row, one refusal that comes again."""
     assert found(*usual) == Behaviour(0)
 

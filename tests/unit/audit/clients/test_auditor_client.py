@@ -130,7 +130,7 @@ async def test_without_a_pair_it_says_so_until_there_is_one(tmp_path: Path) -> N
         "https://auditor?u:p",
     ],
 )
-async def test_only_https_will_do(tmp_path: Path, url: str) -> None:
+async def test_auditor_client_refuses_other_schemes_than_https(tmp_path: Path, url: str) -> None:
     """And no credentials in the address; they are not repeated. Nor where people ask."""
     with pytest.raises(SettingsError, match=r"explain.url: must be https://host") as caught:
         await fetch_explanation(url, None, "token", "01989000-0000-7000-8000-000000000000")

@@ -168,7 +168,7 @@ async def test_stretch_counts_by_the_times_of_its_records(tmp_path: Path) -> Non
     assert report.completeness.gap_hours == 1.0
 
 
-async def test_one_store_alone(tmp_path: Path) -> None:
+async def test_report_of_one_store_leaves_out_other_stores(tmp_path: Path) -> None:
     """What is of no store stays; other stores do not."""
     report = await report_of(
         tmp_path / "l.db",

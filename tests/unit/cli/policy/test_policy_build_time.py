@@ -107,7 +107,7 @@ def test_of_several_repositories_the_latest_counts(site: Path, tmp_path: Path) -
     assert built_at(None, []) == 0
 
 
-def test_who_signs_is_told_where_no_time_is_known(run: Run, site: Path, tmp_path: Path) -> None:
+def test_signing_without_a_build_time_warns(run: Run, site: Path, tmp_path: Path) -> None:
     """`control` could not tell which of two is the older."""
     private, _ = keys(tmp_path)
     assert "does not say when" not in made(run, site)[2]

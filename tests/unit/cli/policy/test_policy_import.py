@@ -26,7 +26,7 @@ def carry(run: Run, folder: Path, *arguments: object) -> Done:
     return run("policy", "import", "gatekeeper", *arguments, *given)
 
 
-def test_what_is_imported_judges(run: Run, tmp_path: Path) -> None:
+def test_imported_template_judges_its_examples_as_they_say(run: Run, tmp_path: Path) -> None:
     """From templates to a refusal, as the page says it."""
     done = carry(run, tmp_path, LABELS / "policy.yaml")
     assert done.code == 0, done.err
@@ -72,7 +72,9 @@ def test_nothing_is_written_where_all_is_refused(run: Run, tmp_path: Path) -> No
         ("apiVersion: v1\nkind: Pod\n", 64, "no ConstraintTemplate and no Constraint in"),
     ],
 )
-def test_what_cannot_be_read(run: Run, tmp_path: Path, text: str, code: int, said: str) -> None:
+def test_unreadable_template_is_named_with_file_and_line(
+    run: Run, tmp_path: Path, text: str, code: int, said: str
+) -> None:
     """With file and line."""
     done = carry(run, tmp_path, written(tmp_path, text))
     assert done.code == code

@@ -193,7 +193,7 @@ def test_a_bundle_for_an_opa_server_is_refused(run: Run, scene: Scene, tmp_path:
     assert ONLY_EMBEDDED in shadow.problem
 
 
-def test_one_namespace_alone(run: Run, scene: Scene) -> None:
+def test_replay_of_one_namespace_counts_no_other(run: Run, scene: Scene) -> None:
     """The others do not count."""
     found = replayed(run, *flags_of(scene), "-n", "web", code=1)
     names = {each["name"] for change in found["changes"] for each in change["namespaces"]}

@@ -156,7 +156,7 @@ def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         assert read_metrics(url, seconds=60.0) == ([], "its answer is larger than 1 MiB")
 
 
-def test_who_points_elsewhere_is_no_gate(serve: Serve) -> None:
+def test_metrics_of_another_server_are_not_a_gates(serve: Serve) -> None:
     """Another's numbers are not taken for this gate's."""
     place = f"Location: {serve(shadow())}\r\nContent-Length: 0\r\n\r\n".encode()
     for url in answered(b"HTTP/1.1 302 Found\r\n" + place):

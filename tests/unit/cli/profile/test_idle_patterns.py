@@ -64,7 +64,7 @@ def test_a_pattern_that_covers_nothing_is_told(
         "exec/command/nvidia-smi",
     ],
 )
-def test_a_pattern_that_covers_something_is_not(run: Run, tmp_path: Path, pattern: str) -> None:
+def test_pattern_that_covers_something_is_not_idle(run: Run, tmp_path: Path, pattern: str) -> None:
     """Whatever it covers."""
     made = profile("team", "image/from/**", pattern, catalogue=CATALOGUE)
     folder = write(tmp_path / "cluster" / "a.yaml", made).parent

@@ -29,7 +29,7 @@ def test_each_privilege_has_its_evidence_beside_it(run: Run, tmp_path: Path) -> 
     assert (made["kind"], made["metadata"]["name"]) == ("ContainerProfile", "suggested")
 
 
-def test_what_it_suggests_admits(run: Run, tmp_path: Path) -> None:
+def test_suggested_profile_admits_the_given_objects(run: Run, tmp_path: Path) -> None:
     """The YAML put into a folder covers the objects, as `profile check` says, and no others."""
     file = write(tmp_path / "a.yaml", training_job())
     folder = tmp_path / "cluster"

@@ -114,7 +114,7 @@ def test_namespace_is_chosen(run: Run, tmp_path: Path) -> None:
         (INCOMPATIBLE, "", "enforce"),
     ],
 )
-def test_what_lacks_its_sandbox(
+def test_report_lists_pods_outside_of_their_sandbox(
     run: Run, tmp_path: Path, rule: str, runtime: str, mode: str
 ) -> None:
     """Without a class, with another, or with one whose handler is none."""
@@ -130,7 +130,9 @@ def test_what_lacks_its_sandbox(
         ("privileges/host/network", "", "enforce"),
     ],
 )
-def test_what_does_not(run: Run, tmp_path: Path, rule: str, runtime: str, mode: str) -> None:
+def test_report_leaves_out_pods_that_lack_no_sandbox(
+    run: Run, tmp_path: Path, rule: str, runtime: str, mode: str
+) -> None:
     """What is in it though it cannot run there well; and where no class is given."""
     one = found("p", findings=[against(rule)], running=Running("", runtime), mode=mode)
     assert shown(run, keep(tmp_path, [one])) == []

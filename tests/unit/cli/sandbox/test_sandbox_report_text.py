@@ -47,14 +47,16 @@ def test_pods_of_a_workload_share_a_paragraph(run: Run, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_it_says_why(run: Run, tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
+def test_report_text_names_mode_score_and_heaviest_signals(
+    run: Run, tmp_path: Path, changes: dict[str, Any], expected: str
+) -> None:
     """Who requires it, the score with its threshold, and the heaviest signals."""
     text = said(run, keep(tmp_path, [found("p", **changes)]))
     assert expected in " ".join(text.split())
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_it_is_readable_at_a_width(
+def test_report_text_folds_lines_but_not_commands(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     """Lines are folded beside their labels; commands are not, so that they can be copied."""

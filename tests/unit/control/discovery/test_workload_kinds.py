@@ -97,7 +97,9 @@ NAME: Final = frozenset({"widgets.example.com"})
         (definition((True, None)), DiscoveryChoices()),
     ],
 )
-def test_what_is_not_found(made: dict[str, Any], wanted: DiscoveryChoices) -> None:
+def test_kinds_without_a_served_template_are_not_discovered(
+    made: dict[str, Any], wanted: DiscoveryChoices
+) -> None:
     """No template, none served, none that the operator wants; Sallyport's own."""
     assert find_workload_kind(made, wanted) is None
 

@@ -13,7 +13,7 @@ def test_only_what_is_kept_for_good_is_due() -> None:
     assert reaching.time == 102.0
 
 
-def test_it_is_not_stored_too_often() -> None:
+def test_checkpoint_is_not_stored_too_often() -> None:
     """And nobody is asked before."""
     reaching = CheckpointProgress(every_s=10)
     reaching.note("a", 100.0)

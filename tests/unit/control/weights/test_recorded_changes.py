@@ -101,7 +101,7 @@ def test_a_grant_counts_from_its_second_approval() -> None:
     assert again.id != change.id
 
 
-def test_a_grant_ends_when_it_says_so() -> None:
+def test_recorded_end_of_a_grant_is_its_own_time() -> None:
     """Not when somebody looked."""
     _, change = NOTICING.ended(grant(expires=NOW - 60), ObjectRecord("u-1", b""), None)
     assert (change.time, change.why) == ("2026-09-21T14:12:20.000Z", "it expired")

@@ -252,7 +252,7 @@ def test_an_empty_end_is_no_end() -> None:
         destinations({"dnsName": "a.b"}, expiresAt="")
 
 
-def test_it_counts_until_its_end() -> None:
+def test_allowlist_is_over_at_the_second_of_its_end() -> None:
     """At that very second it is over; a set without an end is not."""
     found = allowlist({"dnsName": "a.b"})
     assert found.in_time(NOW)

@@ -119,6 +119,8 @@ def test_spark_says_its_executors() -> None:
         ("example.com", "Gang", {}, True),
     ],
 )
-def test_what_makes_pods_now(group: str, kind: str, spec: object, *, now: bool) -> None:
+def test_pod_count_leaves_out_suspended_and_scheduled_workloads(
+    group: str, kind: str, spec: object, *, now: bool
+) -> None:
     """Not what is suspended, what makes them at its own times, or what only others refer to."""
     assert makes_pods_now(group, kind, {"spec": spec}) is now

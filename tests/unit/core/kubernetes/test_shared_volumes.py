@@ -53,6 +53,6 @@ def test_what_many_mount_is_shared(spec: dict[str, Any]) -> None:
         {"nfs": None, "hostPath": {"path": "/data"}},
     ],
 )
-def test_disks_are_not(spec: dict[str, Any]) -> None:
+def test_disks_and_node_paths_are_not_shared_volumes(spec: dict[str, Any]) -> None:
     """Nor are paths of a node: they are privileges of their own."""
     assert not is_shared(spec)

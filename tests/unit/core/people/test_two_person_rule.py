@@ -65,7 +65,7 @@ def test_two_others_are_enough() -> None:
 
 
 @pytest.mark.parametrize("consents", [[], [consent(ANN)], [consent(ANN, "a"), consent(ANN, "b")]])
-def test_fewer_are_not(consents: list[Consent]) -> None:
+def test_fewer_than_two_different_people_do_not_approve(consents: list[Consent]) -> None:
     """Nobody, one person, and one person twice are too few."""
     assert isinstance(ask(*consents), NotApproved)
 

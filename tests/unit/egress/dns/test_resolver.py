@@ -203,7 +203,7 @@ async def test_questions_under_way_are_bounded(one: DnsServer) -> None:
     assert time.monotonic() - start >= 0.4
 
 
-def test_it_works_on_the_loop_of_control(one: DnsServer) -> None:
+def test_resolver_works_on_uvloop(one: DnsServer) -> None:
     """`sallyport control` runs on uvloop: answers, TCP and refused connections are the same."""
     one.set(NAME, *[f"192.0.2.{number}" for number in range(1, 201)])
     dead = NameServer("127.0.0.1", closed_port())

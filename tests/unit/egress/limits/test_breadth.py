@@ -112,7 +112,7 @@ def test_wildcards_with_too_few_labels_are_broad() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(8, 32)), min_size=1, max_size=8))
-def test_it_is_broad_just_when_its_addresses_are_too_many(parts: list[tuple[int, int]]) -> None:
+def test_breadth_counts_overlapping_addresses_once(parts: list[tuple[int, int]]) -> None:
     """Counted one by one in /24s and larger, the verdict is the same however networks overlap."""
     networks = [IPv4Network((octet << 24, prefix)) for octet, prefix in parts]
     covered: set[tuple[int, int]] = set()

@@ -180,7 +180,7 @@ def test_any_order_gives_the_same_bytes(found: list[Opening], dice: random.Rando
     )
 
 
-def test_what_every_namespace_gets() -> None:
+def test_cilium_policies_of_every_namespace_open_dns_alone() -> None:
     """Nothing is open but questions for the cluster's own zone; reserved addresses are denied."""
     deny, dns, guard = render(meaning([]), TARGET).objects
     assert deny["spec"] == {"endpointSelector": {}, "egress": [{}]}
@@ -205,7 +205,7 @@ def test_names_are_asked_for_with_the_search_list() -> None:
     assert not policies.answers(_pod("s2"), "packages.example.org")
 
 
-def test_who_names_metadata_reaches_it() -> None:
+def test_cilium_guard_spares_accounts_that_name_metadata() -> None:
     """Its guard spares the accounts that name it, and is there for all others."""
     policies = _policies([_opening(Addresses((Block(METADATA),)))])
     assert policies.allows(_pod("s1"), To("169.254.169.254"), "TCP", 443)

@@ -63,7 +63,7 @@ def test_both_are_for_enrolled_namespaces() -> None:
         }
 
 
-def test_who_names_metadata_passes() -> None:
+def test_cluster_policy_lets_accounts_that_name_metadata_pass() -> None:
     """Before the denial, for these Pods of this namespace alone, and to no more than they name."""
     (item,) = render_passes(meaning([_opening(str(METADATA), "192.0.2.0/24")]))
     _, admin = render_floor(ENROLLED, Dns())

@@ -93,7 +93,7 @@ def _is_pattern(opening: Opening) -> bool:
 
 @settings(deadline=None)
 @given(openings())
-def test_who_lacks_the_gates_labels_reaches_nothing(found: list[Opening]) -> None:
+def test_pod_without_the_gates_labels_reaches_nothing(found: list[Opening]) -> None:
     """Whatever other labels a Pod has."""
     cluster = _cluster(found)
     for address in addresses_of(found):
@@ -128,7 +128,7 @@ def test_any_order_gives_the_same_bytes(found: list[Opening], dice: random.Rando
     )
 
 
-def test_what_every_namespace_gets() -> None:
+def test_network_policies_of_every_namespace_open_dns_alone() -> None:
     """Nothing is open but the cluster's DNS, to all Pods, for TCP and UDP."""
     deny, dns = render(meaning([]), TARGET).objects
     assert deny == {

@@ -85,7 +85,7 @@ def test_more_than_is_listed_is_wider() -> None:
     assert wider.abilities == [Ability.WRITE, Ability.DELETE]
 
 
-def test_who_gets_at_keys_is_told() -> None:
+def test_role_that_lists_keys_is_a_difference() -> None:
     """Contributor opens no blob, and lists the account's keys."""
     found = find_differences(
         store(), held(CONTRIBUTOR, assignment(ALICE)), NOBODY, AccountDetails()
@@ -94,7 +94,7 @@ def test_who_gets_at_keys_is_told() -> None:
     assert Ability.KEYS in found[0].abilities
 
 
-def test_who_is_listed_without_a_role_is_told() -> None:
+def test_listed_identity_without_a_role_is_a_difference() -> None:
     """The list says more than Azure gives."""
     found = find_differences(store(identities=[LISTED]), [], NOBODY, AccountDetails())
     assert kinds(found) == [(DifferenceKind.ABSENT, TRAINER)]

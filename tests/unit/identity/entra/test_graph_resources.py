@@ -83,7 +83,7 @@ def test_the_next_page_of_the_same_resource_is_ours(link: str) -> None:
         "",
     ],
 )
-def test_a_next_page_elsewhere_is_not(link: str) -> None:
+def test_next_page_on_another_host_is_not_followed(link: str) -> None:
     """The token would go with the request."""
     assert not is_ours(link, SITE, Resource.USERS)
 

@@ -128,7 +128,7 @@ def listed(
     return forget_unlisted(draft, ListedPrincipals(Resource.USERS, keys, NOW, missed))
 
 
-def test_who_is_not_listed_any_more_is_forgotten() -> None:
+def test_unlisted_identity_is_forgotten_once_two_passes_agree() -> None:
     """At once where there was no risk; one at risk only when two passes do not list them."""
     before = with_entries(risky(ONE, LONG_AGO, RiskState.REMEDIATED), risky(TWO, LONG_AGO))
     draft = SnapshotDraft.of(before)
@@ -141,7 +141,7 @@ def test_who_is_not_listed_any_more_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("updated", [NOW - 299, NOW + 5])
-def test_who_changed_while_all_were_read_is_kept(updated: int) -> None:
+def test_identity_that_changes_during_a_pass_is_kept(updated: int) -> None:
     """They may have moved to a page that was read before."""
     draft = SnapshotDraft.of(with_entries(risky(ONE, updated, RiskState.REMEDIATED)))
     listed(draft, THREE)

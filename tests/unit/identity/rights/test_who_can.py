@@ -119,7 +119,9 @@ def test_a_binding_makes_direct() -> None:
         ),
     ],
 )
-def test_one_who_becomes_another(power: str, target: Holder, says: str) -> None:
+def test_who_can_lists_subjects_who_can_become_a_holder(
+    power: str, target: Holder, says: str
+) -> None:
     """Whoever becomes one who can, can; the chain says how, and what the other has."""
     only = target.name if "groups" in power else ""  # Else it is system:masters at once.
     roles = [USE, cluster_role("power", power, resource_names=only)]

@@ -33,7 +33,7 @@ def ask(snapshot: RiskSnapshot | None, *marks: str) -> AtRisk | None:
     return PeopleAtRisk(lambda: snapshot)(marks or (f"oid:{OID}", "user:0123456789abcdef"))
 
 
-def test_where_identity_is_not_enabled_nobody_is() -> None:
+def test_no_approver_is_at_risk_without_identity() -> None:
     """There is no snapshot."""
     assert ask(None) is None
 

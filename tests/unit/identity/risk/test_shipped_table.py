@@ -90,7 +90,7 @@ def test_a_standing_that_has_no_row_is_refused() -> None:
 @pytest.mark.parametrize(
     "standing", [each for each in Standing if each in AT_RISK], ids=lambda each: each.value
 )
-def test_who_is_at_risk_vouches_for_nothing(standing: Standing) -> None:
+def test_shipped_table_refuses_approvals_of_identities_at_risk(standing: Standing) -> None:
     """At any level: no approval, no breaking of glass."""
     for operation in (OperationClass.APPROVE, OperationClass.BREAK_GLASS):
         assert SHIPPED.find(standing, operation, "", Role.REQUESTER).effect is Effect.DENY

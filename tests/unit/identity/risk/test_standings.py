@@ -74,7 +74,7 @@ def test_each_level_and_state_has_a_standing(said: RiskEntry, expected: Standing
 
 
 @given(said=entries)
-def test_nothing_that_is_not_known_to_be_clean_is(said: RiskEntry) -> None:
+def test_identity_is_clean_only_without_level_and_state(said: RiskEntry) -> None:
     """Only no level with no state, or nothing at all, comes to clean."""
     clean = (said.level, said.state, said.deleted) == (RiskLevel.NONE, RiskState.NONE, False)
     revoked = said.revoked > NOW - FRESHNESS.revoked_s
@@ -82,7 +82,7 @@ def test_nothing_that_is_not_known_to_be_clean_is(said: RiskEntry) -> None:
     assert (found == (Standing.CLEAN,)) == (clean and not revoked)
 
 
-def test_who_is_not_listed_is_clean_while_lists_are_complete() -> None:
+def test_unlisted_identity_is_clean_while_lists_are_complete() -> None:
     """Graph lists only who has, or had, a risk."""
     assert _of(person(), snapshot()) == (Standing.CLEAN,)
     assert _of(workload(), snapshot(applications=REGISTERED)) == (Standing.CLEAN,)
@@ -114,7 +114,7 @@ def test_an_empty_snapshot_makes_everybody_stale() -> None:
     assert _of(workload(), RiskSnapshot()) == (Standing.STALE, Standing.UNIDENTIFIED)
 
 
-def test_who_was_at_risk_stays_so_however_old_it_is() -> None:
+def test_stale_data_clears_nobody_at_risk() -> None:
     """That Graph cannot be reached must not clear anybody."""
     said = {ENTRA: entry(RiskLevel.HIGH, RiskState.AT_RISK)}
     found = snapshot(said, of=head(users=Coverage(as_of=NOW - 10**6)))

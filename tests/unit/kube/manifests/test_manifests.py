@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[str | bytes, str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str) -> None:
+def test_broken_manifests_are_refused_with_their_place(case: str) -> None:
     """File, document, line or field are named."""
     text, name, says = REFUSED[case]
     with pytest.raises(InvalidObjectError, match=says):

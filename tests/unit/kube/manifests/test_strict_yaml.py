@@ -127,7 +127,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str) -> None:
+def test_unsafe_yaml_is_refused_with_line_and_reason(case: str) -> None:
     """Each with its line and reason, in little time and without a crash."""
     text, says = REFUSED[case]
     began = time.process_time()

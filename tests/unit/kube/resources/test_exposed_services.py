@@ -75,7 +75,7 @@ def test_what_lets_traffic_in_is_kept(spec: dict[str, Any]) -> None:
         {"type": "ExternalName", "externalName": "example.org", "externalIPs": ["20.50.2.3"]},
     ],
 )
-def test_what_lets_nothing_in_or_selects_nothing_is_not(spec: dict[str, Any]) -> None:
+def test_internal_or_selectorless_service_is_not_exposed(spec: dict[str, Any]) -> None:
     """A Service within the cluster, and those that have no Pods of their own."""
     assert parse(service(**spec)) is None
 

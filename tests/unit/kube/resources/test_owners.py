@@ -108,7 +108,7 @@ async def test_memory_is_bounded_and_keeps_what_was_used_last() -> None:
     assert (ask.count, len(cache)) == (3, 2)
 
 
-async def test_who_stops_waiting_stops_nobody() -> None:
+async def test_cancelled_owner_lookup_goes_on_for_other_waiters() -> None:
     """A review that ran out of time leaves the question to the others."""
     ask = Asked(delay=0.02)
     cache = OwnerCache(ask)

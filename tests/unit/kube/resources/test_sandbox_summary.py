@@ -27,7 +27,9 @@ def written(**data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-async def test_one_object_is_watched(server: ScriptedServer, connection: Connection) -> None:
+async def test_sandbox_summary_watches_one_config_map(
+    server: ScriptedServer, connection: Connection
+) -> None:
     """No other ConfigMap of the namespace is asked for; what is there is given by class."""
     listed = {
         "metadata": {"resourceVersion": "7"},
@@ -46,7 +48,7 @@ async def test_one_object_is_watched(server: ScriptedServer, connection: Connect
             assert (watched.of("gvisor") is not None) is known
 
 
-async def test_who_does_not_know_its_namespace_asks_nobody(
+async def test_sandbox_summary_without_a_namespace_asks_nothing(
     server: ScriptedServer, connection: Connection
 ) -> None:
     """Nothing is known then, and nothing fails."""

@@ -42,7 +42,7 @@ def secrets(snapshot: RiskSnapshot) -> list[dict[str, Any]]:
     ]
 
 
-async def test_it_stays_in_use_while_kube_apiserver_is_away(
+async def test_risk_snapshot_stays_in_use_while_kube_apiserver_is_away(
     server: ScriptedServer, connection: Connection
 ) -> None:
     """However long: it says itself as of when it is."""

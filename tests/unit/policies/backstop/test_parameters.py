@@ -158,7 +158,7 @@ def test_the_configmap_never_grows_too_large() -> None:
     assert {text for key, text in data.items() if key.startswith("excuses.")} > {"*"}
 
 
-def test_glass_is_open_while_it_is() -> None:
+def test_backstop_parameters_relax_only_while_a_break_glass_is_open() -> None:
     """By rules, by patterns, or everything; not while it is sealed, nor afterwards."""
     rules = ["privileges/host/pid", "rules/runtime/annotations"]
     one = glass(rules=rules, privileges=["capability/*", "image/unpinned"])

@@ -67,7 +67,9 @@ async def test_a_bundle_is_fetched_by_its_digest(served: Served, registry: Regis
     assert parse_bundle(packed, "b") == parse_bundle(BUNDLE, "b")
 
 
-async def test_who_may_not_read_asks_for_a_token(served: Served, registry: Registry) -> None:
+async def test_registry_client_asks_for_a_token_when_unauthorized(
+    served: Served, registry: Registry
+) -> None:
     """With the password that the settings hold; without it there is none."""
     served.signed_in = True
     reference = by_digest(served.push(BUNDLE))

@@ -24,7 +24,7 @@ from tests.unit.policies.clients.opa_engine import FOUND, engine_on, roots, send
 SLOW = "every a in numbers.range(1, 4000) {\n\t\tsome b in numbers.range(1, 4000)\n\t\ta == b\n\t}"
 
 
-def test_it_says_what_the_embedded_engine_says(site_bundle: Bundle, server: OpaProgram) -> None:
+def test_opa_answers_as_the_embedded_engine_does(site_bundle: Bundle, server: OpaProgram) -> None:
     """Both entry points, with a site's signal; and it is asked from any loop."""
     embedded = EmbeddedEngine(site_bundle)
     with engine_on(site_bundle, OpaServer(server.url)) as engine:

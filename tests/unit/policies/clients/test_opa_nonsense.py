@@ -155,7 +155,9 @@ def test_a_server_that_never_answers_costs_no_more_than_an_evaluation_may(
         assert "exceeded the time limit" in engine.missing()[0]
 
 
-def test_who_waits_no_longer_is_let_go(site_bundle: Bundle, tmp_path: Path) -> None:
+def test_review_past_its_deadline_stops_waiting_for_opa(
+    site_bundle: Bundle, tmp_path: Path
+) -> None:
     """A review whose time is up ends, whatever an evaluation may take."""
 
     async def impatient(engine: OpaServerEngine) -> None:

@@ -106,7 +106,7 @@ def an_object(
         ),
     ],
 )
-def test_what_is_matched(
+def test_imported_match_selects_exactly_its_objects(
     tmp_path: Path, match: dict[str, Any], document: dict[str, Any], holds: object
 ) -> None:
     """And nothing else: what lies in no namespace is never left out by one."""

@@ -41,7 +41,7 @@ def test_all_stand_in_one_bundle(all_apart: Path) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_passes_is_admitted(rule: str, reviewer: Reviewer) -> None:
+def test_passing_example_is_admitted_without_findings(rule: str, reviewer: Reviewer) -> None:
     """Without a word."""
     (found,) = reviewer.review(moved(rule, example(rule, "pass.yaml")))
     assert (found.verdict, found.findings) == (Verdict.ALLOW, [])

@@ -70,7 +70,7 @@ def test_whoever_mounts_it_is_marked_and_the_ids_are_given(source: dict[str, Any
     ],
     ids=str,
 )
-def test_else_nothing_is_said_of_it(source: dict[str, Any], mounted: str) -> None:
+def test_projection_without_a_shared_mount_has_no_ids(source: dict[str, Any], mounted: str) -> None:
     """The namespace's IDs are not even read: other Pods do not depend on them."""
     seen = found(source, KnownVolumes(ranges=unreadable, filled=True), mounted)
     assert [each.get("shares") for each in seen["containers"]] == [None, None]

@@ -74,7 +74,7 @@ def tried(
         each.engine.close()
 
 
-def test_it_comes_to_the_same(tried: tuple[TrialResult, TrialResult]) -> None:
+def test_trial_process_finds_the_same_as_the_engine(tried: tuple[TrialResult, TrialResult]) -> None:
     """What is compared, how it differs, and what the engine says afterwards."""
     own, here = tried
     for name in ("bundle", "compared", "differing", "differing_rules", "foreign"):
@@ -158,7 +158,9 @@ def test_where_no_process_can_be_started_nothing_is_known(
         ProcessTrial(LIMITS).try_out(built_in, make, [], built_in)
 
 
-def test_it_gives_way_and_ends_with_this_process(built_in: Bundle, endless: Bundle) -> None:
+def test_trial_process_gives_way_and_ends_with_its_parent(
+    built_in: Bundle, endless: Bundle
+) -> None:
     """A gate that is told to stop does not wait for it."""
     case = BundleCase("endless", msgspec.Raw(TRIGGER), needs=[])
     bundle = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case])

@@ -42,7 +42,7 @@ CHANGES = (
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
-def test_who_a_service_account_signs_in_as(order: tuple[int, ...]) -> None:
+def test_identity_history_answers_up_to_each_change(order: tuple[int, ...]) -> None:
     """Before it was first seen, and up to each change."""
     made = history(*[CHANGES[place] for place in order], *[CHANGES[place] for place in order])
     could = made.identities.could
@@ -103,7 +103,7 @@ TOLD = (_told(NOON, "at-risk"), _told(NOON + HOUR, "clean"), _told(NOON + 3 * HO
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
-def test_who_was_at_risk(order: tuple[int, ...]) -> None:
+def test_identity_is_at_risk_until_the_report_of_its_end(order: tuple[int, ...]) -> None:
     """From each telling to when it was told to be over.
 
     What ends one may come too late to part two that have become one: rather too long then.

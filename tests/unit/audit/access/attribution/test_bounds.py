@@ -64,7 +64,7 @@ def test_indexes_agree_with_what_is_kept(steps: list[tuple[int, int, bool]]) -> 
     assert list(pods.claiming(CLIENT)) == (["team/trainer"] if kept else [])
 
 
-def test_others_are_not_kept() -> None:
+def test_pods_without_identity_or_mounts_are_not_kept() -> None:
     """Pods that sign in as nobody and mount nothing cannot reach weights as themselves."""
     made = history(life(client_ids=[]))
     assert len(made.pods) == 0

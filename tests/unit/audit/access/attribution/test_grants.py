@@ -90,7 +90,9 @@ def test_no_weights_need_no_grant() -> None:
         ({"expiresAt": "2026-05-01T11:59:59Z"}, access(), "had expired at 2026-05-01T11:59:59Z"),
     ],
 )
-def test_why_not(spec: dict[str, Any], one: Access, word: str) -> None:
+def test_ungranted_access_names_what_of_the_grant_differs(
+    spec: dict[str, Any], one: Access, word: str
+) -> None:
     """Each thing that a grant says must hold; the reason names the grant and what does not."""
     found = answer(one, given(**spec))
     assert not found.grant

@@ -55,7 +55,9 @@ def mixed() -> list[bytes]:
     return [*lines(LEAST), *odd]
 
 
-def test_both_read_the_same(beside: ParserProcess, stores: WeightStores) -> None:
+def test_parser_process_reads_the_same_records_as_the_ingest(
+    beside: ParserProcess, stores: WeightStores
+) -> None:
     """Record for record, with WeightStores that change; what is odd is left to the reader."""
     records = stretch(mixed()).records
     reader = RecordReader(CLUSTER, CallerLocator(NETWORKS))
@@ -67,14 +69,14 @@ def test_both_read_the_same(beside: ParserProcess, stores: WeightStores) -> None
     assert any(each and each.store for each in found)
 
 
-def test_few_are_read_where_they_are(beside: ParserProcess, stores: WeightStores) -> None:
+def test_small_batch_starts_no_parser_process(beside: ParserProcess, stores: WeightStores) -> None:
     """Nothing is started for them."""
     few = stretch(lines(LEAST - 1)).records
     assert beside.read(few, "logs", stores) == (None,) * len(few)
     assert beside.process is None
 
 
-async def test_one_that_is_killed(
+async def test_killed_parser_process_loses_no_record(
     ledger: Store, beside: ParserProcess, stores: WeightStores
 ) -> None:
     """All is read in spite of it, each once; and it is told."""
@@ -90,7 +92,7 @@ async def test_one_that_is_killed(
     assert ingest.counts.records["logs", "refused"] == 4
 
 
-def test_it_ends_with_its_parent(beside: ParserProcess, stores: WeightStores) -> None:
+def test_parser_process_ends_with_its_parent(beside: ParserProcess, stores: WeightStores) -> None:
     """Whose input ends, ends: so no process is left behind by one that was killed."""
     beside.read(stretch(lines(LEAST)).records, "logs", stores)
     process = beside.process

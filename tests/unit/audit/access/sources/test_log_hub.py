@@ -159,7 +159,9 @@ async def test_following_gives_what_comes_later(kafka: Kafka, settings: LogHubSe
     assert numbers(await asyncio.wait_for(reading, 20)) == [7]
 
 
-async def test_it_signs_in_with_tokens(kafka: Kafka, settings: LogHubSettings) -> None:
+async def test_log_hub_signs_in_with_tokens_of_its_namespace(
+    kafka: Kafka, settings: LogHubSettings
+) -> None:
     """For the scope of the namespace; what keeps one from signing in is said."""
     topic = settings.topics[0]
     await kafka.make_topic(topic)

@@ -54,7 +54,7 @@ async def publish(kept: BlobAnchor, size: int) -> None:
     await kept.publish(SCENE.heads()[size], marks)
 
 
-async def test_it_holds_what_a_file_would(
+async def test_blob_anchor_holds_the_lines_of_a_file_anchor(
     tmp_path: Path, blobs: FakeAppendBlobs, authority: Authority
 ) -> None:
     """Line by line the same, whatever blobs they lie in, also after a new beginning."""

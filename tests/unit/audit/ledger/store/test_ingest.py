@@ -48,7 +48,7 @@ async def test_what_follows_is_kept_with_it(store: Store) -> None:
     assert len(await sound(store)) == 3
 
 
-async def test_what_fails_leaves_nothing(store: Store) -> None:
+async def test_failed_ingest_stores_neither_records_nor_places(store: Store) -> None:
     """Neither records nor places, when what follows cannot be made or kept."""
     delivery = Delivery(
         accesses=[access(1)], places={"storage": b"1"}, checkpoints={"detections": b"1"}

@@ -90,7 +90,7 @@ async def test_another_clusters_look_back_is_not_taken(store: Store) -> None:
     assert (receipt.stored, receipt.quarantined) == (0, 1)
 
 
-async def test_they_are_forgotten_with_their_days(store: Store) -> None:
+async def test_look_backs_are_removed_with_their_days(store: Store) -> None:
     """As decisions are."""
     await store.deliver(CLUSTER, recorded(look_back(NOW_MS - 3 * DAY_MS), look_back()))
     await store.retain(2, dt.datetime.fromtimestamp(NOW_MS / 1000, dt.UTC).date())

@@ -153,7 +153,9 @@ async def test_the_log_proves_that_only_refusals_went(url: str) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["deny", "allow"])
-async def test_who_removes_more_is_seen(url: str, sql: Sql, verdict: str) -> None:
+async def test_removing_more_than_the_counted_refusals_is_seen(
+    url: str, sql: Sql, verdict: str
+) -> None:
     """One refusal beyond those that are counted, or a decision that admitted."""
     async with Store(url, lambda: NOW_MS / 1000, keep_days=KEEP) as store:
         await store.deliver(CLUSTER, refusals(50, *FLOOD) + refusals(5, "web", "u") + others())
@@ -214,7 +216,7 @@ async def test_what_went_by_size_and_then_by_age_hides_no_other_removal(url: str
     assert "name 5 others" in found.problems[0].says
 
 
-async def test_who_puts_one_back_and_removes_another_is_seen(url: str) -> None:
+async def test_swapping_a_removed_refusal_for_another_is_seen(url: str) -> None:
     """A record names just the refusals that went: as many others of the same day are not they."""
     one = f"namespace = '{FLOOD[0]}' AND time_ms = {NOW_MS}"
     async with Store(url, lambda: NOW_MS / 1000, keep_days=KEEP) as store:

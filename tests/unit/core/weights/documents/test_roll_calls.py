@@ -68,7 +68,7 @@ def test_an_empty_cluster_answers_too() -> None:
     assert called.end_of(life(str(uuid.uuid4()))) is not None
 
 
-def test_it_says_nothing_of_others() -> None:
+def test_roll_call_ends_no_other_pods() -> None:
     """Pods of another cluster, those that were made later, and those whose end is known."""
     (called,) = read_roll_calls(build_roll_call("c-1", [], AT_MS, ""))
     uid = str(uuid.uuid4())
