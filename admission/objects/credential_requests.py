@@ -6,11 +6,11 @@ import msgspec
 
 from admission.model.judged_object import LeftAlone, Part, Reading
 from admission.objects.reader import credential_of
-from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
 from core.decision.request import Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
-from identity.subjects import SubjectKind, kind_of
+from identity.subjects import NODE_PREFIX, SubjectKind, kind_of
 from policies.projection.credentials import is_token_secret, project_credential
 from policies.projection.model import Projection
 
@@ -37,6 +37,16 @@ class _Request(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
+class _PlacedSpec(msgspec.Struct, frozen=True, rename="camel"):
+    node_name: str = ""
+
+
+class _Placed(msgspec.Struct, frozen=True):
+    """A PodCertificateRequest, as far as it says which node asks for it."""
+
+    spec: _PlacedSpec = _PlacedSpec()
+
+
 def read_credential_request(request: Request, raw: msgspec.Raw) -> Reading | LeftAlone:
     """Return what is judged of a request for a credential; or say why it is left alone.
 
@@ -50,6 +60,8 @@ def read_credential_request(request: Request, raw: msgspec.Raw) -> Reading | Lef
         return LeftAlone(why)
     if kind == "Secret" and (why := _same_token(request, raw, read)):
         return LeftAlone(why)
+    if kind == "PodCertificateRequest" and _is_of_pods_node(request, raw):
+        return LeftAlone("the node that runs the Pod asks for its certificate")
     if kind == "CertificateApproval" and not _approves(request):
         return LeftAlone("it approves nothing that was not approved before")
     return Reading((Part(read),), (request.subject,), request.namespace)
@@ -64,6 +76,18 @@ def _same_token(request: Request, raw: msgspec.Raw, read: Projection) -> str:
         return ""
     same = project_credential("Secret", request.name, old) == read
     return "it stays the token of the same service account" if same else ""
+
+
+def _is_of_pods_node(request: Request, raw: msgspec.Raw) -> bool:
+    """Return whether a PodCertificateRequest comes from the node that it names.
+
+    Of a node alone kube-apiserver checks that the Pod runs there as that service account and mounts
+    a certificate of that signer (kubernetes/plugin/pkg/admission/noderestriction).
+    """
+    if kind_of(request.subject) is not SubjectKind.NODE:
+        return False
+    node = decode_json_as(_Placed, raw, request.kind.kind).spec.node_name
+    return bool(node) and request.subject.username == f"{NODE_PREFIX}{node}"
 
 
 def _left_alone(kind: str, subject: Subject, signer: str) -> str:

@@ -75,6 +75,9 @@ _CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
     ("certificates.k8s.io", "CertificateSigningRequest", Operation.UPDATE, "approval"): (
         "CertificateApproval"
     ),
+    ("certificates.k8s.io", "PodCertificateRequest", Operation.CREATE, ""): (
+        "PodCertificateRequest"
+    ),
     ("", "Secret", Operation.CREATE, ""): "Secret",
     ("", "Secret", Operation.UPDATE, ""): "Secret",
 }

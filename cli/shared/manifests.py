@@ -63,7 +63,9 @@ _POD = ("", "Pod")
 
 _NAMESPACE = ("", "Namespace")
 
-_NAMESPACED_CREDENTIALS: Final = frozenset({("", "Binding"), ("", "Secret")})
+_NAMESPACED_CREDENTIALS: Final = frozenset(
+    {("", "Binding"), ("", "Secret"), ("certificates.k8s.io", "PodCertificateRequest")}
+)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ _STRANGER: Final = Subject("sallyport:nobody", groups=["system:authenticated"])
 NOT_SEEN: Final = (
     "who is in which group: memberships are the identity provider's",
     "authorizers other than RBAC (Azure RBAC, webhooks, the node authorizer)",
-    "certificates that someone may have signed (certificatesigningrequests, signers)",
+    "certificates that someone may have signed (certificatesigningrequests, "
+    "podcertificaterequests, signers)",
     "exec and attach into Pods, nodes and their proxy, existing Secrets that hold tokens",
     "operators that make Pods from resources of their own",
 )

@@ -200,8 +200,8 @@ level *restricted* needs nothing of it, save for settings that `pss-restricted` 
 capability NET_BIND_SERVICE, four SELinux types and the safe kernel parameters. Version 2 is what \
 Pod Security leaves open, and objects that are no Pods. Version 3 is ways into what runs (exec, \
 attach, port-forward, proxies, debug containers), tokens, certificates, bindings, and rights that \
-somebody gives. Version 4 is who a Pod is on file systems that others mount too, and rights over \
-where traffic goes. Every image needs its own `image/from/<registry>/<repository>`.
+somebody gives. Version 4 is who a Pod is on file systems that others mount too, rights over \
+where traffic goes, and certificates of Pods that somebody asks for by hand. Every image needs its own `image/from/<registry>/<repository>`.
 
 In the table `*` stands for one segment and a last `**` for one or more, as in a profile. In a \
 privilege every character outside `A-Za-z0-9._:-` is percent-encoded: the host `[::1]` is \

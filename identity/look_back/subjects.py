@@ -65,6 +65,7 @@ _SORTS: Final[Mapping[GroupKind, Sort]] = {
     ("authentication.k8s.io", "TokenRequest"): Sort.CREDENTIAL,
     ("", "Secret"): Sort.CREDENTIAL,
     ("certificates.k8s.io", "CertificateSigningRequest"): Sort.CREDENTIAL,
+    ("certificates.k8s.io", "PodCertificateRequest"): Sort.CREDENTIAL,
     ("rbac.authorization.k8s.io", "Role"): Sort.RIGHTS,
     ("rbac.authorization.k8s.io", "RoleBinding"): Sort.RIGHTS,
     ("rbac.authorization.k8s.io", "ClusterRole"): Sort.RIGHTS,

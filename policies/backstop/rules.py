@@ -153,14 +153,14 @@ UNCOVERED: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(
         (
-            "certificate/approve", "certificate/identity", "certificate/request",
+            "certificate/approve", "certificate/identity", "certificate/pod", "certificate/request",
             "device/admin_access", "device/config", "device/extended_resource",
             "device/toleration", "identity/federated", "rights/aggregate",
             "rights/apis", "rights/approve", "rights/bind", "rights/certificates",
             "rights/collect", "rights/escalate", "rights/exempt", "rights/impersonate",
-            "rights/network", "rights/nodes_proxy", "rights/sallyport", "rights/secrets",
-            "rights/subject",
-            "rights/token", "rights/unknown_role", "rights/use", "rights/webhooks",
+            "rights/network", "rights/nodes_proxy", "rights/pod_certificates",
+            "rights/sallyport", "rights/secrets", "rights/subject", "rights/token",
+            "rights/unknown_role", "rights/use", "rights/webhooks",
             "rights/wildcard", "rights/workloads", "runtime_class/handler", "scheduling/bind",
             "storage/driver", "storage/provisioner", "token/lasting", "token/request",
             "volume/secret",

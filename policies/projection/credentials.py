@@ -60,6 +60,16 @@ class _Certificate(_Struct, frozen=True):
     spec: _CertificateSpec = _CertificateSpec()
 
 
+class _PodCertificateSpec(_Struct, frozen=True):
+    signer_name: str = ""
+    pod_name: str = ""
+    service_account_name: str = ""
+
+
+class _PodCertificate(_Struct, frozen=True):
+    spec: _PodCertificateSpec = _PodCertificateSpec()
+
+
 def _token(read: _TokenRequest, name: str) -> Object:
     kind, audiences = "TokenRequest", read.spec.audiences or []
     bound(len(audiences), "spec.audiences", kind)
@@ -105,12 +115,27 @@ def _certificate(kind: str, read: _Certificate, name: str) -> Object:
     return Object(
         kind,
         name,
-        signer="/".join(map(segment, read.spec.signer_name.split("/"))),
+        signer=_signer(read.spec.signer_name),
         # Go takes the last of several (crypto/x509/pkix, FillFromRDNSequence). Projections and
         # privileges are kept, so they name no person.
         common_name=pseudonymous_user(common[-1]) if common else "",
         organisations=organisations,
     )
+
+
+def _pod_certificate(read: _PodCertificate, _name: str) -> Object:
+    kind, spec = "PodCertificateRequest", read.spec
+    check_length(spec.signer_name, "spec.signerName", kind)
+    check_length(spec.pod_name, "spec.podName", kind)
+    check_length(spec.service_account_name, "spec.serviceAccountName", kind)
+    return Object(
+        kind, spec.service_account_name, pod=spec.pod_name, signer=_signer(spec.signer_name)
+    )
+
+
+def _signer(name: str) -> str:
+    """Return a signer's name as segments of a privilege."""
+    return "/".join(map(segment, name.split("/")))
 
 
 _KINDS: Final[Mapping[str, tuple[type[Any], Callable[[Any, str], Object]]]] = {
@@ -119,6 +144,7 @@ _KINDS: Final[Mapping[str, tuple[type[Any], Callable[[Any, str], Object]]]] = {
     "Binding": (_Binding, _binding),
     "CertificateSigningRequest": (_Certificate, _request),
     "CertificateApproval": (_Certificate, _approval),
+    "PodCertificateRequest": (_PodCertificate, _pod_certificate),
 }
 
 
@@ -139,7 +165,8 @@ def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
     """Return the projection of a TokenRequest, a Binding, a CertificateSigningRequest.
 
     CertificateApproval is the last one's subresource `approval`; a Secret is one that Kubernetes
-    fills with a service account's token. `name` is the one in the URL.
+    fills with a service account's token; a PodCertificateRequest asks for a Pod's certificate.
+    `name` is the one in the URL.
 
     Raises:
         InvalidObjectError: the object does not have its kind's shape, or holds more than is judged.

@@ -315,6 +315,8 @@ class Object(_Struct, frozen=True):
     seconds: int = 0
     signer: str = ""
     """Segments of a privilege."""
+    pod: str = ""
+    """Of a PodCertificateRequest; `name` is that of the service account."""
     common_name: str = ""
     organisations: list[str] = []
     rights: Rights | None = None

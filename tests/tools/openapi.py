@@ -50,6 +50,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
             ("rbac", "rbac.authorization.k8s.io", "ClusterRoleBinding"),
             ("authentication", "authentication.k8s.io", "TokenRequest"),
             ("certificates", "certificates.k8s.io", "CertificateSigningRequest"),
+            ("certificates", "certificates.k8s.io", "PodCertificateRequest"),
             ("networking", "networking.k8s.io", "NetworkPolicy"),
         )
         for kind in kinds.split()

@@ -41,6 +41,7 @@ CONDITIONS = {
         "not-the-scheduler",
         "not-tokens-for-kubelets",
         "not-certificates-of-kubelets",
+        "not-pod-certificates-of-the-pods-node",
         "not-their-approval",
     ],
     "policies.sallyport.dev": [

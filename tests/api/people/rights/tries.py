@@ -61,6 +61,11 @@ _ROLES: Final = (
         "rights/impersonate/serviceaccounts/%2A",
     ),
     _here("tokens", rule([""], "serviceaccounts/token", "create"), "rights/token/%2A"),
+    _here(
+        "pod certificates",
+        rule(["certificates.k8s.io"], "podcertificaterequests", "create"),
+        "rights/pod-certificates",
+    ),
     _here("every token", rule([""], "*/token", "create"), "rights/token/%2A"),
     _cluster("secrets", rule([""], "secrets", "list"), "rights/secrets/read"),
     _cluster("keys", rule([""], "secrets", "patch", "sallyport-ca"), "rights/secrets/write"),

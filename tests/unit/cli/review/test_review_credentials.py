@@ -30,6 +30,18 @@ CERTIFICATE: Final[dict[str, Any]] = {
     "spec": {"signerName": SIGNER, "request": "", "usages": ["client auth"]},
 }
 
+POD_CERTIFICATE: Final[dict[str, Any]] = {
+    "apiVersion": "certificates.k8s.io/v1",
+    "kind": "PodCertificateRequest",
+    "metadata": {"name": "a", "namespace": "train"},
+    "spec": {
+        "signerName": SIGNER,
+        "podName": "llama-0",
+        "serviceAccountName": "trainer",
+        "nodeName": "node-1",
+    },
+}
+
 
 def reviewed(run: Run, *arguments: object) -> dict[str, Any]:
     """Return the only element that review prints."""
@@ -44,8 +56,9 @@ def reviewed(run: Run, *arguments: object) -> dict[str, Any]:
         (SECRET, {"token/request/trainer", "token/unbound", "token/long-lived"}),
         (BINDING, {"scheduling/bind"}),
         (CERTIFICATE, {f"certificate/request/{SIGNER}"}),
+        (POD_CERTIFICATE, {f"certificate/pod/trainer/llama-0/{SIGNER}"}),
     ],
-    ids=["secret", "binding", "certificate"],
+    ids=["secret", "binding", "certificate", "pod-certificate"],
 )
 def test_a_credential_is_judged_for_whom_the_reviewer_names(
     run: Run, tmp_path: Path, made: dict[str, Any], privileges: set[str]
