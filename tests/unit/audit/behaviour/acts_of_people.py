@@ -9,6 +9,7 @@ import msgspec
 
 from audit.behaviour.acts import Act, ActKind
 from audit.behaviour.cluster_habits import ClusterHabits
+from core.base.times import milli_text
 from core.risk.model import Behaviour, identity_key
 
 DAY = 86_400.0
@@ -74,7 +75,7 @@ def document(at: float, **changes: Any) -> dict[str, Any]:
     return {
         "format": 1,
         "id": str(uuid.UUID(int=number)),
-        "time": "2025-02-10T09:00:00.000Z",
+        "time": milli_text(int(at * 1000)),
         "cluster": "prod-1",
         "source": "validate",
         "request": {**asked, "namespace": "team-a", **changes.pop("request", {})},
