@@ -17,6 +17,39 @@ Peers by address, or as a NetworkPolicy has them; without any the port is open t
 {{- end -}}
 {{- end }}
 
+{{/*
+What of a list of networks is wider in all than a source can be: a /8 of IPv4, a /24 of IPv6, so that
+Pods have such addresses too. Empty where nothing is. IPv4 is counted in addresses, IPv6 in networks of
+/48, of which a narrower one counts as one; networks that overlap count each. An address of IPv4 that is
+written as one of IPv6 counts as what it is: the Pods' network plug-in takes it for one.
+*/}}
+{{- define "sallyport.network.tooWide" -}}
+{{- $names := dict "IPv4" list "IPv6" list }}
+{{- $sums := dict "IPv4" 0 "IPv6" 0 }}
+{{- range . }}
+{{- if kindIs "string" . }}
+{{- $family := ternary "IPv6" "IPv4" (contains ":" .) }}
+{{- $length := ternary (last (splitList "/" .) | int) 128 (contains "/" .) }}
+{{- if and (ge $length 96) (regexMatch "(?i)^[0:]*:ffff:" .) }}
+{{- $family = "IPv4" }}
+{{- $length = sub $length 96 | int }}
+{{- end }}
+{{- $size := 1 }}
+{{- range until (max 0 (sub (ternary 48 32 (eq $family "IPv6")) $length) | int) }}
+{{- $size = mul 2 $size }}
+{{- end }}
+{{- $_ := set $sums $family (add $size (get $sums $family)) }}
+{{- $_ := set $names $family (append (get $names $family) .) }}
+{{- end }}
+{{- end }}
+{{- range $family, $most := dict "IPv4" "/8" "IPv6" "/24" }}
+{{- if gt (get $sums $family | int64) 16777216 }}
+{{- printf "%s wider in all than a %s of %s" (get $names $family | join ", " | trunc 200) $most $family }}
+{{- break }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Ports, as a YAML list. Takes the list of numbers. */}}
 {{- define "sallyport.network.ports" -}}
 {{- range . | uniq }}

@@ -85,7 +85,11 @@ REFUSED: Final[dict[str, tuple[Values, str]]] = {
     ),
     "DNS everywhere": (
         {"egress": {"dns": {"addresses": ["0.0.0.0/0"]}}},
-        r"egress\.dns\.addresses: 0\.0\.0\.0/0 is every address",
+        r"egress\.dns\.addresses: 0\.0\.0\.0/0 wider in all than a /8 of IPv4: every Pod that may",
+    ),
+    "DNS in two halves": (
+        {"egress": {"dns": {"addresses": ["0.0.0.0/1", "128.0.0.0/1"]}}},
+        r"egress\.dns\.addresses: 0\.0\.0\.0/1, 128\.0\.0\.0/1 wider in all",
     ),
     "DNS by a name": ({"egress": {"dns": {"addresses": ["kube-dns"]}}}, "does not match pattern"),
     "a resolver by a name": (

@@ -1,5 +1,6 @@
 """NetworkPolicies of its own namespace: closed but for what each process needs."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -196,13 +197,55 @@ def test_a_peer_that_selects_everything_is_refused(helm: Helm, peer: object) -> 
         helm.objects({"networkPolicies": {"webhooksFrom": [peer]}})
 
 
-@pytest.mark.parametrize("network", ["0.0.0.0/0", "::/0"])
-def test_a_network_of_all_addresses_is_acknowledged_or_refused(helm: Helm, network: str) -> None:
-    """It names a source and closes nothing."""
-    open_to_all = {"webhooksFrom": ["10.1.0.0/28", network], "iKnowThatAnyPodReachesTheGate": False}
-    with pytest.raises(HelmFailedError, match="is every address, those of all Pods too"):
-        helm.objects({"networkPolicies": open_to_all})
-    helm.objects({"networkPolicies": open_to_all | {"iKnowThatAnyPodReachesTheGate": True}})
+_HALVES: Final = [f"{first}.0.0.0/8" for first in range(128, 256)]
+
+TOO_WIDE: Final = {
+    "all of IPv4": (["0.0.0.0/0"], "/8 of IPv4"),
+    "all of IPv6": (["::/0"], "/24 of IPv6"),
+    "two halves of IPv4": (["0.0.0.0/1", "128.0.0.0/1"], "/8 of IPv4"),
+    "two halves of IPv6": (["::/1", "8000::/1"], "/24 of IPv6"),
+    "one half of IPv4 in networks of /8": (_HALVES, "/8 of IPv4"),
+    "two networks of /8": (["10.0.0.0/8", "100.0.0.0/8"], "/8 of IPv4"),
+    "a /8 and one address": (["10.0.0.0/8", "192.168.0.1/32"], "/8 of IPv4"),
+    "a /7": (["10.0.0.0/7"], "/8 of IPv4"),
+    "a /23": (["fc00::/23"], "/24 of IPv6"),
+    "a /24 and one address": (["2001:db8::/24", "fd00::1/128"], "/24 of IPv6"),
+    "all of IPv4, written as IPv6": (["::ffff:0:0/96"], "/8 of IPv4"),
+    "the same in full": (["0:0:0:0:0:FFFF:0.0.0.0/96"], "/8 of IPv4"),
+    "a length with a zero before it": (["0.0.0.0/00"], "/8 of IPv4"),
+}
+"""Networks that hold every Pod's address or may, and of what there is too much."""
+
+NARROW: Final = (
+    ["10.0.0.0/8"],
+    ["10.0.0.0/9", "172.16.0.0/12", "192.168.0.0/16"],
+    ["2001:db8::/24"],
+    ["10.0.0.0/8", "2001:db8::/24"],
+    ["10.1.0.0/28", "fd00:1::/64", "fd00:2::/64"],
+    ["::ffff:10.1.0.0/124"],
+)
+
+
+@pytest.mark.parametrize(("networks", "says"), TOO_WIDE.values(), ids=TOO_WIDE)
+def test_networks_that_hold_all_pods_are_acknowledged_or_refused(
+    helm: Helm, networks: list[str], says: str
+) -> None:
+    """They name a source and close nothing, each alone or all together."""
+    wide = {"webhooksFrom": networks, "iKnowThatAnyPodReachesTheGate": False}
+    words = rf"webhooksFrom: {re.escape(networks[0])}.* wider in all than a {says}: Pods have such"
+    with pytest.raises(HelmFailedError, match=words) as refused:
+        helm.objects({"networkPolicies": wide})
+    assert "or set networkPolicies.iKnowThatAnyPodReachesTheGate=true" in str(refused.value)
+    helm.objects({"networkPolicies": wide | {"iKnowThatAnyPodReachesTheGate": True}})
+
+
+@pytest.mark.parametrize("networks", NARROW)
+def test_networks_up_to_the_bound_are_sources(helm: Helm, networks: list[str]) -> None:
+    """A /8 of IPv4 and a /24 of IPv6, each whole or in parts."""
+    values = {"webhooksFrom": networks, "iKnowThatAnyPodReachesTheGate": False}
+    rules = policy(helm.objects({"networkPolicies": values}), "gate")["ingress"]
+    (rule,) = [rule for rule in rules if ports([rule]) == {9443}]
+    assert [peer["ipBlock"]["cidr"] for peer in rule["from"]] == networks
 
 
 @pytest.mark.parametrize("enabled", [True, False])
