@@ -32,7 +32,8 @@ its namespace judges and records it), the right to get the ConfigMap sallyport-g
 python3, bash with timeout, or nc in the Pod's image, and a Pod that may connect to
 kube-apiserver, which shows that it can connect at all. In a Pod it asks as the Pod's
 service account. Which mode holds is read from the ConfigMap
-sallyport-gate; with --default-mode from the settings alone.
+sallyport-gate, and whether gates must prove which they are from the ConfigMap
+sallyport-auditor; with --default-mode no ConfigMap is read.
 
 **Exit codes**: 0 all holds; 1 something is broken; 2 the cluster does not
 answer, or something else stands between; 64 wrong usage."""

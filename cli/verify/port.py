@@ -1,6 +1,5 @@
 """Whether a Pod that is no part of Sallyport reaches the gate's port: tried inside that Pod."""
 
-from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -8,8 +7,8 @@ import yaml
 
 from app.settings.root import Settings
 from cli.verify.answers import Step, StepOutcome
+from cli.verify.config_maps import UnreadConfigError, read_config
 from core.base.errors import ClusterError
-from core.base.json_errors import DECODE_ERRORS, decode_error
 from egress.analysis.probe_program import NO_TOOL, probe_command, read_probe_output
 from egress.analysis.verification import Probe, ProbeFinding
 from kube.client.connection import Connection
@@ -24,7 +23,6 @@ _APISERVER: Final = Probe("kubernetes.default.svc", 443, "kube-apiserver", "open
 """What a Pod reaches, but where its own egress is closed: then nothing is learnt."""
 
 _CONFIG_MAP: Final = "sallyport-gate"
-_CONFIG_KEY: Final = "config.yaml"
 
 _UNREAD: Final = (
     "give whoever asks the right to get that ConfigMap, and say where Sallyport is "
@@ -36,10 +34,6 @@ _REMEDY: Final = (
     "have it show a certificate (gate.clientCaConfigMap and gate.clientNames); does the cluster "
     "enforce NetworkPolicies?"
 )
-
-
-class _ConfigMap(msgspec.Struct):
-    data: dict[str, str] | None = None
 
 
 async def try_port(settings: Settings, connection: Connection, namespace: str, pod: str) -> Step:
@@ -114,21 +108,14 @@ async def _gate(settings: Settings, connection: Connection) -> Probe:
 
 async def gate_needs_certificate(settings: Settings, connection: Connection) -> bool | str:
     """Return whether the gate demands it, or why that is not known."""
-    path = f"/api/v1/namespaces/{settings.namespace}/configmaps/{_CONFIG_MAP}"
-    what = f"ConfigMap {settings.namespace}/{_CONFIG_MAP}"
     try:
-        read = msgspec.json.decode(await connection.get(path, _ANSWER_S, {}), type=_ConfigMap)
-    except ClusterError as error:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return f"{what}: there is none"
-        return f"{what}: {error}"
-    except DECODE_ERRORS as error:
-        return str(decode_error(what, error))
-    config = (read.data or {}).get(_CONFIG_KEY)
-    if config is None:
-        return f"{what}: has no {_CONFIG_KEY}"
+        config = await read_config(connection, settings.namespace, _CONFIG_MAP)
+    except UnreadConfigError as error:
+        return str(error)
     needed = needs_certificate(config)
-    return f"{what}: {_CONFIG_KEY} holds no settings" if needed is None else needed
+    if needed is None:
+        return f"ConfigMap {settings.namespace}/{_CONFIG_MAP}: config.yaml holds no settings"
+    return needed
 
 
 def needs_certificate(config: str) -> bool | None:

@@ -15,6 +15,7 @@ from cli import exits
 from cli.shared.modes import read_modes
 from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
 from cli.verify.port import try_port
+from cli.verify.proof import note_proof
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
@@ -107,7 +108,7 @@ class ClusterVerification(msgspec.Struct, frozen=True, rename="camel"):
     """Of that namespace."""
     steps: list[Step]
     notes: list[str]
-    """What could not be read, and what was taken instead."""
+    """What could not be read, and what was taken instead; what an operator has still to set."""
 
 
 async def verify(
@@ -138,6 +139,8 @@ async def verify(
             else await read_modes(objects, settings)
         )
         modes, notes = known
+        if not by_settings:
+            notes = [*notes, *await note_proof(settings, connection)]
         mode = modes.of(await _namespace(connection, namespace))
         steps = [
             await _registered(connection),

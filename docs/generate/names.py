@@ -158,7 +158,7 @@ def registry() -> CollectorRegistry:
     metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
     metrics.registry.register(RefusalCollector(lambda: 0))
     metrics.registry.register(ShareCollector(lambda: 0))
-    metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict))
+    metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict, dict))
     metrics.registry.register(LogCollector(lambda: None, lambda: None))
     metrics.registry.register(WeightsCollector(lambda: None))
     metrics.registry.register(RiskCollector(RiskSnapshot))

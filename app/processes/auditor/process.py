@@ -98,7 +98,7 @@ async def open_receiver(
 ) -> Receiver:
     """Return what takes frames; `stack` closes what it asks kube-apiserver by."""
     receive = settings.receive
-    wanted = ReceiverSettings(needs_instances=receive.instances == "require")
+    wanted = ReceiverSettings(instances=receive.instances)
     if receive.instances == "off":
         return Receiver(ledger, logger, wanted)
     prover = GateTokens(settings.kubeconfig, receive.gate_account)
@@ -127,7 +127,11 @@ def _registry(
     registry = process_registry(version("sallyport"))
     registry.register(LogCollector(lambda: ledger.publishing, lambda: ledger.outside))
     registry.register(WeightsCollector(lambda: weights))
-    registry.register(ReceiverCollector(lambda: receiver.received, lambda: receiver.answers))
+    registry.register(
+        ReceiverCollector(
+            lambda: receiver.received, lambda: receiver.answers, lambda: receiver.unproved
+        )
+    )
     registry.register(
         BehaviourCollector(
             lambda: learning.clusters, lambda: learning.confirmed.results, lambda: serving.answers

@@ -13,10 +13,15 @@ class ReceiverCollector(Collector):
     """Asks the auditor's receiver at each scrape."""
 
     def __init__(
-        self, receipt: Callable[[], Receipt], answers: Callable[[], Mapping[int, int]]
+        self,
+        receipt: Callable[[], Receipt],
+        answers: Callable[[], Mapping[int, int]],
+        unproved: Callable[[], Mapping[str, int]],
     ) -> None:
+        """Take who tells; `unproved` by the setting `receive.instances` that allows it."""
         self._receipt = receipt
         self._answers = answers
+        self._unproved = unproved
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics (prometheus_client)."""
@@ -27,5 +32,11 @@ class ReceiverCollector(Collector):
             "quarantined": receipt.quarantined,
         }
         yield counter_of("sallyport_received_records", "Records, by result.", "result", totals)
+        yield counter_of(
+            "sallyport_unproved_records",
+            "Records that were taken without proof of who made them, by receive.instances.",
+            "instances",
+            self._unproved(),
+        )
         answers = {str(status): total for status, total in self._answers().items()}
         yield counter_of("sallyport_receive_answers", "Answers by HTTP status.", "status", answers)

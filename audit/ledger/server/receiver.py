@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from structlog.typing import FilteringBoundLogger
@@ -17,7 +17,7 @@ from audit.ledger.records.destination import QuarantinedFrame, Receipt, RecordKe
 from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from audit.ledger.server.instances import InstanceProver, NotProvedError
-from audit.ledger.server.recorded_kinds import RECORDED_BY, why_not_recorded
+from audit.ledger.server.recorded_kinds import RECORDED_BY, UNPROVED, why_not_recorded
 from audit.ledger.server.requests import (
     GATE,
     RETRY,
@@ -53,9 +53,9 @@ class ReceiverSettings:
     """In one body; a shipper sends 2,000."""
     body_seconds: float = 10.0
     """The longest that a body may take."""
-    needs_instances: bool = False
-    """Whether a gate's decisions are set aside where nothing proves which gate it is, and a sweep's
-    where they do not say of which sweep they are."""
+    instances: Literal["require", "check", "off"] = "check"
+    """The setting `receive.instances`: `require` sets a gate's records aside where nothing proves
+    which gate it is, and a sweep's where they do not say of which sweep they are."""
 
 
 class Receiver:
@@ -73,6 +73,9 @@ class Receiver:
         """Requests by HTTP status."""
         self.received = Receipt(0, 0, 0)
         """What became of all frames."""
+        self.unproved = Counter({(settings or ReceiverSettings()).instances: 0})
+        """Frames that were taken for one of the reasons `UNPROVED`, by the setting that allows
+        it."""
         self.held: Counter[str] = Counter()
         """Bodies that are being read or kept, by cluster."""
         self._destination = destination
@@ -143,9 +146,14 @@ class Receiver:
             raise RefusedError(503, text, RETRY, cause=str(error)) from error
 
     async def _deliver(self, cluster: str, sender: Sender, frames: list[Frame]) -> Receipt:
-        own, quarantined = [], []
+        own, quarantined, unproved = [], [], 0
+        instances = self._settings.instances
         for frame in frames:
-            if reason := why_not_recorded(sender, frame, must_prove=self._settings.needs_instances):
+            reason = why_not_recorded(sender, frame)
+            if reason in UNPROVED and instances != "require":
+                unproved += 1
+                own.append(frame)
+            elif reason:
                 quarantined.append(QuarantinedFrame(frame, reason))
             else:
                 own.append(frame)
@@ -154,6 +162,7 @@ class Receiver:
         except LedgerError as error:
             text = "the ledger takes nothing now; the auditor's log says why"
             raise RefusedError(503, text, RETRY, cause=str(error)) from error
+        self.unproved[instances] += unproved
         total = self.received
         self.received = Receipt(
             total.stored + receipt.stored,

@@ -106,12 +106,15 @@ NO_SWEEP: Final = (
     "check while a control of an earlier release ships"
 )
 
+UNPROVED: Final = frozenset({NOT_PROVED, NO_SWEEP})
+"""Why records of an earlier release are set aside, where proof is demanded."""
 
-def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) -> str:
+
+def why_not_recorded(sender: Sender, frame: Frame) -> str:
     """Return why a sender cannot have recorded a frame; empty where it can.
 
-    `must_prove` says that a gate's decision or aggregate needs the proof of its instance, and a
-    sweep's decision the id of its sweep.
+    What is in `UNPROVED` comes last: nothing else speaks against the frame, and where no proof is
+    demanded it is taken.
 
     What cannot be read is left to the store, as is a kind that a later release may know; but not
     what is nested too deeply for here: the store, with less on its stack, might read it.
@@ -123,7 +126,7 @@ def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) 
     if kind not in RECORDED_BY[sender.process].kinds:
         return _said(sender.process, kind.name)
     try:
-        return _why_not(sender, kind, frame, must_prove=must_prove)
+        return _why_not(sender, kind, frame)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
     except (ValueError, OverflowError, RecursionError):
@@ -131,27 +134,27 @@ def why_not_recorded(sender: Sender, frame: Frame, *, must_prove: bool = False) 
         return f"{sender.process} sent what cannot be read here: {problem}"
 
 
-def _why_not(sender: Sender, kind: FrameKind, frame: Frame, *, must_prove: bool) -> str:
+def _why_not(sender: Sender, kind: FrameKind, frame: Frame) -> str:
     if kind is FrameKind.DECISION:
-        return _why_not_decided(sender, frame, must_prove=must_prove)
+        return _why_not_decided(sender, frame)
     if kind is FrameKind.AGGREGATE:
-        return _why_not_counted(sender, frame, must_prove=must_prove)
+        return _why_not_counted(sender, frame)
     return _why_no_gap(sender.process, frame) if kind is FrameKind.LOG_GAP else ""
 
 
-def _why_not_decided(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
+def _why_not_decided(sender: Sender, frame: Frame) -> str:
     decision, process = _DECODER.decode(frame.payload), sender.process
     if decision.source not in RECORDED_BY[process].sources:
         return _said(process, f"decisions of source {decision.source[:64]}")
     if process != GATE:
-        return _why_not_of_sweep(frame, decision, must_prove=must_prove)
-    return _why_not_its_own(sender, frame, decision.instance, must_prove=must_prove)
+        return _why_not_of_sweep(frame, decision)
+    return _why_not_its_own(sender, frame, decision.instance)
 
 
-def _why_not_of_sweep(frame: Frame, decision: _Decision, *, must_prove: bool) -> str:
+def _why_not_of_sweep(frame: Frame, decision: _Decision) -> str:
     """Return why the id of a sweep's decision does not follow from its sweep and its object."""
     if not decision.sweep:
-        return NO_SWEEP if must_prove else ""
+        return NO_SWEEP
     if frame.id != decision_frame_id(
         sweep_decision_id(decision.sweep, decision.request.object_uid)
     ):
@@ -159,7 +162,7 @@ def _why_not_of_sweep(frame: Frame, decision: _Decision, *, must_prove: bool) ->
     return ""
 
 
-def _why_not_counted(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
+def _why_not_counted(sender: Sender, frame: Frame) -> str:
     counted = _AGGREGATE.decode(frame.payload)
     if counted.why != "budget":
         return _said(sender.process, f"aggregates of what went by {counted.why[:64]}")
@@ -168,14 +171,14 @@ def _why_not_counted(sender: Sender, frame: Frame, *, must_prove: bool) -> str:
         return f"it counts from {counted.first[:64]} to {counted.time[:64]}: no gate does"
     if counted.count > MOST_COUNTED_PER_S * ((last - first) // 1000 + 1):
         return f"it counts {counted.count:,} refusals, more than a gate can answer in that time"
-    return _why_not_its_own(sender, frame, counted.instance, must_prove=must_prove)
+    return _why_not_its_own(sender, frame, counted.instance)
 
 
-def _why_not_its_own(sender: Sender, frame: Frame, claimed: str, *, must_prove: bool) -> str:
+def _why_not_its_own(sender: Sender, frame: Frame, claimed: str) -> str:
     """Return why a record that says which gate made it is not of the gate that sends it."""
     instance = sender.instance
     if not instance or not claimed:
-        return NOT_PROVED if must_prove else ""
+        return NOT_PROVED
     if claimed != instance:
         return f"the gate {instance} took no decision of the gate {claimed[:64]}"
     if writer_bits_of(frame.id) != writer_bits(instance):

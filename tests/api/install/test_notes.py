@@ -74,3 +74,15 @@ def test_the_workload_that_is_waited_for_is_the_one_there_is(
     assert said.count(f"rollout status {kind}/sallyport-gate") == 2
     other = {"deployment": "statefulset", "statefulset": "deployment"}[kind]
     assert f"{other}/sallyport-gate" not in said
+
+
+@pytest.mark.parametrize("instances", ["check", "require", "off"])
+def test_an_auditor_that_demands_no_proof_is_told_with_the_command(
+    apiserver: ApiServer, helm: Helm, instances: str
+) -> None:
+    """With the chart's default; whoever chose another value is not reminded of it."""
+    values = {} if instances == "check" else {"auditor": {"gateInstances": instances}}
+    shown = [line.strip() for line in notes(helm.install(apiserver.kubeconfig(), values, DRY))]
+    reminded = f"{AGAIN} --set auditor.gateInstances=require" in shown
+    assert reminded is (instances == "check")
+    assert any("takes decisions without proof" in line for line in shown) is reminded

@@ -5,6 +5,7 @@ import pytest
 from cli import exits
 from cli.flags import read_flags
 from cli.verify.answers import StepOutcome
+from cli.verify.proof import NOT_DEMANDED
 from cli.verify.run import ClusterVerification, exit_code, verify
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
@@ -35,7 +36,7 @@ async def made(admin: Client, name: str, labels: dict[str, str] | None = None) -
 async def test_the_mode_is_the_installations(installation: Installation, admin: Client) -> None:
     """Nobody has to repeat what the chart was told: where nothing is refused, that is no fault."""
     found = await verified(installation, await made(admin, "unlabelled"))
-    assert (found.mode, found.notes) == ("audit", [NOT_TRIED])
+    assert (found.mode, found.notes) == ("audit", [NOT_DEMANDED, NOT_TRIED])
     assert {step.standing for step in found.steps} == {StepOutcome.HOLDS}
     assert exit_code(found) == exits.ADMITTED
 

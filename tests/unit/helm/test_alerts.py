@@ -32,6 +32,10 @@ LOOKED: Final = (
     'sallyport_loop_last_success_timestamp_seconds{instance="c0",job="s",loop="backstop"}'
 )
 
+UNPROVED: Final = "sallyport_unproved_records_total"
+CHECKING: Final = 'instance="a0",job="s",instances="check"'
+REQUIRING: Final = 'instance="a0",job="s",instances="require"'
+
 _POLICY: Final = (
     "apiserver_validating_admission_policy_check_total"
     '{policy="backstop.sallyport.dev",enforcement_action='
@@ -94,6 +98,7 @@ HEALTHY: Final = MappingProxyType(
         'sallyport_unrecorded_decisions_total{instance="g0",job="s",outcome="refused"}': "0x200",
         f"sallyport_spool_damages_total{G}": "0x200",
         'sallyport_received_records_total{instance="a0",job="s",result="quarantined"}': "0x200",
+        f"{UNPROVED}{{{CHECKING}}}": "0x200",
         f"sallyport_ledger_rows_outside{A}": "0x200",
         f"sallyport_ledger_records{A}": "0+600x200",
         f"sallyport_ledger_signed_records{A}": "0+600x200",
@@ -202,6 +207,7 @@ FIRES: Final = MappingProxyType[str, Changes](
                 "0x170 1x29"
             ),
         },
+        "SallyportGatesNotProved": {f"{UNPROVED}{{{CHECKING}}}": "0x1600"},  # See `A_DAY`.
         "SallyportLedgerWrittenPast": {f"sallyport_ledger_rows_outside{A}": "1x200"},
         "SallyportLedgerNotSigned": {
             f"sallyport_ledger_signed_records{A}": "0+600x120 72000x79",
@@ -242,6 +248,8 @@ FIRES: Final = MappingProxyType[str, Changes](
 AT: Final = "3h"
 """When they are looked at: minute 180."""
 
+A_DAY_LATER: Final = "26h"
+
 NOT_AFTER: Final = f"sallyport_certificate_not_after_seconds{G}"
 DAY: Final[Changes] = {LIFE: "86400x200", LEFT: "43200x200", NOT_AFTER: "43200+60x200"}
 """Certificates of a day, half through it."""
@@ -266,11 +274,28 @@ ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
         {f"sallyport_bundle_following_restarts_total{G}": "0x170 1x29"},
         False,
     ),
+    # An upgrade of hours ago, after which records without proof still come.
+    ("SallyportGatesNotProved", {f"{UNPROVED}{{{CHECKING}}}": "0+1x200"}, False),
     # One in five is refused today, as it was yesterday.
     ("SallyportRefusesMany", {DENIED: "0+500x200"}, False),
 )
 """What an alert is, or is not, raised on besides."""
 
+A_DAY: Final[tuple[tuple[str, Changes, bool], ...]] = (
+    ("SallyportGatesNotProved", FIRES["SallyportGatesNotProved"], True),
+    # Records without proof come, and the auditor's Pod was away for half an hour.
+    ("SallyportGatesNotProved", {f"{UNPROVED}{{{CHECKING}}}": "0+1x700 _x30 0x870"}, True),
+    # `require` was set an hour ago.
+    (
+        "SallyportGatesNotProved",
+        {
+            f"{UNPROVED}{{{CHECKING}}}": "0x1500 stale",
+            f"{UNPROVED}{{{REQUIRING}}}": "_x1500 0x100",
+        },
+        False,
+    ),
+)
+"""Of alerts that look back a day, what each is raised on, after a day and on these series alone."""
 
 FILE = CHART / "monitoring" / "alerts.yaml"
 RULES = [rule for group in yaml.safe_load(FILE.read_text())["groups"] for rule in group["rules"]]
@@ -289,11 +314,16 @@ def promtool(folder: Path, *arguments: str | Path) -> str:
 
 def group(changes: Changes, alert: str | None, *, fires: bool = True) -> dict[str, Any]:
     """Return a test of promtool's: the series, and whether an alert (None: any) is to be firing."""
-    series = {**HEALTHY, **changes}
+    made = group_of({**HEALTHY, **changes}, AT, alert, fires=fires)
+    return made | {"name": f"{alert or 'healthy'}: {changes}"}
+
+
+def group_of(series: Changes, at: str, alert: str | None, *, fires: bool) -> dict[str, Any]:
+    """Return the same of these series alone, looked at after the time `at`."""
     selected = f'{{alertname="{alert}",alertstate="firing"}}' if alert else ""
     return {
         "interval": "1m",
-        "name": f"{alert or 'healthy'}: {changes}",
+        "name": f"{alert or 'healthy'}: {series}",
         "input_series": [
             {"series": name, "values": values}
             for name, values in series.items()
@@ -302,7 +332,7 @@ def group(changes: Changes, alert: str | None, *, fires: bool = True) -> dict[st
         "promql_expr_test": [
             {
                 "expr": f"count(ALERTS{selected}) > bool 0",
-                "eval_time": AT,
+                "eval_time": at,
                 "exp_samples": [{"labels": "{}", "value": 1}] if fires else [],
             }
         ],
@@ -312,12 +342,25 @@ def group(changes: Changes, alert: str | None, *, fires: bool = True) -> dict[st
 def test_each_fires_on_what_it_is_for_and_none_on_what_is_healthy(tmp_path: Path) -> None:
     """Real Prometheus rules on made series: healthy hours, and one change for each alert."""
     assert list(FIRES) == ALERTS
+    of_a_day = {alert for alert, _, _ in A_DAY}
     tests = [
         group({}, None, fires=False),
-        *(group(changes, alert) for alert, changes in FIRES.items()),
+        *(group(changes, alert) for alert, changes in FIRES.items() if alert not in of_a_day),
         *(group(changes, alert, fires=fires) for alert, changes, fires in ALSO),
     ]
     content = {"rule_files": [str(FILE)], "evaluation_interval": "5m", "tests": tests}
+    (tmp_path / "tests.yaml").write_text(yaml.safe_dump(content))
+    promtool(tmp_path, "test", "rules", "tests.yaml")
+
+
+def test_an_alert_that_looks_back_a_day_fires_after_a_day(tmp_path: Path) -> None:
+    """Its rule alone: the others take minutes over so many."""
+    of_a_day = {alert for alert, _, _ in A_DAY}
+    rules = [rule for rule in RULES if rule["alert"] in of_a_day]
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "day", "rules": rules}]}))
+    tests = [group_of(series, A_DAY_LATER, alert, fires=fires) for alert, series, fires in A_DAY]
+    content = {"rule_files": [str(file)], "evaluation_interval": "5m", "tests": tests}
     (tmp_path / "tests.yaml").write_text(yaml.safe_dump(content))
     promtool(tmp_path, "test", "rules", "tests.yaml")
 

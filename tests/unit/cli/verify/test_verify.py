@@ -8,6 +8,7 @@ from cli import exits
 from cli.flags import read_flags
 from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refused_pod
 from cli.verify.port import gate_needs_certificate, judge_port, needs_certificate
+from cli.verify.proof import NOT_DEMANDED, note_proof
 from cli.verify.run import FORMAT, ClusterVerification, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
@@ -226,6 +227,40 @@ async def test_settings_that_cannot_be_read_are_neither_broken_nor_all_right(
     assert step.standing is standing, step
     assert says in step.found
     assert bool(step.remedy) is (standing is not StepOutcome.HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (200, {"data": {"config.yaml": "receive: {instances: check}"}}, [NOT_DEMANDED]),
+        (200, {"data": {"config.yaml": "receive: {instances: require}"}}, []),
+        (200, {"data": {"config.yaml": "receive: {instances: off}"}}, []),
+        (200, {"data": {"config.yaml": 'receive: {instances: "off"}'}}, []),
+        (200, {"data": {"config.yaml": "{}"}}, []),
+        (404, {"message": "not found"}, []),
+        (403, {"message": "configmaps is forbidden"}, ["is not known: ConfigMap", "403"]),
+        (500, {"message": "etcd"}, ["is not known", "500"]),
+        (200, {"data": {"config.yaml": "["}}, ["is not known", "it holds no settings"]),
+        (200, {"data": {"config.yaml": "receive: [a]"}}, ["is not known", "no settings"]),
+        (200, {"data": {}}, ["is not known", "has no config.yaml"]),
+    ],
+)
+async def test_an_auditor_that_demands_no_proof_is_noted_with_the_remedy(
+    serve: Serve, status: int, body: object, says: list[str]
+) -> None:
+    """The note names the value; an auditor that demands it, or asks nobody, has none."""
+    path = "/api/v1/namespaces/sallyport-system/configmaps/sallyport-auditor"
+    settings = read_flags(None, kubeconfig=serve({path: (status, body)}))
+    connection = Connection(settings.kubeconfig)
+    await connection.open()
+    try:
+        notes = await note_proof(settings, connection)
+    finally:
+        await connection.close()
+    assert len(notes) == bool(says)
+    assert all(word in note for note in notes for word in says)
+    assert "auditor.gateInstances=check" in NOT_DEMANDED
+    assert "set it to require" in NOT_DEMANDED
 
 
 @pytest.mark.parametrize("pod", ["a", "a/", "/b", "a/b/c", ""])

@@ -14,8 +14,9 @@ from admission.judge import decision_ids_of
 from audit.clients.auditor import AuditorChannel, AuditorClient
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.instances import NotProvedError
+from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.server.receiver import ReceiverSettings
-from audit.ledger.server.recorded_kinds import why_not_recorded
+from audit.ledger.server.recorded_kinds import NOT_PROVED, why_not_recorded
 from audit.ledger.server.requests import GATE, Sender
 from control.weights.checkpoint import build_gap
 from core.base.errors import LedgerError
@@ -34,7 +35,7 @@ from tests.unit.audit.loopback_auditor import CLUSTER, Auditor, Memory, running_
 
 MINE, OTHERS = "sallyport-gate-7c9-aaaaa", "sallyport-gate-7c9-bbbbb"
 NOW_MS = 1_790_000_000_000
-REQUIRED = ReceiverSettings(needs_instances=True)
+REQUIRED = ReceiverSettings(instances="require")
 SWEEP, UID = uuid7(NOW_MS, 1), "0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11"
 
 
@@ -105,6 +106,13 @@ async def sending(
         await client.close()
 
 
+def unproved_shown(collector: ReceiverCollector) -> dict[str, float]:
+    """Return what a scrape says of records without proof, by the setting."""
+    (family,) = (each for each in collector.collect() if each.name == "sallyport_unproved_records")
+    totals = [each for each in family.samples if each.name.endswith("_total")]
+    return {each.labels["instances"]: each.value for each in totals}
+
+
 @pytest.mark.parametrize("uri", ["gate", f"gate/{MINE}"])
 async def test_a_gate_stores_no_decision_of_another_gate(tmp_path: Path, uri: str) -> None:
     """Nor one under an id that another writer gives: both are set aside, with the reason.
@@ -151,7 +159,29 @@ async def test_what_no_token_proves_is_set_aside_or_taken_as_the_operator_says(
         ):
             receipt = await client.deliver(CLUSTER, [former, projection])
         assert (receipt.stored, receipt.quarantined) == (stored, 2 - stored)
+        assert auditor.receiver.unproved == {settings.instances: stored - 1}
         assert all("shipping.token" in each.reason for each in memory.quarantined)
+
+
+async def test_records_without_proof_are_counted_once_they_are_kept(tmp_path: Path) -> None:
+    """An operator sees whether `require` would set anything aside; a second try counts once."""
+    memory, former = Memory(), decision("", "", id=stable_id(NOW_MS, "decision", "a"))
+    async with running_auditor(tmp_path, memory, prover=Pods()) as auditor:
+        receiver = auditor.receiver
+        collector = ReceiverCollector(
+            lambda: receiver.received, lambda: receiver.answers, lambda: receiver.unproved
+        )
+        async with sending(auditor, tmp_path, "mine") as client:
+            await client.deliver(CLUSTER, [decision(), aggregate()])
+            assert unproved_shown(collector) == {"check": 0}
+            memory.failing = True
+            with pytest.raises(LedgerError):
+                await client.deliver(CLUSTER, [former])
+            memory.failing = False
+            await client.deliver(CLUSTER, [former])
+        async with sending(auditor, tmp_path, None) as client:
+            await client.deliver(CLUSTER, [decision(), aggregate()])
+        assert unproved_shown(collector) == {"check": 3}
 
 
 async def test_a_token_that_proves_nothing_is_refused(tmp_path: Path) -> None:
@@ -209,7 +239,7 @@ def test_an_aggregate_says_no_more_than_a_gate_can_have_counted(
     """A shipping certificate alone must not write a number into reports that means nothing."""
     for sender in (Sender(GATE, MINE), Sender(GATE)):
         assert why in why_not_recorded(sender, aggregate(**changes))
-        assert why_not_recorded(sender, aggregate(count=600_000)) == ""
+        assert why_not_recorded(sender, aggregate(count=600_000)) in {"", NOT_PROVED}
 
 
 async def test_a_spool_that_outlives_the_upgrade_is_taken_or_not_as_the_operator_says(
@@ -226,7 +256,7 @@ async def test_a_spool_that_outlives_the_upgrade_is_taken_or_not_as_the_operator
             receipt = await client.deliver(CLUSTER, [former, decision()])
         assert (receipt.stored, receipt.quarantined) == (stored, 2 - stored)
         assert all("nothing proves which gate" in each.reason for each in memory.quarantined)
-        assert why_not_recorded(Sender(GATE, MINE), aggregate("", "")) == ""
+    assert why_not_recorded(Sender(GATE, MINE), aggregate("", "")) == NOT_PROVED
 
 
 async def test_control_needs_no_token(tmp_path: Path) -> None:
@@ -275,7 +305,7 @@ async def test_a_sweep_of_an_earlier_release_counts_until_instances_are_required
         sending(auditor, tmp_path, None, "control") as client,
     ):
         receipt = await client.deliver(CLUSTER, [swept(SWEEP, UID, sweep="")])
-    assert receipt.stored == (not settings.needs_instances)
+    assert receipt.stored == (settings.instances != "require")
 
 
 async def test_control_records_no_gap_of_the_auditors_logs(tmp_path: Path) -> None:

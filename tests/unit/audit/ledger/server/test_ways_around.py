@@ -25,7 +25,7 @@ from tests.unit.audit.ledger.server.test_instances import MINE, OTHERS, Pods, se
 from tests.unit.audit.ledger.store.documents import NOW_MS, document
 from tests.unit.audit.loopback_auditor import CLUSTER, Memory, running_auditor
 
-REQUIRED: Final = ReceiverSettings(needs_instances=True)
+REQUIRED: Final = ReceiverSettings(instances="require")
 GATE: Final = Sender("gate", MINE)
 CONTROL: Final = Sender("control")
 
@@ -125,14 +125,14 @@ MORE_WAYS: Final = {
 def test_a_key_that_comes_twice(more: str) -> None:
     """A stolen gate's: wants the check to read the first one, and the ledger the last."""
     mine = decided(MINE, MINE)
-    assert why_not_recorded(GATE, framed(mine), must_prove=True) == ""
-    assert why_not_recorded(GATE, framed(mine, with_more(mine, more)), must_prove=True)
+    assert why_not_recorded(GATE, framed(mine)) == ""
+    assert why_not_recorded(GATE, framed(mine, with_more(mine, more)))
 
 
 def test_a_key_in_other_letters_is_another_key() -> None:
     """A stolen gate's: wants `Instance` to stand for `instance`; it stands for nothing."""
     forged = framed(decided(OTHERS, MINE), with_more(decided(OTHERS, MINE), f'"Instance":"{MINE}"'))
-    assert why_not_recorded(GATE, forged, must_prove=True)
+    assert why_not_recorded(GATE, forged)
 
 
 @pytest.mark.parametrize("kind", sorted(set(FrameKind) - {1, 2, 15}))
@@ -140,7 +140,7 @@ def test_a_decision_as_a_frame_of_another_kind(kind: FrameKind) -> None:
     """A stolen gate's: wants a refusal's leaf, a retention's, or what else would be believed."""
     made = decided(MINE, MINE)
     frame = Frame(kind, decision_frame_id(made.id), encode_document(made))
-    assert kind.name in why_not_recorded(GATE, frame, must_prove=True)
+    assert kind.name in why_not_recorded(GATE, frame)
 
 
 async def test_an_aggregate_or_a_projection_under_a_decisions_id(tmp_path: Path) -> None:
@@ -238,6 +238,6 @@ async def test_a_decision_of_another_day(tmp_path: Path, days: int) -> None:
     identity = uuid7(at, own << 62 | bits & (1 << 62) - 1)
     made = decided(MINE, MINE)
     old = msgspec.structs.replace(made, id=identity)
-    assert why_not_recorded(GATE, framed(old), must_prove=True) == ""
+    assert why_not_recorded(GATE, framed(old)) == ""
     async with Store(f"sqlite:///{tmp_path / 'ledger.db'}", lambda: NOW_MS / 1000) as store:
         assert (await store.deliver(CLUSTER, [framed(old)])).quarantined == 1

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.server.recorded_kinds import why_not_recorded
+from audit.ledger.server.recorded_kinds import NOT_PROVED, why_not_recorded
 from audit.ledger.server.requests import Sender
 from audit.ledger.store.store import Store
 from audit.reports.tallies.decisions import DecisionTally, ReportedDecision
@@ -78,7 +78,7 @@ async def test_a_ledger_of_the_release_before_has_none(url: str) -> None:
 @pytest.mark.parametrize(("process", "taken"), [("gate", True), ("control", False)])
 def test_only_gates_count_refusals(process: str, *, taken: bool) -> None:
     """Who judges nobody has nothing to count."""
-    assert (why_not_recorded(Sender(process), framed(aggregate())) == "") is taken
+    assert (why_not_recorded(Sender(process), framed(aggregate())) == NOT_PROVED) is taken
 
 
 def test_a_report_sums_what_aggregates_count() -> None:
