@@ -267,3 +267,22 @@ def test_a_port_open_to_all_is_acknowledged_or_refused(helm: Helm, *, enabled: b
             HelmFailedError, match=r"networkPolicies\.enabled: false makes no policy"
         ):
             helm.objects({"networkPolicies": sources})
+
+
+_COMMAND: Final = re.compile(r"\bhelm (?:upgrade|install) [^\n`|]*(?:(?<=\\)\n[^\n`|]*)*")
+"""One of a page, with the lines that a backslash joins to it."""
+
+
+def install_commands() -> list[str]:
+    """Return the commands of the pages that install or upgrade the chart."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = [each for page in pages for each in _COMMAND.findall(page.read_text())]
+    return sorted({each for each in found if "helm/sallyport " in f"{each} "})
+
+
+def test_commands_of_pages_say_where_kube_apiserver_calls_from() -> None:
+    """By a file of values, or by those that the installation has: else the chart refuses them."""
+    commands = install_commands()
+    assert any("--install" in each for each in commands)
+    for command in commands:
+        assert "--values " in command or "--reset-then-reuse-values" in command, command
