@@ -73,7 +73,7 @@ class Receiver:
         """Requests by HTTP status."""
         self.received = Receipt(0, 0, 0)
         """What became of all frames."""
-        self.unproved = Counter({(settings or ReceiverSettings()).instances: 0})
+        self.unproved: Counter[str] = Counter({(settings or ReceiverSettings()).instances: 0})
         """Frames that were taken for one of the reasons `UNPROVED`, by the setting that allows
         it."""
         self.held: Counter[str] = Counter()
