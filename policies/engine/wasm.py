@@ -30,7 +30,7 @@ PAGE: Final = 64 * 1024
 _FIRST_PAGES: Final = 64
 """4 MiB to begin with: what a policy's constants take; untouched pages take none."""
 
-_TICK_S: Final = 0.01
+_TICK_S: Final = 0.005
 """Deadlines are kept this precisely."""
 
 _LONGEST_TICKS: Final = round(60 / _TICK_S)

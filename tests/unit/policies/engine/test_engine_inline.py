@@ -1,6 +1,8 @@
 """What takes long leaves the event loop, however small it is."""
 
 import asyncio
+import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -63,3 +65,24 @@ async def test_what_took_too_long_is_not_tried_in_the_loop_again(
         while not in_loop[-1]:
             await engine.ask(AS_LARGE)
     engine.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives threads a niceness each")
+async def test_threads_that_evaluate_large_inputs_go_behind_the_event_loop(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler prefers the loop's thread, whose own niceness stays."""
+    evaluate = Instances.evaluate
+    seen: list[int] = []
+
+    def noted(self: Instances, *arguments: Any) -> bytes:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return evaluate(self, *arguments)
+
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    engine = EmbeddedEngine(read_bundle(built), EvaluationLimits(seconds=5.0))
+    monkeypatch.setattr(Instances, "evaluate", noted)
+    await engine.ask(AS_LARGE + b" " * 8 * 1024)
+    engine.close()
+    assert seen == [max(own, 10)]
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
