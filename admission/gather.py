@@ -167,7 +167,7 @@ class Gatherer:
         )
         whole = request
         if LARGE_VALUES < request.value_count <= MAX_SKIPPED_VALUES:
-            request = drop_status(request)
+            request = await drop_status(request)
         if request.value_count and self._must_be_read(request):
             if is_too_large(request) and (why := _why_left_alone_unread(request)):
                 return msgspec.structs.replace(facts, left_alone=why)

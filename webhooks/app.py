@@ -66,8 +66,8 @@ REJECTION_LOG_SECONDS = 1.0
 BODY_SECONDS = 10.0
 """The longest that a body may take from its head on, however long the caller waits."""
 
-_LONG_BODY_BYTES = 2 * 1024 * 1024
-"""To count the values of what is longer takes more than 1 ms, and to read it more than 2 ms."""
+_LONG_BODY_BYTES = 64 * 1024
+"""To read the review of what is longer may take more than 2 ms, and to read its object as long."""
 
 _OK = 200
 _RETRY = (b"retry-after", b"1")

@@ -11,7 +11,7 @@ early advice, since their Pods are judged in any case: in doubt such an object i
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.pod_templates import PodTemplate, values_at
 from core.kubernetes.workload_kinds import WorkloadKind
-from core.kubernetes.workload_pods import templates_of
+from core.kubernetes.workload_pods import search_templates
 from core.people.subject import Subject
 from identity.requester_note_rules import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
@@ -68,10 +68,14 @@ async def read_workload(
         raise InvalidObjectError(workload.kind, "object", "the review holds none")
     value = decode_json_as(dict[str, Any], request.object, workload.kind)
     await give_way(request)
-    if request.operation is Operation.UPDATE and await _is_same(workload, request, value):
+    before = await _before(workload, request)
+    if before is not None and _body(before.value) == _body(value):
         return LeftAlone(TEMPLATES_UNCHANGED)
     await give_way(request)
-    templates = templates_of(workload.group, workload.kind, value)
+    templates = await _templates_of(workload, value)
+    await give_way(request)
+    if before is not None and _makes_the_same(workload, before, value, templates):
+        return LeftAlone(TEMPLATES_UNCHANGED)
     if workload.built_in and not templates:
         raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
     pods, parts = await _project_templates(workload, templates, known, reads)
@@ -130,29 +134,54 @@ def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
         raise decode_error(kind, error, under="metadata") from error
 
 
-async def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any]) -> bool:
-    """Return whether an update leaves the Pods as they were.
+async def _templates_of(workload: WorkloadKind, value: Mapping[str, Any]) -> list[PodTemplate]:
+    """Return the templates of an object, each by its place; others have turns meanwhile.
 
-    What was there before has no shape to be demanded: an object that is broken can be mended,
-    and one whose broken part stays as it is can be deleted.
+    Raises:
+        InvalidObjectError: there is more in it than any real object has.
     """
-    if request.old_object is None:
-        return False
-    old = decode_json_as(dict[str, Any], request.old_object, workload.kind)
-    if _body(old) == _body(value):
-        return True
+    found: list[PodTemplate] = []
+    began = time.perf_counter()
+    for template in search_templates(workload.group, workload.kind, value):
+        if template is not None:
+            found.append(template)
+        if time.perf_counter() - began > _READ_S:
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+    return found
+
+
+class _Before(NamedTuple):
+    """What an update changes."""
+
+    value: Mapping[str, Any]
+    templates: list[PodTemplate]
+    """Empty where it is broken: what was there before has no shape to be demanded."""
+
+
+async def _before(workload: WorkloadKind, request: Request) -> _Before | None:
+    if request.operation is not Operation.UPDATE or request.old_object is None:
+        return None
+    value = decode_json_as(dict[str, Any], request.old_object, workload.kind)
     await give_way(request)
     try:
-        before = templates_of(workload.group, workload.kind, old)
+        return _Before(value, await _templates_of(workload, value))
     except InvalidObjectError:
-        return False
-    await give_way(request)
-    now = templates_of(workload.group, workload.kind, value)
+        return _Before(value, [])
+
+
+def _makes_the_same(
+    workload: WorkloadKind, before: _Before, value: Mapping[str, Any], now: list[PodTemplate]
+) -> bool:
+    """Return whether an update leaves the Pods as they were."""
     return (
         bool(now)
-        and len(before) == len(now)
-        and all(_lasting(one) == _lasting(other) for one, other in zip(before, now, strict=True))
-        and all(values_at(old, path) == values_at(value, path) for path in workload.says)
+        and len(before.templates) == len(now)
+        and all(
+            _lasting(one) == _lasting(other)
+            for one, other in zip(before.templates, now, strict=True)
+        )
+        and all(values_at(before.value, path) == values_at(value, path) for path in workload.says)
     )
 
 

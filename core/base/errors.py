@@ -56,16 +56,25 @@ class ReviewTooLargeError(InvalidReviewError):
     status = 413
 
 
+_LONGEST = 2048
+"""Characters of a field's path, and of what is wrong with it."""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 class InvalidObjectError(SallyportError):
     """An object does not have the shape that its kind demands.
 
-    `field` is the path from the object's root, empty where the whole object is meant.
+    `field` is the path from the object's root, empty where the whole object is meant. Both it and
+    the problem may quote what a stranger wrote, of any length: they are cut here.
     """
 
     def __init__(self, what: str, field: str, problem: str) -> None:
         self.what = what
-        self.field = field
-        self.problem = problem
+        self.field = field = _cut(field)
+        self.problem = problem = _cut(problem)
         super().__init__(f"{what}: {field}: {problem}" if field else f"{what}: {problem}")
 
 

@@ -22,6 +22,15 @@ MOST_SEARCHED: Final = 20_000
 """No more parts of an object are searched, and no more values looked at; what lies beyond is judged
 Pod by Pod alone."""
 
+LONGEST_PATH: Final = 1024
+"""Characters of a template's place, which each finding in it repeats."""
+
+_AT_ONCE: Final = 1000
+"""Values that are looked at before others may go on: about half a millisecond."""
+
+_END: Final = ("", None)
+"""Of what lies in a part."""
+
 _MOST_LOOKED_AT: Final = 200
 """Containers that tell a Pod spec from something else."""
 
@@ -159,6 +168,9 @@ def _pass_objects(
     name, lists = steps[0].partition("[")[0], steps[0].count("[*]")
     under = f"{at}." if at else ""
     for key in value if name == "*" else (name,):
+        if len(key) > LONGEST_PATH:
+            problem = f"has a name of more than {LONGEST_PATH:,} characters"
+            raise InvalidObjectError(kind, f"{under}{key}", problem)
         for place, each in _items(kind, f"{under}{key}", value.get(key), lists):
             yield from _pass_objects(kind, place, each, steps[1:])
 
@@ -180,37 +192,52 @@ def find_templates_by_shape(value: Json) -> list[PodTemplate]:
     A Pod spec has containers that have names, one of them an image too; a template has such a
     `spec`, without images where its field is called `…template`.
     """
+    return [found for found in search_templates_by_shape(value) if found is not None]
+
+
+def search_templates_by_shape(value: Json) -> Iterator[PodTemplate | None]:
+    """Yield what `find_templates_by_shape` returns, and None now and then: others may go on."""
     top = {name: below for name, below in value.items() if name not in _LEFT_OUT}
-    found: list[PodTemplate] = []
     levels = [_below("", top)]
     values = parts = 0
     while levels and values < MOST_SEARCHED and parts < MOST_PARTS:
-        below = next(levels[-1], None)
-        if below is None:
+        below = next(levels[-1], _END)
+        if below is _END:
             levels.pop()
             continue
         values += 1
-        path, part = below
-        if not isinstance(part, dict | list):
+        if values % _AT_ONCE == 0:
+            yield None
+        if below is None:
             continue
+        path, part = below
         parts += 1
+        if len(path) > LONGEST_PATH:
+            continue
         template = _shaped(path, part) if isinstance(part, dict) else None
         if template is not None:
-            found.append(template)  # What is in it is no part.
+            yield template  # What is in it is no part.
         elif len(levels) < DEEPEST:
             levels.append(_below(f"{path}.", part))
-    return found
 
 
-def _below(path: str, part: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what lies in a part, in its order; a path of a field ends in a dot."""
-    if isinstance(part, Mapping):
-        return ((f"{path}{name}", each) for name, each in part.items())
-    within = path.removesuffix(".")
-    return ((f"{within}[{index}]", each) for index, each in enumerate(part))
+def _below(path: str, part: Any) -> Iterator[tuple[str, Any] | None]:
+    """Yield the objects and lists in a part, in its order, and None for what holds nothing.
+
+    A path of a field ends in a dot.
+    """
+    if isinstance(part, dict):
+        for name, each in part.items():
+            yield (f"{path}{name}", each) if isinstance(each, dict | list) else None
+    else:
+        within = path.removesuffix(".")
+        for index, each in enumerate(part):
+            yield (f"{within}[{index}]", each) if isinstance(each, dict | list) else None
 
 
 def _shaped(path: str, part: Json) -> PodTemplate | None:
+    if "spec" not in part and "containers" not in part:
+        return None  # As nearly all parts; there may be thousands.
     field = path.rpartition(".")[2].partition("[")[0].lower()
     if _is_pod_spec(part.get("spec"), images=not field.endswith(_NAMES)):
         return template_at(path, part, partial=True)

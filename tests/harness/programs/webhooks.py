@@ -84,6 +84,21 @@ async def registered(
         await _wait_until_called(client, set())
 
 
+@asynccontextmanager
+async def unregistered(client: Client, url: str, ca_pem: bytes) -> AsyncIterator[None]:
+    """Have kube-apiserver ask nobody while the context lasts, and then the gate at `url` again."""
+    items = configurations(url, ca_pem)
+    for item in items:
+        await client.delete(item)
+    await _wait_until_called(client, set())
+    try:
+        yield
+    finally:
+        await client.apply(items)
+        names = {webhook["name"] for item in items for webhook in item["webhooks"]}
+        await _wait_until_called(client, names)
+
+
 async def serve_guarded(client: Client) -> None:
     """Have the kinds served that are guarded: a webhook for a kind that is not is never called."""
     for kind, plural in _GUARDED.items():
