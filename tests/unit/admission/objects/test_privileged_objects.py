@@ -205,7 +205,8 @@ async def test_a_pod_template_is_judged_as_the_pod_that_it_will_be(
     folder: Folder, engine: EmbeddedEngine
 ) -> None:
     """With paths from the template's root."""
-    made = {"template": pod(hostNetwork=True)}
+    whole = pod(hostNetwork=True)
+    made = {"template": {"metadata": whole["metadata"], "spec": whole["spec"]}}
     asked = request(made, kind=Kind("PodTemplate", "v1"), name="t")
     decision = await decide(folder.cluster(), engine, asked)
     assert decision.verdict is Verdict.DENY
