@@ -116,7 +116,20 @@ class _Named(msgspec.Struct, gc=False):
     metadata: _Metadata = _Metadata()
 
 
+class _Specified(msgspec.Struct, gc=False):
+    spec: msgspec.Raw = msgspec.Raw()
+
+
+class _SpecRequest(msgspec.Struct, gc=False):
+    object: _Specified | None = None
+
+
+class _SpecReview(msgspec.Struct, gc=False):
+    request: _SpecRequest
+
+
 _DECODER = msgspec.json.Decoder(_Review)
+_SPEC_DECODER = msgspec.json.Decoder(_SpecReview)
 _NAMED = msgspec.json.Decoder(_Named)
 _POD_DECODER = msgspec.json.Decoder(_PodReview)
 
@@ -159,7 +172,7 @@ def decode_review(
     wire = review.request
     if isinstance(wire, _PodRequest) and wire.object is not None:
         wire.name = wire.name or _generated(wire.object.metadata.generate_name)
-        submitted = DecodedPod(wire.object, partial(_object_of, body))
+        submitted = DecodedPod(wire.object, partial(_object_of, body), partial(_spec_of, body))
         return _to_request(wire, submitted, values, authenticated)
     wire.name = wire.name or _generated(_beginning_of(wire.object))
     return _to_request(wire, _to_object(wire.object, "object"), values, authenticated)
@@ -210,6 +223,11 @@ def _decode_with_pod(body: bytes) -> _PodReview | None:
 
 def _object_of(body: bytes) -> msgspec.Raw:
     return _DECODER.decode(body).request.object
+
+
+def _spec_of(body: bytes) -> msgspec.Raw:
+    found = _SPEC_DECODER.decode(body).request.object
+    return msgspec.Raw() if found is None else found.spec
 
 
 def _decode(body: bytes) -> _Review:

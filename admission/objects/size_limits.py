@@ -93,7 +93,7 @@ def _largest(request: Request) -> int:
     if request.value_count <= MAX_VALUES_OF_ONE:
         return request.value_count
     both = (request.object, request.old_object)
-    return max(count_values(bytes(each)) for each in both if each is not None)
+    return max((count_values(bytes(each)) for each in both if each is not None), default=0)
 
 
 async def drop_status(request: Request) -> Request:

@@ -27,9 +27,9 @@ from core.decision.decision import (
     Running,
     Verdict,
 )
-from core.decision.request import Operation, Request
+from core.decision.request import DecodedPod, Operation, Request
 from core.decision.requester_notes import RootWorkload
-from core.kubernetes.spec_digest import spec_digest
+from core.kubernetes.spec_digest import digest_of_spec, spec_digest
 from core.people.subject import Subject
 from core.sandbox.decision import ModeSource, SandboxDecision, SandboxMode, WeighedSignal
 
@@ -400,6 +400,8 @@ def _digest_of(source: DecisionSource, request: Request, decision: Decision) -> 
     created = request.operation is Operation.CREATE and source == "validate" and decision.allowed
     if not (is_pod and created) or request.dry_run or decision.evidence.traced:
         return ""
+    if isinstance(request.submitted, DecodedPod):
+        return digest_of_spec(request.submitted.spec())
     return spec_digest(request.object) if request.object is not None else ""
 
 

@@ -63,6 +63,8 @@ class DecodedPod(msgspec.Struct, frozen=True, gc=False):
     pod: Pod
     json: Callable[[], msgspec.Raw]
     """Finds its JSON in the review, for who wants it after all."""
+    spec: Callable[[], msgspec.Raw]
+    """Finds the JSON of its `spec` there, in one pass over the review."""
 
 
 class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -14,12 +14,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json_as
 
 BLOB_DRIVERS: Final = frozenset({"blob.csi.azure.com", "azure/blobfuse"})
 """CSI driver, and the FlexVolume driver that it replaced."""
 
 NFS_DRIVER: Final = "nfs.csi.k8s.io"
+
+MOST_ATTRIBUTES: Final = 1000
+"""Of one volume: each may name a host of Azure Storage. Drivers know a few dozen."""
 
 _ACCOUNT: Final = ("storageaccount", "storageaccountname", "accountname")
 _CONTAINER: Final = ("containername", "container")
@@ -139,7 +143,13 @@ def _of_driver(
     options: str,
 ) -> Iterator[BlobMount]:
     attributes: dict[str, list[str]] = {}
-    for given in (source.volume_attributes, source.options):
+    for field, given in (
+        ("volumeAttributes", source.volume_attributes),
+        ("options", source.options),
+    ):
+        if given and len(given) > MOST_ATTRIBUTES:
+            problem = f"holds {len(given):,}; more than {MOST_ATTRIBUTES:,} are not judged"
+            raise InvalidObjectError("volume", f"{path}.{field}", problem)
         for key, value in (given or {}).items():
             attributes.setdefault(key.strip().lower(), []).append(value.strip())
     driver, read_only = source.driver.lower(), bool(source.read_only)

@@ -146,6 +146,15 @@ def find_objects_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Js
     Raises:
         InvalidObjectError: something else lies there, or too much; names the field.
     """
+    return (each for each in search_objects_at(kind, value, path) if each is not None)
+
+
+def search_objects_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json] | None]:
+    """Yield what `find_objects_at` does, and None now and then: others may go on.
+
+    Raises:
+        InvalidObjectError: as there.
+    """
     passed = _pass_objects(kind, "", value, path.split(".") if path else [])
     for count, (at, found) in enumerate(passed):
         if count > MOST_AT_PATH:
@@ -153,6 +162,8 @@ def find_objects_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Js
             raise InvalidObjectError(kind, path, f"{problem}: split it into several objects")
         if found is not None:
             yield at, found
+        elif count % _AT_ONCE == _AT_ONCE - 1:
+            yield None
 
 
 def _pass_objects(

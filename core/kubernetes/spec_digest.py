@@ -28,7 +28,12 @@ def spec_digest(content: bytes | msgspec.Raw) -> str:
     if len(memoryview(content)) > 2 * MOST_SPEC:
         return ""
     try:
-        spec = bytes(_DECODER.decode(content).spec)
+        return digest_of_spec(_DECODER.decode(content).spec)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    return f"sha256:{hashlib.sha256(spec).hexdigest()}" if 0 < len(spec) <= MOST_SPEC else ""
+
+
+def digest_of_spec(spec: msgspec.Raw) -> str:
+    """Return the same of a `spec` as it stands in an object's JSON."""
+    view = memoryview(spec)
+    return f"sha256:{hashlib.sha256(view).hexdigest()}" if 0 < len(view) <= MOST_SPEC else ""

@@ -14,7 +14,7 @@ from core.kubernetes.pod_templates import (
     Json,
     PodTemplate,
     build_pod,
-    find_objects_at,
+    search_objects_at,
     search_templates_by_shape,
     template_at,
 )
@@ -71,8 +71,11 @@ def _templates(group: str, kind: str, value: Json, depth: int) -> Iterator[PodTe
         yield from search_templates_by_shape(value)
         return
     for place in workload.places:
-        for path, found in find_objects_at(kind, value, place.path):
-            yield from _at_place(place, kind, path, found, value, depth)
+        for each in search_objects_at(kind, value, place.path):
+            if each is None:
+                yield None
+            else:
+                yield from _at_place(place, kind, *each, value, depth)
 
 
 def _at_place(  # noqa: PLR0913, PLR0917  What lies where, in what, and how deep.

@@ -15,6 +15,7 @@ from admission.objects.size_limits import (
     MAX_SKIPPED_VALUES,
     MAX_TEMPLATE_CONTAINERS,
     MAX_VALUES,
+    MAX_VALUES_OF_ONE,
     MAX_VALUES_OF_OURS,
 )
 from core.base import names
@@ -60,6 +61,19 @@ async def test_an_object_of_too_many_values_is_an_error_that_counts_them(
     assert decision.verdict is Verdict.ERROR
     assert f"object: holds about {values:,} values; more than" in decision.reason
     assert not decision.allowed
+
+
+@pytest.mark.parametrize("counts", [(MAX_VALUES_OF_ONE + 1, 0), (0, MAX_VALUES_OF_ONE + 1)])
+async def test_update_with_one_object_of_too_many_values_is_an_error(
+    counts: tuple[int, int], engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Each object is read in one step."""
+    new, old = ({**pod(), "x": [0] * count} for count in counts)
+    total = count_values(json.dumps([new, old]).encode())
+    asked = update(new, old, kind=DEPLOYMENT, value_count=total)
+    decision = await decide(folder.cluster(), engine, asked)
+    assert decision.verdict is Verdict.ERROR
+    assert f"more than {MAX_VALUES_OF_ONE:,} are not judged" in decision.reason
 
 
 async def test_what_is_just_not_too_large_is_judged(engine: EmbeddedEngine, folder: Folder) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from admission.objects.size_limits import most_values
+from admission.objects.size_limits import MAX_VALUES_OF_ONE, most_values
 from core.base import names
 from core.decision.request import Kind
 from policies.projection.model import MAX_CONTAINERS, MAX_ENV, MAX_MARKS, MAX_VOLUMES
@@ -77,8 +77,10 @@ def test_limits_of_the_page_are_those_of_the_code() -> None:
     """Somebody who splits a Pod counts by them."""
     section = PAGE.partition("### Too large")[2].partition("\n## ")[0]
     said = [int(number.replace(",", "")) for number in re.findall(r"\| ([\d,]+)", section)]
-    values = [most_values(Kind(kind, "v1")) for kind in ("Pod", "Role", "Namespace", "Secret")]
-    assert said == [MAX_CONTAINERS, MAX_MARKS, MAX_ENV, *values]
+    values = [most_values(Kind(kind, "v1")) for kind in ("Pod", "Role", "Namespace")]
+    assert said == [MAX_CONTAINERS, MAX_MARKS, MAX_ENV, *values, MAX_VALUES_OF_ONE]
+    assert f"in an update {most_values(Kind('Secret', 'v1')):,} in both" in section
+    assert most_values(Kind("StorageClass", "v1", "storage.k8s.io")) == values[2]
     assert MAX_MARKS == MAX_VOLUMES
     assert most_values(Kind("Approval", "v1alpha1", names.GROUP)) == values[1]
 

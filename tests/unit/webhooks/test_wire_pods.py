@@ -75,6 +75,7 @@ def test_both_ways_give_the_same_pod(pod: Any) -> None:
     request = decode_review(body)
     assert isinstance(request.submitted, DecodedPod)
     assert request.submitted.pod == decode_pod(as_sent(pod))
+    assert bytes(request.submitted.spec()) == as_sent(pod["spec"])
     assert outcome(body, patched=False) == outcome(body, patched=True)
 
 
@@ -104,6 +105,15 @@ def test_of_two_objects_the_last_counts(object_twice: bytes) -> None:
         assert twice != body
         assert outcome(twice, patched=False) == outcome(twice, patched=True)
     assert decode_review(first).object == decode_review(body).object
+
+
+def test_spec_of_a_pod_after_a_null_object_is_found() -> None:
+    """The digest by which its decision is confirmed is of the object that counts."""
+    body = as_sent(review()).replace(b'"object":{', b'"object":null,"object":{', 1)
+    request = decode_review(body)
+    assert isinstance(request.submitted, DecodedPod)
+    assert request.object is not None
+    assert bytes(request.submitted.spec()) == as_sent(msgspec.json.decode(request.object)["spec"])
 
 
 def test_text_that_is_no_utf8_is_refused_either_way() -> None:

@@ -20,3 +20,11 @@ def test_the_drawing_is_the_tree() -> None:
         if kind is not errors.SallyportError
     }
     assert drawn == found
+
+
+def test_long_quotations_in_an_invalid_object_are_cut() -> None:
+    """A field's name can be as long as its object, and goes into a message, a log and a record."""
+    error = errors.InvalidObjectError("Job", "spec." + "n" * 1_000_000, "x" * 1_000_000)
+    assert error.field.startswith("spec.nnn")
+    assert len(error.field) == len(error.problem) == 2048
+    assert len(str(error)) < 5_000

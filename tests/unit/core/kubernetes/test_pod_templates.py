@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.errors import InvalidObjectError
 from core.kubernetes.pod_templates import (
     DEEPEST,
+    LONGEST_PATH,
     MOST_PARTS,
     PodTemplate,
+    find_objects_at,
     find_templates_by_shape,
+    search_objects_at,
+    search_templates_by_shape,
 )
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
@@ -157,3 +162,18 @@ def test_the_longest_place_that_holds_a_path_counts(
         inner, outer = max(fitting, key=lambda each: len(each[0]))
         expected = outer + path[len(inner) :]
     assert PodTemplate("spec", {}, tuple(places)).place(path) == expected
+
+
+def test_templates_below_long_names_are_left_to_their_pods() -> None:
+    """Each path below repeats the name: thousands of them would be gigabytes."""
+    found = find_templates_by_shape({"spec": {"n" * LONGEST_PATH: {"template": TEMPLATE}}})
+    assert not found
+    with pytest.raises(InvalidObjectError, match="has a name of more than 1,024 characters"):
+        list(find_objects_at("Kind", {"spec": {"n" * (LONGEST_PATH + 1): {}}}, "spec.*.template"))
+
+
+def test_search_pauses_in_what_holds_no_template() -> None:
+    """Whoever searches can let others go on."""
+    flat = {"spec": {f"n{number}": {} for number in range(1_200)}}
+    assert list(search_templates_by_shape(flat)) == [None]
+    assert list(search_objects_at("Kind", flat, "spec.*.template")) == [None, None]
