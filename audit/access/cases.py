@@ -56,6 +56,7 @@ PHASE_OF: Final = {
     "copy-out": "exfiltration",
     "object-replication": "exfiltration",
     "create-read-delete": "destruction",
+    "key-or-anonymous-change": "destruction",
 }
 
 WITHIN_S: Final = 3.0 * DAY_S
@@ -68,7 +69,7 @@ MOST_STEPS: Final = 500
 """Of one case's timeline; the gravest and first are kept."""
 
 _READS: Final = frozenset({"new-caller", "ungranted", "no-live-pod", "volume-above-baseline"})
-_BY_KEY: Final = frozenset({"key-or-anonymous-read"})
+_BY_KEY: Final = frozenset({"key-or-anonymous-read", "key-or-anonymous-change"})
 
 LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "keys-and-logging": _BY_KEY | {"log-gap", "delegation-key"},
@@ -77,7 +78,7 @@ LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "private-endpoint": _READS | _BY_KEY,
     "sftp-or-local-users": _READS | _BY_KEY,
     "object-replication": frozenset({"copy-out"}),
-    "protection-off": frozenset({"create-read-delete"}),
+    "protection-off": frozenset({"create-read-delete", "key-or-anonymous-change"}),
 }
 """What is done to a whole account, and what may come of it there, by whomever."""
 
@@ -145,7 +146,9 @@ def _of_account(one: Finding) -> Iterator[CaseThread]:
         yield CaseThread(("leads-to", f"{one.account} {follower}"), done)
     yield CaseThread(("leads-to", f"{one.account} {one.detection}"), done, binds=False)
     if one.detection in _BY_KEY:
-        yield CaseThread(("unsigned", one.account), f"reads without a principal of {one.account}")
+        yield CaseThread(
+            ("unsigned", one.account), f"requests without a principal at {one.account}"
+        )
 
 
 def phase_of(detection: str) -> str:

@@ -101,20 +101,34 @@ def _page(each: Detection) -> str:
         f"It is shown: {', '.join(f'`{one}`' for one in shown)}"
         + ("; also of what no WeightStore holds." if each.elsewhere else "."),
         "",
-        "## Does not see",
-        "",
-        *(f"- {one}" for one in each.blind),
-        "",
+        *_listed("Fires on", each.fires),
+        *_listed("Stays quiet on", each.quiet),
+        *_listed("Does not see", each.blind),
         "## What to do",
         "",
         each.remedy,
         "",
+        *_steps(each),
+        *(("## What can be recovered", "", each.recoverable, "") if each.recoverable else ()),
         "## What it remembers",
         "",
         f"At most {each.bound}. What was used longest ago is forgotten first.",
         *(_tuning(each) if each.tuning else ()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _listed(title: str, lines: tuple[str, ...]) -> Iterator[str]:
+    if lines:
+        yield from (f"## {title}", "", *(f"- {one}" for one in lines), "")
+
+
+def _steps(each: Detection) -> Iterator[str]:
+    if each.steps:
+        yield from ("| Within | Do |", "|---|---|")
+        for one in each.steps:
+            yield f"| {one.minutes} minutes | {one.action} |"
+        yield ""
 
 
 def _tuning(each: Detection) -> Iterator[str]:

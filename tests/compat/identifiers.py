@@ -52,6 +52,7 @@ from kube.egress.network_policies import digest_of as policy_digest
 from kube.weights.recorded_objects import RecordedObject
 from tests.unit.audit.access.detections import (
     examples_of_changes,
+    examples_of_harm,
     examples_of_reads,
     examples_of_ways,
 )
@@ -65,7 +66,7 @@ PERSON: Final = Subject("Ann@Example.com", "uid", ["b", "a"], {"oid": [OID]})
 NAMELESS: Final = Subject("Bob@Example.com", "uid", ["b", "a"], {})
 LONG: Final = "x" * 300
 
-TOLD_IN: Final = (examples_of_changes, examples_of_reads, examples_of_ways)
+TOLD_IN: Final = (examples_of_changes, examples_of_harm, examples_of_reads, examples_of_ways)
 """Importing them notes their examples."""
 
 

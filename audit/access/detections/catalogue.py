@@ -9,6 +9,7 @@ from audit.access.detections import (
     delegation_key,
     enumeration,
     federated_credential,
+    key_or_anonymous_change,
     key_or_anonymous_read,
     keys_and_logging,
     log_gap,
@@ -47,4 +48,5 @@ DETECTIONS: Final[tuple[Detection, ...]] = (
     delegation_key.DETECTION,
     sftp_or_local_users.DETECTION,
     protection_off.DETECTION,
+    key_or_anonymous_change.DETECTION,
 )

@@ -96,13 +96,23 @@ class YoungBaseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
+class ResponseStep:
+    """What a person does about a finding, and how soon."""
+
+    minutes: int
+    """Within so many of the finding."""
+    action: str
+    """A whole sentence, in the imperative."""
+
+
+@dataclass(frozen=True)
 class Detection:
     """One detection; its file says nothing else."""
 
     id: str
     """Words with dashes, the module's name with underscores."""
     number: int
-    """1 to 20, as docs/detections counts them."""
+    """From 1 on, as docs/detections counts them."""
     title: str
     about: str
     """What it finds, how it decides, and on what it stays quiet: sentences for a person."""
@@ -131,6 +141,14 @@ class Detection:
     """Whether it is shown gaps."""
     elsewhere: bool = False
     """Whether it is shown accesses to what no WeightStore holds as well."""
+    fires: tuple[str, ...] = ()
+    """Events that make it fire, for a person."""
+    quiet: tuple[str, ...] = ()
+    """Events on which it stays quiet though they look alike, for a person."""
+    steps: tuple[ResponseStep, ...] = ()
+    """What to do now, the most urgent first."""
+    recoverable: str = ""
+    """What can be brought back, and until when: sentences for a person."""
     tuning: tuple[Tunable, ...] = ()
     young: Callable[[Any, float], Sequence[YoungBaseline]] | None = None
     """Lists what its state (first) knows too little of, as of a time (second)."""

@@ -10,6 +10,7 @@ from audit.access.model.findings import moment_text
 from core.weights.documents.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
 from tests.unit.audit.access.detections import (
     examples_of_changes,
+    examples_of_harm,
     examples_of_reads,
     examples_of_ways,
 )
@@ -24,7 +25,7 @@ from tests.unit.audit.access.detections.events import (
 )
 from tests.unit.audit.access.detections.examples import EXAMPLES, Example
 
-TOLD_IN = (examples_of_changes, examples_of_reads, examples_of_ways)
+TOLD_IN = (examples_of_changes, examples_of_harm, examples_of_reads, examples_of_ways)
 """Importing them notes their examples."""
 
 
@@ -83,6 +84,23 @@ def test_each_detection_has_stories_that_fire_and_stories_that_do_not(each: Dete
     mine = [one for one in EXAMPLES if one.detection == each.id]
     assert any(one.severities for one in mine)
     assert any(not one.severities for one in mine)
+
+
+_WITHOUT_STEPS = 20
+"""The first detections, whose pages have a remedy alone."""
+
+
+@pytest.mark.parametrize("each", DETECTIONS[_WITHOUT_STEPS:], ids=lambda each: each.id)
+def test_a_page_says_what_to_do_now_and_what_can_be_recovered(each: Detection) -> None:
+    """With events that fire and that do not, and steps in the order in which they are done."""
+    assert each.fires
+    assert each.quiet
+    assert each.recoverable.endswith(".")
+    minutes = [one.minutes for one in each.steps]
+    assert minutes
+    assert minutes == sorted(minutes)
+    assert all(one.action.endswith(".") for one in each.steps)
+    assert any(one.startswith("T1") for one in each.techniques)
 
 
 def test_each_severity_is_reached() -> None:

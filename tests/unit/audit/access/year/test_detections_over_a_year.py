@@ -38,6 +38,7 @@ from tests.harness.sizes import PROOF, size
 from tests.harness.worlds.storage_logs import SUBSCRIPTION, TENANT
 from tests.harness.worlds.weights_year.attacks import READING, Attack, Planted
 from tests.harness.worlds.weights_year.changes import CHANGING, ROBOT, rotation
+from tests.harness.worlds.weights_year.harm import HARMING
 from tests.harness.worlds.weights_year.logs import Year
 from tests.harness.worlds.weights_year.people import (
     CLUSTER,
@@ -49,7 +50,7 @@ from tests.harness.worlds.weights_year.people import (
     Shape,
 )
 
-ATTACKS: Final[tuple[Attack, ...]] = (*READING, *CHANGING)
+ATTACKS: Final[tuple[Attack, ...]] = (*READING, *CHANGING, *HARMING)
 EXPECTED: Final = {"keys-and-logging": frozenset({f"oid:{ROBOT}"})}
 CALLERS: Final = CallerNetworks(
     pods=(network_of("10.244.0.0/16"),), nodes=(network_of("10.225.0.0/16"),)

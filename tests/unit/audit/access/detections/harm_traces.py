@@ -1,0 +1,161 @@
+"""Resource logs of harm that is done to weights, record by record, and of what only looks like it.
+
+Written from Microsoft's pages of the records, not from the detections: "Azure Blob Storage
+monitoring data reference" (fields), "Storage Analytics logged operations and status messages"
+(names of operations), "Blob service error codes" (words of `statusText`), the pages of each REST
+operation (status of success: 201 for writes, 202 for deletes), and "Monitor lifecycle management
+policies" (user agents of the scanner).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.harness.worlds.storage_logs import BEGIN_MS, storage_record
+
+Record = dict[str, Any]
+
+OUTSIDE: Final = "203.0.113.77:50412"
+"""An address of documentation's (RFC 5737)."""
+EXPLORER: Final = "Microsoft Azure Storage Explorer, 1.33.0, win32, azcopy-node, 2.0.0"
+SCANNER: Final = "xAzure/1.0 AzureStorage/1.0 ObjectLifeCycleScanner/0.50"
+SHARDS: Final = 16
+
+
+@dataclass(frozen=True)
+class HarmTrace:
+    """Records in their order, and what comes of them."""
+
+    name: str
+    records: Sequence[Record]
+    finds: tuple[str, ...] = ()
+    """Detections, one of whose findings is high or critical; empty where none may be."""
+    granted: bool = False
+    """Whether the requests come from an admitted Pod under an AccessGrant."""
+
+
+def shard(number: int, step: int = 1000) -> str:
+    """Name a shard of a checkpoint."""
+    return f"run-7/step-{step}/model-{number:05d}-of-{SHARDS:05d}.safetensors"
+
+
+def request(  # noqa: PLR0913  One argument a field of the record.
+    second: int,
+    operation: str,
+    category: str,
+    status: int,
+    *,
+    agent: str = "",
+    text: str = "Success",
+    sent: int = 0,
+    **fields: Any,
+) -> Record:
+    """Make the record of a request, so many seconds after the first."""
+    properties = {"requestBodySize": sent, "contentLengthHeader": sent, "metricResponseType": text}
+    told = {**properties, **({"userAgentHeader": agent} if agent else {})}
+    return storage_record(
+        operation=operation,
+        unix_ms=BEGIN_MS + second * 1000,
+        status=status,
+        category=category,
+        statusText=text,
+        properties=told,
+        **{"bytes_out": 0, "correlationId": f"{second:08x}-501e-0046-{operation[:8]}", **fields},
+    )
+
+
+def deleted(second: int, blob: str, **fields: Any) -> Record:
+    """Make the record of a Delete Blob."""
+    return request(second, "DeleteBlob", "StorageDelete", 202, blob=blob, **fields)
+
+
+def put(second: int, blob: str, size: int = 5 << 30, **fields: Any) -> Record:
+    """Make the record of a Put Blob."""
+    told = {"sent": size, **fields}
+    return request(second, "PutBlob", "StorageWrite", 201, blob=blob, **told)
+
+
+def got(second: int, blob: str, size: int = 5 << 30, **fields: Any) -> Record:
+    """Make the record of a Get Blob."""
+    told = {"bytes_out": size, **fields}
+    return request(second, "GetBlob", "StorageRead", 200, blob=blob, **told)
+
+
+_KEY: Final[dict[str, Any]] = {"signed_by": "AccountKey", "address": OUTSIDE, "agent": EXPLORER}
+_SAS: Final[dict[str, Any]] = {"signed_by": "SAS", "address": OUTSIDE, "agent": "azcopy/10.24"}
+_CHANGE: Final = "key-or-anonymous-change"
+
+BY_KEY: Final = (
+    HarmTrace(
+        "16 shards deleted with the account key from a public address",
+        [deleted(n, shard(n), **_KEY) for n in range(SHARDS)],
+        (_CHANGE,),
+    ),
+    HarmTrace(
+        "16 shards deleted with the account key inside the cluster",
+        [deleted(n, shard(n), signed_by="AccountKey") for n in range(SHARDS)],
+        (_CHANGE,),
+    ),
+    HarmTrace(
+        "a container deleted with the account key",
+        [request(0, "DeleteContainer", "StorageDelete", 202, blob="", **_KEY)],
+        (_CHANGE,),
+    ),
+    HarmTrace("a shard overwritten with a SAS", [put(0, shard(0), **_SAS)], (_CHANGE,)),
+    HarmTrace(
+        "blocks put and committed with a SAS",
+        [
+            request(
+                0,
+                "PutBlock",
+                "StorageWrite",
+                201,
+                blob=shard(0),
+                sent=4 << 20,
+                query="comp=block",
+                **_SAS,
+            ),
+            request(1, "PutBlockList", "StorageWrite", 201, blob=shard(0), sent=900, **_SAS),
+        ],
+        (_CHANGE,),
+    ),
+    HarmTrace(
+        "a directory deleted with the account key over the Data Lake endpoint",
+        [
+            request(
+                0,
+                "DeleteDirectory",
+                "StorageDelete",
+                200,
+                blob="run-7/step-1000",
+                query="recursive=true",
+                **_KEY,
+            )
+        ],
+        (_CHANGE,),
+    ),
+    HarmTrace(
+        "deletes refused: the key was regenerated",
+        [
+            deleted(n, shard(n), **_KEY, text="AuthenticationFailed") | {"statusCode": 403}
+            for n in range(5)
+        ],
+    ),
+    HarmTrace(
+        "lifecycle management deletes old checkpoints, by a SAS of Azure's own",
+        [
+            deleted(n, shard(n, 100), signed_by="SAS", address="10.74.16.5:443", agent=SCANNER)
+            for n in range(300)
+        ],
+    ),
+    HarmTrace(
+        "lifecycle management deletes old checkpoints, as a trusted service",
+        [
+            deleted(n, shard(n, 100), address="10.74.16.5:443", agent=SCANNER)
+            | {"identity": {"type": "TrustedAccess"}}
+            for n in range(300)
+        ],
+    ),
+)
+
+TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY,)
