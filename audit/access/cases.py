@@ -57,6 +57,7 @@ PHASE_OF: Final = {
     "object-replication": "exfiltration",
     "create-read-delete": "destruction",
     "key-or-anonymous-change": "destruction",
+    "mass-delete": "destruction",
 }
 
 WITHIN_S: Final = 3.0 * DAY_S
@@ -78,7 +79,7 @@ LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "private-endpoint": _READS | _BY_KEY,
     "sftp-or-local-users": _READS | _BY_KEY,
     "object-replication": frozenset({"copy-out"}),
-    "protection-off": frozenset({"create-read-delete", "key-or-anonymous-change"}),
+    "protection-off": frozenset({"create-read-delete", "key-or-anonymous-change", "mass-delete"}),
 }
 """What is done to a whole account, and what may come of it there, by whomever."""
 

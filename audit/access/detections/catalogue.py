@@ -13,6 +13,7 @@ from audit.access.detections import (
     key_or_anonymous_read,
     keys_and_logging,
     log_gap,
+    mass_delete,
     new_caller,
     no_live_pod,
     object_replication,
@@ -49,4 +50,5 @@ DETECTIONS: Final[tuple[Detection, ...]] = (
     sftp_or_local_users.DETECTION,
     protection_off.DETECTION,
     key_or_anonymous_change.DETECTION,
+    mass_delete.DETECTION,
 )

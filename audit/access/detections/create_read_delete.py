@@ -1,4 +1,4 @@
-"""6: blobs that are made, read once and deleted; and many blobs deleted at once."""
+"""6: blobs that are made, read once and deleted."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -42,8 +42,6 @@ class CreateReadDeleteState(msgspec.Struct):
     made: dict[int, NewBlob] = {}
     staged: dict[str, DailyAmounts] = {}
     """Bytes that a principal made, read once and deleted in a store, by day."""
-    deleted: dict[str, DailyAmounts] = {}
-    """Blobs that a principal deleted in a store, by day."""
     raised: dict[str, int] = {}
 
 
@@ -55,7 +53,7 @@ def _see(access: Access, state: CreateReadDeleteState, known: EventContext) -> S
     if not known.done or not access.blob:
         return ()
     if access.act is Act.DELETE:
-        return [*_judge_staged(access, state, known), *_judge_deleted(access, state, known)]
+        return _judge_staged(access, state, known)
     if access.operation_count == 0 and (access.bytes_in or access.act is Act.COPY):
         _note_made(access, state, known)
     return ()
@@ -131,58 +129,20 @@ def _judge_staged(
     ]
 
 
-def _judge_deleted(
-    access: Access, state: CreateReadDeleteState, known: EventContext
-) -> Sequence[Finding]:
-    days = touch(state.deleted, known.pair, DailyAmounts, _MOST)
-    count = add_amount(days, known.day, 1)
-    least = known.tuned["deleted_least_blobs"]
-    if count < least:
-        return ()
-    level = 2 if count >= known.tuned["deleted_grave_blobs"] else 1
-    name = f"deleted {access.store} {known.who} {known.day}"
-    if state.raised.get(name, 0) >= level:
-        return ()
-    usual = usual_before(days, known.day)
-    if usual and usual.days >= _YOUNG_DAYS and count < usual.limit(_DISTANCES, _SPREAD):
-        return ()
-    is_news(state.raised, name, level)
-    history = (
-        f"a day had {usual.median:.0f} (median of {usual.days})"
-        if usual
-        else "it has deleted nothing on any day before"
-    )
-    return [
-        make_finding(
-            DETECTION,
-            access,
-            known,
-            (name, str(level)),
-            Severity.HIGH if level > 1 else Severity.MEDIUM,
-            f"{known.who} deletes many blobs of {access.store}",
-            f"{count:.0f} on {day_text(known.at)} by {known.who}; {history}.",
-            events=int(count),
-        )
-    ]
-
-
 DETECTION: Final = Detection(
     id="create-read-delete",
     number=6,
-    title="Made, read once and deleted; or many deleted",
+    title="Made, read once and deleted",
     about="A blob that is deleted within hours, was read about once and made by the same principal "
     "(or read by somebody without a grant, or from a network that nobody listed) is counted; a "
     "day's sum above a share of a checkpoint is found, gravely where the blob was a copy or the "
-    "reader strange. Also found is who deletes far more blobs in a day than it is used to. Jobs "
-    "that do so on three days (temporary files, checkpoints that rotate) are held against "
-    "themselves.",
+    "reader strange. Jobs that do so on three days (temporary files) are held against themselves.",
     severity=Severity.HIGH,
-    techniques=("T1074.002", "T1485", "T1070", "AML.T0035"),
+    techniques=("T1074.002", "T1070", "AML.T0035"),
     needs=("the StorageRead, StorageWrite and StorageDelete logs",),
     blind=(
         "staging that waits longer than the hours set, or is never deleted",
         "a folder that is deleted at once counts as one blob",
-        "what lifecycle rules of storage delete is not logged as a request",
     ),
     remedy="Undelete what is needed (soft delete, versions), look at who read the blobs, and give "
     "the principal a role without delete.",
@@ -204,17 +164,5 @@ DETECTION: Final = Detection(
             "less is configuration, logs and tests of uploads",
         ),
         Tunable("staged_least_gib", 1, "GiB", "where no checkpoint's size is said"),
-        Tunable(
-            "deleted_least_blobs",
-            100,
-            "blobs",
-            "old checkpoints go away in dozens of shards",
-        ),
-        Tunable(
-            "deleted_grave_blobs",
-            1000,
-            "blobs",
-            "as many as all the shards of several checkpoints",
-        ),
     ),
 )

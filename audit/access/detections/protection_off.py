@@ -81,7 +81,7 @@ DETECTION: Final = Detection(
         "what the properties of the blob service were set to over storage's own interface",
         "legal holds of single blobs: the log does not say whether they were set or cleared",
     ),
-    remedy="Switch it on again, and look at what was deleted since (detection 6).",
+    remedy="Switch it on again, and look at what was deleted since (detections 21 and 22).",
     bound="4096 findings",
     begin=ProtectionOffState,
     see=_see,

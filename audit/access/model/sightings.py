@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from core.base.short_text_cache import cache_short_text
 from core.weights.documents.access import Access, Caller
 
+K = TypeVar("K", str, int)
 T = TypeVar("T")
 
 MOST_RAISED: Final = 4096
@@ -24,7 +25,7 @@ _V4: Final = 24
 _V6: Final = 48
 
 
-def touch(room: dict[str, T], key: str, make: Callable[[], T], most: int) -> T:
+def touch(room: dict[K, T], key: K, make: Callable[[], T], most: int) -> T:
     """Return what is kept under a key, and make it the last that was used.
 
     Where the room is full, what was used longest ago is forgotten for a new one.

@@ -223,7 +223,7 @@ def mass_delete(year: Year, day: int) -> Planted:
     for number in range(1200):
         blob = f"runs/old/{number:05d}.bin"
         found += year.access(by, by.begin + 30 + number * 2, "DeleteBlob", one.store, blob)
-    finds = frozenset({"create-read-delete"})
+    finds = frozenset({"mass-delete"})
     return Planted("mass delete", finds, one.store.name, by.begin, by.end, _mine(one, day), found)
 
 

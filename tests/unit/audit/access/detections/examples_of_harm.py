@@ -5,7 +5,7 @@ from typing import Any
 from audit.access.model.detection import Event
 from core.weights.documents.access import Caller, SignedBy
 from core.weights.documents.events import Severity, Topic
-from tests.unit.audit.access.detections.events import activity, at, delete, write
+from tests.unit.audit.access.detections.events import ANN, BOB, access, activity, at, delete, write
 from tests.unit.audit.access.detections.examples import fires, quiet
 from tests.unit.audit.access.detections.examples_of_ways import copied
 
@@ -100,9 +100,90 @@ quiet(
 )
 
 
+def made_by(who: str, shards: int, day: float = 0.0) -> list[Event]:
+    """Tell of a checkpoint that somebody writes."""
+    return [write(at(day) + n, f"step-1/shard-{n}", principal=who) for n in range(shards)]
+
+
 def protection(day: float, which: list[str], off: list[str]) -> Event:
     """Tell of settings of the account that are set."""
     return activity(at(day), Topic.PROTECTION, facts={"which": which, "off": off})
 
 
-__all__ = ["KEY", "OUTSIDE", "SAS", "SCANNER", "protection", "wiped"]
+fires(
+    "mass-delete",
+    "many deleted",
+    lambda: [delete(at(1) + n, f"b{n}") for n in range(1200)],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "mass-delete",
+    "40 folders deleted",
+    lambda: [delete(at(1) + n, f"step-{n}", operation="DeleteDirectory") for n in range(41)],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "mass-delete",
+    "a checkpoint that another wrote",
+    lambda: [*made_by(BOB, 16), *wiped(16)],
+    MEDIUM,
+)
+fires(
+    "mass-delete",
+    "a checkpoint that another wrote and that is in use",
+    lambda: [
+        *made_by(BOB, 16),
+        *(access(at(0.5) + n, blob=f"step-1/shard-{n}") for n in range(16)),
+        *wiped(16),
+    ],
+    HIGH,
+)
+fires(
+    "mass-delete",
+    "a checkpoint that another wrote, without a grant",
+    lambda: [*made_by(BOB, 16), *wiped(16, grant="")],
+    HIGH,
+)
+fires(
+    "mass-delete",
+    "a container, granted, and soft delete switched off before",
+    lambda: [
+        protection(0, ["containerdeleteretentionpolicy"], ["containerdeleteretentionpolicy"]),
+        delete(at(1), "", operation="DeleteContainer"),
+    ],
+    HIGH,
+)
+fires(
+    "mass-delete",
+    "a container, from elsewhere",
+    lambda: [delete(at(1), "", operation="DeleteContainer", **OUTSIDE)],
+    CRITICAL,
+)
+fires(
+    "mass-delete",
+    "one that calls itself the lifecycle scanner",
+    lambda: [delete(at(1) + n, f"b{n}", **SAS, user_agent=SCANNER) for n in range(1200)],
+    MEDIUM,
+)
+quiet(
+    "mass-delete",
+    "a job that deletes 150 old blobs each night, after three nights",
+    lambda: [delete(at(day) + n, f"{day}/{n}") for day in range(9) for n in range(90 + day)],
+)
+quiet("mass-delete", "one's own checkpoint", lambda: [*made_by(ANN, 16), *wiped(16)])
+quiet("mass-delete", "refused", lambda: [*made_by(BOB, 16), *wiped(16, status=403)])
+quiet(
+    "mass-delete",
+    "the lifecycle scanner, signed by Azure",
+    lambda: wiped(
+        1200,
+        **{**KEY, "signed_by": SignedBy.UNKNOWN, "token": "", "caller": Caller.PRIVATE},
+        user_agent=SCANNER,
+        extra={"identityType": "TrustedAccess"},
+    ),
+)
+
+
+__all__ = ["KEY", "OUTSIDE", "SAS", "SCANNER", "made_by", "protection", "wiped"]

@@ -37,21 +37,9 @@ fires(
     lambda: staged(1, principal=BOB, grant=""),
     HIGH,
 )
-fires(
-    "create-read-delete",
-    "many deleted",
-    lambda: [delete(at(1) + n, f"b{n}") for n in range(1200)],
-    MEDIUM,
-    HIGH,
-)
 quiet("create-read-delete", "read often", lambda: staged(1, reads=5))
 quiet("create-read-delete", "deleted a day later", lambda: staged(1, hours=20))
 quiet("create-read-delete", "never read", lambda: staged(1, reads=0))
-quiet(
-    "create-read-delete",
-    "a job that deletes 150 old blobs each night, after three nights",
-    lambda: [delete(at(day) + n, f"{day}/{n}") for day in range(9) for n in range(90 + day)],
-)
 quiet(
     "create-read-delete",
     "small temporary files",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.harness.worlds.storage_logs import BEGIN_MS, storage_record
+from tests.harness.worlds.storage_logs import BEGIN_MS, identity, storage_record
 
 Record = dict[str, Any]
 
@@ -158,4 +158,63 @@ BY_KEY: Final = (
     ),
 )
 
-TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY,)
+_TRAINER: Final = identity("OAuth", objectId="0a000000-0000-4000-8000-000000000007")
+_DELETE: Final = "mass-delete"
+
+DELETES: Final = (
+    HarmTrace(
+        "1,200 blobs deleted by a granted identity in its Pod",
+        [deleted(n, f"runs/old/{n:05d}.bin") for n in range(1200)],
+        (_DELETE,),
+        granted=True,
+    ),
+    HarmTrace(
+        "a container deleted by a granted identity",
+        [request(0, "DeleteContainer", "StorageDelete", 202, blob="")],
+        (_DELETE,),
+        granted=True,
+    ),
+    HarmTrace(
+        "a file system deleted over the Data Lake endpoint by a person",
+        [request(0, "DeleteFilesystem", "StorageDelete", 202, blob="", address=OUTSIDE)],
+        (_DELETE,),
+    ),
+    HarmTrace(
+        "a checkpoint in use deleted by one who did not write it",
+        [
+            *(put(n, shard(n), identity=_TRAINER) for n in range(SHARDS)),
+            *(got(3600 + n, shard(n)) for n in range(SHARDS)),
+            *(deleted(7200 + n, shard(n)) for n in range(SHARDS)),
+        ],
+        (_DELETE,),
+        granted=True,
+    ),
+    HarmTrace(
+        "1,200 blobs given an expiry",
+        [
+            request(n, "SetBlobExpiry", "StorageWrite", 200, blob=f"runs/{n}.bin")
+            for n in range(1200)
+        ],
+        (_DELETE,),
+        granted=True,
+    ),
+    HarmTrace(
+        "a trainer deletes its own old checkpoints as it goes on",
+        [
+            record
+            for step in range(40)
+            for record in (
+                *(put(step * 7200 + n, shard(n, step)) for n in range(SHARDS)),
+                *(deleted(step * 7200 + 600 + n, shard(n, step - 3)) for n in range(SHARDS)),
+            )
+        ],
+        granted=True,
+    ),
+    HarmTrace(
+        "a job cleans up 300 temporary files",
+        [deleted(n, f"tmp/{n}.bin") for n in range(300)],
+        granted=True,
+    ),
+)
+
+TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES)
