@@ -58,6 +58,7 @@ PHASE_OF: Final = {
     "create-read-delete": "destruction",
     "key-or-anonymous-change": "destruction",
     "mass-delete": "destruction",
+    "overwritten-weights": "destruction",
 }
 
 WITHIN_S: Final = 3.0 * DAY_S
@@ -72,6 +73,8 @@ MOST_STEPS: Final = 500
 _READS: Final = frozenset({"new-caller", "ungranted", "no-live-pod", "volume-above-baseline"})
 _BY_KEY: Final = frozenset({"key-or-anonymous-read", "key-or-anonymous-change"})
 
+_HARM: Final = frozenset({"key-or-anonymous-change", "mass-delete", "overwritten-weights"})
+
 LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "keys-and-logging": _BY_KEY | {"log-gap", "delegation-key"},
     "role-assignment": _READS | {"delegation-key", "copy-out"},
@@ -79,7 +82,7 @@ LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "private-endpoint": _READS | _BY_KEY,
     "sftp-or-local-users": _READS | _BY_KEY,
     "object-replication": frozenset({"copy-out"}),
-    "protection-off": frozenset({"create-read-delete", "key-or-anonymous-change", "mass-delete"}),
+    "protection-off": frozenset({"create-read-delete", *_HARM}),
 }
 """What is done to a whole account, and what may come of it there, by whomever."""
 

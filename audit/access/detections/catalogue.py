@@ -17,6 +17,7 @@ from audit.access.detections import (
     new_caller,
     no_live_pod,
     object_replication,
+    overwritten_weights,
     private_endpoint,
     protection_off,
     role_assignment,
@@ -51,4 +52,5 @@ DETECTIONS: Final[tuple[Detection, ...]] = (
     protection_off.DETECTION,
     key_or_anonymous_change.DETECTION,
     mass_delete.DETECTION,
+    overwritten_weights.DETECTION,
 )

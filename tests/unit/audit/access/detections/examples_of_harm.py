@@ -19,6 +19,7 @@ KEY: dict[str, Any] = {
     "grant": "",
 }
 SAS: dict[str, Any] = {**KEY, "signed_by": SignedBy.SAS, "token": "ab:key1:0123"}
+CAROL = "33333333-3333-3333-3333-333333333333"
 OUTSIDE: dict[str, Any] = {"caller": Caller.PUBLIC, "address": "203.0.113.7"}
 SCANNER = "xAzure/1.0 AzureStorage/1.0 ObjectLifeCycleScanner/0.50"
 
@@ -183,6 +184,89 @@ quiet(
         user_agent=SCANNER,
         extra={"identityType": "TrustedAccess"},
     ),
+)
+
+
+def published() -> list[Event]:
+    """Tell of a checkpoint that Bob writes, and that Ann reads days later."""
+    return [
+        *made_by(BOB, 4),
+        *(access(at(3) + n, blob=f"step-1/shard-{n}") for n in range(4)),
+    ]
+
+
+fires(
+    "overwritten-weights",
+    "by another, with a grant, in its Pod",
+    lambda: [*published(), write(at(4), "step-1/shard-0", principal=CAROL)],
+    HIGH,
+)
+fires(
+    "overwritten-weights",
+    "by its own writer, while others use it",
+    lambda: [*published(), write(at(4), "step-1/shard-0", principal=BOB)],
+    HIGH,
+)
+fires(
+    "overwritten-weights",
+    "by another, before anybody uses it: all shards, in blocks",
+    lambda: [
+        *made_by(BOB, 4),
+        *(
+            write(at(0, 1) + n, f"step-1/shard-{n}", 900, operation=operation, principal=CAROL)
+            for n in range(4)
+            for operation in ("PutBlock", "PutBlockList")
+        ),
+    ],
+    MEDIUM,
+)
+fires(
+    "overwritten-weights",
+    "what was only seen to be read, without a grant",
+    lambda: [access(at(1)), write(at(4), "step-1/shard-0", principal=BOB, grant="")],
+    HIGH,
+)
+fires(
+    "overwritten-weights",
+    "by a copy from the internet, versioning on",
+    lambda: [
+        protection(0, ["isversioningenabled"], []),
+        *published(),
+        *copied(at(4), blob="step-1/shard-1", principal=CAROL, **OUTSIDE),
+    ],
+    CRITICAL,
+)
+quiet("overwritten-weights", "new shards", lambda: [*published(), *made_by(BOB, 9, 0.001)[4:]])
+quiet(
+    "overwritten-weights",
+    "a trainer's last.ckpt, that an evaluator reads",
+    lambda: [
+        event
+        for n in range(60)
+        for event in (
+            write(at(0, 2 * n), "run/last.ckpt", principal=BOB),
+            access(at(0, 2 * n + 1), blob="run/last.ckpt"),
+        )
+    ],
+)
+quiet(
+    "overwritten-weights",
+    "a copy that each night replaces the one before",
+    lambda: [
+        event
+        for night in range(9)
+        for event in copied(at(night, 3), blob="backup/a", principal=CAROL)
+    ],
+)
+quiet(
+    "overwritten-weights",
+    "written again after it was deleted",
+    lambda: [*published(), *wiped(1, principal=BOB), write(at(5), "step-1/shard-0")],
+)
+quiet(
+    "overwritten-weights",
+    "refused",
+    lambda: [*published(), write(at(4), "step-1/shard-0", principal=CAROL, status=403)],
 )
 
 

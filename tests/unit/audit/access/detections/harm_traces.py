@@ -217,4 +217,61 @@ DELETES: Final = (
     ),
 )
 
-TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES)
+_DAY: Final = 86_400
+_OVERWRITTEN: Final = "overwritten-weights"
+_PUBLISHED: Final = (
+    *(put(n, shard(n), identity=_TRAINER) for n in range(SHARDS)),
+    *(got(3 * _DAY + n, shard(n)) for n in range(SHARDS)),
+)
+
+OVERWRITES: Final = (
+    HarmTrace(
+        "a published shard overwritten by a granted identity in its own Pod",
+        [*_PUBLISHED, put(4 * _DAY, shard(0))],
+        (_OVERWRITTEN,),
+        granted=True,
+    ),
+    HarmTrace(
+        "a published shard overwritten in blocks by its own writer",
+        [
+            *_PUBLISHED,
+            *(
+                request(4 * _DAY + n, name, "StorageWrite", 201, blob=shard(0), identity=_TRAINER)
+                for n, name in enumerate(("PutBlock", "PutBlock", "PutBlockList"))
+            ),
+        ],
+        (_OVERWRITTEN,),
+        granted=True,
+    ),
+    HarmTrace(
+        "a published shard flushed anew over the Data Lake endpoint",
+        [
+            *_PUBLISHED,
+            *(
+                request(4 * _DAY + n, name, "StorageWrite", status, blob=shard(0))
+                for n, (name, status) in enumerate(
+                    (("CreatePathFile", 201), ("AppendFile", 202), ("FlushFile", 200))
+                )
+            ),
+        ],
+        (_OVERWRITTEN,),
+        granted=True,
+    ),
+    HarmTrace(
+        "a published shard overwritten by a person from outside",
+        [*_PUBLISHED, put(4 * _DAY, shard(0), address=OUTSIDE, agent=EXPLORER)],
+        (_OVERWRITTEN,),
+    ),
+    HarmTrace(
+        "an upload that is tried again",
+        [put(n * 60, shard(0), identity=_TRAINER) for n in range(5)],
+        granted=True,
+    ),
+    HarmTrace(
+        "an overwrite that a lease refuses",
+        [*_PUBLISHED, put(4 * _DAY, shard(0), text="LeaseIdMissing") | {"statusCode": 412}],
+        granted=True,
+    ),
+)
+
+TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES, *OVERWRITES)
