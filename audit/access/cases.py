@@ -59,6 +59,8 @@ PHASE_OF: Final = {
     "key-or-anonymous-change": "destruction",
     "mass-delete": "destruction",
     "overwritten-weights": "destruction",
+    "customer-key": "destruction",
+    "archived-weights": "destruction",
 }
 
 WITHIN_S: Final = 3.0 * DAY_S
@@ -73,7 +75,9 @@ MOST_STEPS: Final = 500
 _READS: Final = frozenset({"new-caller", "ungranted", "no-live-pod", "volume-above-baseline"})
 _BY_KEY: Final = frozenset({"key-or-anonymous-read", "key-or-anonymous-change"})
 
-_HARM: Final = frozenset({"key-or-anonymous-change", "mass-delete", "overwritten-weights"})
+_HARM: Final = frozenset(
+    {"key-or-anonymous-change", "mass-delete", "overwritten-weights", "customer-key"}
+)
 
 LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "keys-and-logging": _BY_KEY | {"log-gap", "delegation-key"},

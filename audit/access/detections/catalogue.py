@@ -4,8 +4,10 @@ from typing import Final
 
 from audit.access.detections import (
     access_at_risk,
+    archived_weights,
     copy_out,
     create_read_delete,
+    customer_key,
     delegation_key,
     enumeration,
     federated_credential,
@@ -53,4 +55,6 @@ DETECTIONS: Final[tuple[Detection, ...]] = (
     key_or_anonymous_change.DETECTION,
     mass_delete.DETECTION,
     overwritten_weights.DETECTION,
+    customer_key.DETECTION,
+    archived_weights.DETECTION,
 )

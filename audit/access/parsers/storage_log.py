@@ -2,9 +2,10 @@
 
 What a record says and an `Access` has no field for is in `extra`: what this release does not know,
 and of what it knows `lastModified`, `range`, `conditions`, `denied`, `through`, `protocol`,
-`referrer`, `identityType`, `statusCode`, `copyTarget`, `onBehalfOf`, `audience`, and the names that
-`storage_paths.QUERY` gives to parts of a query. Known and left are digests, ETags, sizes of
-headers, latencies and versions. Names of people and signatures are never kept.
+`referrer`, `tier` (of a SetBlobTier), `identityType`, `statusCode`, `copyTarget`, `onBehalfOf`,
+`audience`, and the names that `storage_paths.QUERY` gives to parts of a query. Known and left are
+digests, ETags, sizes of headers, latencies and versions. Names of people and signatures are never
+kept.
 """
 
 import re
@@ -51,6 +52,8 @@ _TYPES: Final = {
 _BETWEEN: Final = re.compile(r"[^a-z0-9]")
 
 _HASHES: Final = re.compile(r"(key[12]|SasSignature)\(([0-9A-Za-z]{8,128})\)", re.IGNORECASE)
+
+_SETS_TIER: Final = "SetBlobTier"
 
 _FULL: Final = 32
 _SHORT: Final = 16
@@ -272,6 +275,8 @@ def _note(
         extra.update(query)
     if properties.last_modified_time:
         extra["lastModified"] = normalize_time(properties.last_modified_time)
+    if fields.operation_name == _SETS_TIER and isinstance(properties.access_tier, str):
+        extra["tier"] = properties.access_tier[:_MOST_WORD]
     if properties.referrer_header:
         extra["referrer"] = uri_place(properties.referrer_header).account
     if identity.delegated_resource is not None:

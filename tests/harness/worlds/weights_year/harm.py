@@ -5,7 +5,16 @@ from typing import Any, Final
 from tests.harness.worlds.storage_logs import identity
 from tests.harness.worlds.weights_year.attacks import OUTSIDE, Attack, Planted
 from tests.harness.worlds.weights_year.logs import Year
-from tests.harness.worlds.weights_year.people import DAY, HOUR, START, Job, Store, shard_of
+from tests.harness.worlds.weights_year.people import (
+    DAY,
+    GIB,
+    HOUR,
+    START,
+    Job,
+    Store,
+    agent,
+    shard_of,
+)
 
 
 def _at(year: Year, day: int, hour: float = 11.0) -> float:
@@ -40,11 +49,46 @@ def poisoned(year: Year, day: int) -> Planted:
     by, found = year.session(one, _at(year, day), 2 * HOUR)
     for part in range(2):
         blob = f"serving/model-{served.number}/part-{part:03d}.safetensors"
-        found += year.access(by, by.begin + 60 + part, "PutBlob", one.store, blob, status=201)
+        when = by.begin + 60 + part
+        sent = {"requestBodySize": 5 * GIB, "userAgentHeader": agent(one.agent, when)}
+        found += year.access(by, when, "PutBlob", one.store, blob, status=201, properties=sent)
     finds = frozenset({"overwritten-weights"})
     oid, client = one.ids(day)
     whos = frozenset({f"oid:{oid}", f"client:{client}", one.human})
     return Planted("poisoned", finds, one.store.name, by.begin, by.end, whos, found)
 
 
-HARMING: Final[tuple[Attack, ...]] = (wiped_by_key, poisoned)
+def held_to_ransom(year: Year, day: int) -> Planted:
+    """A model is rewritten with a key that nobody else has, and what serves it is refused."""
+    served = year.named(Job.SERVE, 11 + year.draw.randrange(5))
+    by, found = year.session(served, _at(year, day), 30 * HOUR)
+    told: dict[str, Any] = {
+        "identity": identity("AccountKey"),
+        "address": f"{OUTSIDE}:50000",
+        "properties": {"requestBodySize": 5 * GIB, "userAgentHeader": "azcopy/10.24"},
+    }
+    text = "BlobUsesCustomerSpecifiedEncryption"
+    for part in range(8):
+        blob, when = f"serving/model-{served.number}/part-{part:03d}.safetensors", by.begin + part
+        found += year.access(None, when + 60, "PutBlob", served.store, blob, status=201, **told)
+        found += year.access(
+            by, when + HOUR, "GetBlob", served.store, blob, status=409, statusText=text
+        )
+    finds = frozenset({"customer-key"})
+    return Planted("held to ransom", finds, served.store.name, by.begin, by.end, frozenset(), found)
+
+
+def archived(year: Year, day: int) -> Planted:
+    """Someone who may write moves a model that is served to the Archive tier."""
+    served = year.named(Job.SERVE, 16 + year.draw.randrange(4))
+    by, found = year.session(served, _at(year, day), 30 * HOUR)
+    for part in range(8):
+        blob, when = f"serving/model-{served.number}/part-{part:03d}.safetensors", by.begin + part
+        found += year.access(
+            by, when + 60, "SetBlobTier", served.store, blob, properties={"accessTier": "Archive"}
+        )
+    finds = frozenset({"archived-weights"})
+    return Planted("archived", finds, served.store.name, by.begin, by.end, frozenset(), found)
+
+
+HARMING: Final[tuple[Attack, ...]] = (wiped_by_key, poisoned, held_to_ransom, archived)

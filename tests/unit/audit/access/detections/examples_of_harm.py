@@ -270,4 +270,89 @@ quiet(
 )
 
 
+ENCRYPTED: dict[str, Any] = {
+    "status": 409,
+    "status_text": "BlobUsesCustomerSpecifiedEncryption",
+    "bytes_out": 0,
+}
+ARCHIVED: dict[str, Any] = {**ENCRYPTED, "status_text": "BlobArchived"}
+
+
+def each_shard(day: float, shards: int, **over: Any) -> list[Event]:
+    """Tell of reads of the shards, one after the other."""
+    return [access(at(day) + n, blob=f"step-1/shard-{n}", **over) for n in range(shards)]
+
+
+def rewritten(shards: int) -> list[Event]:
+    """Tell of shards that Bob writes, Ann reads, and Carol writes anew."""
+    again = [write(at(4) + n, f"step-1/shard-{n}", principal=CAROL) for n in range(shards)]
+    return [*made_by(BOB, shards), *each_shard(3, shards), *again]
+
+
+fires(
+    "customer-key",
+    "a shard that could be read before",
+    lambda: [*rewritten(1), *each_shard(5, 1, **ENCRYPTED)],
+    HIGH,
+)
+fires(
+    "customer-key",
+    "a checkpoint that could be read before",
+    lambda: [*rewritten(9), *each_shard(5, 9, **ENCRYPTED)],
+    HIGH,
+    CRITICAL,
+)
+fires(
+    "customer-key",
+    "a shard of which nothing is known",
+    lambda: [*each_shard(5, 9, **ENCRYPTED)],
+    MEDIUM,
+)
+quiet("customer-key", "a rewrite that all can read", lambda: [*rewritten(9), *each_shard(5, 9)])
+quiet(
+    "customer-key",
+    "other refusals",
+    lambda: [
+        *rewritten(9),
+        *each_shard(5, 9, status=403, status_text="AuthorizationPermissionMismatch"),
+        *each_shard(6, 9, **ARCHIVED),
+    ],
+)
+
+
+def moved(day: float, shards: int, tier: str = "Archive", **over: Any) -> list[Event]:
+    """Tell of shards whose tier is set."""
+    told = {"operation": "SetBlobTier", "extra": {"tier": tier} if tier else {}, **over}
+    return [write(at(day) + n, f"step-1/shard-{n}", 0, **told) for n in range(shards)]
+
+
+fires(
+    "archived-weights",
+    "a checkpoint in use",
+    lambda: [*each_shard(1, 9), *moved(2, 9, principal=CAROL)],
+    HIGH,
+)
+fires(
+    "archived-weights",
+    "to a tier that the log does not name, until a read is refused",
+    lambda: [
+        *each_shard(1, 9),
+        *moved(2, 9, "", principal=CAROL),
+        *each_shard(3, 9, **ARCHIVED),
+    ],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "archived-weights",
+    "one that calls itself the lifecycle scanner",
+    lambda: [*each_shard(1, 9), *moved(2, 9, **SAS, user_agent=SCANNER)],
+    MEDIUM,
+)
+quiet("archived-weights", "to Cool", lambda: [*each_shard(1, 9), *moved(2, 9, "Cool")])
+quiet("archived-weights", "what nobody reads", lambda: moved(2, 99))
+quiet("archived-weights", "old ones", lambda: [*each_shard(1, 9), *moved(20, 9)])
+quiet("archived-weights", "a read of what lay there", lambda: each_shard(3, 9, **ARCHIVED))
+
+
 __all__ = ["KEY", "OUTSIDE", "SAS", "SCANNER", "made_by", "protection", "wiped"]

@@ -81,6 +81,11 @@ def got(second: int, blob: str, size: int = 5 << 30, **fields: Any) -> Record:
     return request(second, "GetBlob", "StorageRead", 200, blob=blob, **told)
 
 
+def in_tier(record: Record, tier: str = "Archive") -> Record:
+    """Let a record name the access tier."""
+    return record | {"properties": record["properties"] | {"accessTier": tier}}
+
+
 _KEY: Final[dict[str, Any]] = {"signed_by": "AccountKey", "address": OUTSIDE, "agent": EXPLORER}
 _SAS: Final[dict[str, Any]] = {"signed_by": "SAS", "address": OUTSIDE, "agent": "azcopy/10.24"}
 _CHANGE: Final = "key-or-anonymous-change"
@@ -274,4 +279,79 @@ OVERWRITES: Final = (
     ),
 )
 
-TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES, *OVERWRITES)
+
+def refused(second: int, blob: str, status: int, text: str, **fields: Any) -> Record:
+    """Make the record of a Get Blob that was refused."""
+    return request(second, "GetBlob", "StorageRead", status, blob=blob, text=text, **fields)
+
+
+_BY_OTHER: Final = identity("OAuth", objectId="0a000000-0000-4000-8000-000000000009")
+_SHUT: Final = (
+    HarmTrace(
+        "a checkpoint rewritten with a customer-provided key",
+        [
+            *_PUBLISHED,
+            *(put(4 * _DAY + n, shard(n), identity=_BY_OTHER) for n in range(SHARDS)),
+            *(
+                refused(5 * _DAY + n, shard(n), 409, "BlobUsesCustomerSpecifiedEncryption")
+                for n in range(SHARDS)
+            ),
+        ],
+        ("customer-key", _OVERWRITTEN),
+        granted=True,
+    ),
+    HarmTrace(
+        "a checkpoint in use moved to Archive, as the record says",
+        [
+            *_PUBLISHED,
+            *(
+                in_tier(request(4 * _DAY + n, "SetBlobTier", "StorageWrite", 200, blob=shard(n)))
+                for n in range(SHARDS)
+            ),
+        ],
+        ("archived-weights",),
+        granted=True,
+    ),
+    HarmTrace(
+        "a checkpoint in use moved to Archive, as its readers find",
+        [
+            *_PUBLISHED,
+            *(
+                request(
+                    4 * _DAY + n,
+                    "SetBlobTier",
+                    "StorageWrite",
+                    202,
+                    blob=shard(n),
+                    query="comp=tier",
+                    identity=_BY_OTHER,
+                )
+                for n in range(3)
+            ),
+            refused(5 * _DAY, shard(0), 409, "BlobArchived"),
+        ],
+        ("archived-weights",),
+        granted=True,
+    ),
+    HarmTrace(
+        "lifecycle management moves old checkpoints to Archive",
+        [
+            in_tier(
+                request(n, "SetBlobTier", "StorageWrite", 200, blob=shard(n, 100), agent=SCANNER)
+            )
+            | {"identity": {"type": "TrustedAccess"}}
+            for n in range(300)
+        ],
+    ),
+    HarmTrace(
+        "reads that a lease and a missing blob refuse",
+        [
+            *_PUBLISHED,
+            refused(4 * _DAY, shard(0), 412, "LeaseIdMismatchWithBlobOperation"),
+            refused(4 * _DAY + 1, shard(77), 404, "BlobNotFound"),
+        ],
+        granted=True,
+    ),
+)
+
+TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES, *OVERWRITES, *_SHUT)

@@ -1,0 +1,184 @@
+"""25: weights in use are moved to the Archive tier, from which nobody reads for hours."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from audit.access.baselines.unreadable_blobs import (
+    BlobUse,
+    RefusedDay,
+    is_lost,
+    note_change,
+    note_read,
+    note_refusal,
+)
+from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
+from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
+from audit.access.model.findings import make_finding, moment_text
+from audit.access.model.sightings import is_news, origin_of, touch
+from core.base.times import DAY_S
+from core.weights.documents.access import Access, Act
+from core.weights.documents.events import Finding, Severity
+
+_CODES: Final = frozenset({"blobarchived", "blobbeingrehydrated"})
+"""Error codes of reads of the Archive tier, HTTP 409 ("Blob service error codes")."""
+
+_SETS: Final = frozenset({"setblobtier", "submitbatch", "blobbatch"})
+_ARCHIVE: Final = "archive"
+_MOST: Final = 1024
+_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2}
+
+
+class TierDay(msgspec.Struct, gc=False, array_like=True):
+    """How many blobs in use somebody moved in a store on a day."""
+
+    first: float
+    blobs: int = 0
+    archived: int = 0
+    """Of those, to Archive for certain."""
+
+
+class ArchivedWeightsState(msgspec.Struct):
+    """What this detection remembers."""
+
+    uses: dict[int, BlobUse] = {}
+    moved: dict[str, TierDay] = {}
+    days: dict[str, RefusedDay] = {}
+    raised: dict[str, int] = {}
+
+
+def _see(access: Access, state: ArchivedWeightsState, known: EventContext) -> Sequence[Finding]:
+    if not access.blob:
+        return ()
+    if access.act is Act.READ:
+        if access.status_text.lower() in _CODES:
+            return _judge_refusal(access, state, known)
+        if known.done:
+            note_read(state.uses, access, known)
+    elif known.done and access.operation.lower() in _SETS:
+        return _judge_move(access, state, known)
+    return ()
+
+
+def _judge_move(
+    access: Access, state: ArchivedWeightsState, known: EventContext
+) -> Sequence[Finding]:
+    tier = str(access.extra.get("tier", "")).lower()
+    claim = scanner_claim(access)
+    if claim is ScannerClaim.SHOWN or tier not in {"", _ARCHIVE}:
+        return ()
+    use = note_change(state.uses, access, known)
+    if use.before < known.at - known.tuned["archived_live_days"] * DAY_S:
+        return ()
+    key = f"{known.pair} {known.day}"
+    day = touch(state.moved, key, lambda: TierDay(known.at), _MOST)
+    day.blobs += 1
+    day.archived += tier == _ARCHIVE
+    least = known.tuned["archived_least_blobs"]
+    if day.blobs < least:
+        return ()
+    is_grave = day.archived >= least and claim is ScannerClaim.NONE
+    severity = Severity.HIGH if is_grave else Severity.MEDIUM
+    name = f"moved {key}"
+    if not is_news(state.raised, name, _LEVELS[severity]):
+        return ()
+    where = "to Archive" if day.archived else "to another tier, which the log does not name"
+    return [
+        make_finding(
+            DETECTION,
+            access,
+            known,
+            (name, severity.value),
+            severity,
+            f"{known.who} moves weights of {access.store} that are in use",
+            f"{day.blobs} blobs that were read within the last days were moved {where} so far this "
+            f"day, from {origin_of(access)}; the last one was {access.blob}. What lies in Archive "
+            "is read only after it was rehydrated, which takes up to 15 hours.",
+            first=day.first,
+            events=day.blobs,
+        )
+    ]
+
+
+def _judge_refusal(
+    access: Access, state: ArchivedWeightsState, known: EventContext
+) -> Sequence[Finding]:
+    use, day = note_refusal(state.uses, state.days, access, known)
+    name = f"refused {access.store} {known.day}"
+    if not is_lost(use, known.who) or not is_news(state.raised, name):
+        return ()
+    moved = (
+        f"{use.who} moved it from {use.address or 'no address'} at {moment_text(use.changed)}"
+        if use.changed
+        else "nobody was seen to move it"
+    )
+    found = make_finding(
+        DETECTION,
+        access,
+        known,
+        (name,),
+        Severity.HIGH,
+        f"Weights of {access.store} that were in use lie in the Archive tier",
+        f"A read of {access.blob} was refused ({access.status_text}), and it could be read "
+        f"before; {moved}. It is read again only after it was rehydrated, which takes up to 15 "
+        "hours.",
+        first=day.first,
+        events=day.events,
+        evidence=[use.change] if use.change else [],
+    )
+    addresses = [use.address] if use.address else []
+    return [
+        msgspec.structs.replace(found, who=use.who, addresses=addresses, pods=[], requesters=[])
+    ]
+
+
+DETECTION: Final = Detection(
+    id="archived-weights",
+    number=25,
+    title="Weights in use moved to the Archive tier",
+    about="Somebody sets the tier of several blobs that were read within days: high where the log "
+    "names Archive, medium where it names no tier. Or a read is refused with HTTP 409 BlobArchived "
+    "of a blob that could be read before (high; about who moved it). Moves to Hot, Cool and Cold "
+    "are quiet, and so are blobs that nobody read.",
+    severity=Severity.HIGH,
+    techniques=("T1499", "T1485"),
+    needs=("the StorageRead and StorageWrite logs",),
+    blind=(
+        "which tier was set, where the record does not say it: then the first refused read does",
+        "blobs that are written to Archive at once",
+    ),
+    fires=(
+        "SetBlobTier to Archive of five shards that were read this week (high)",
+        "GetBlob refused with 409 BlobArchived of a shard that was read yesterday (high)",
+    ),
+    quiet=(
+        "old checkpoints that nobody read for a week moved to Archive",
+        "moves between Hot, Cool and Cold",
+        "moves by lifecycle rules that Azure signed as a trusted service",
+    ),
+    remedy="Rehydrate the blobs with high priority, or copy them to an online tier, and take the "
+    "principal's write role away.",
+    steps=(
+        ResponseStep(5, "Take the write role of the principal that the finding names away."),
+        ResponseStep(10, "Set the tier back to Hot with the rehydrate priority High."),
+        ResponseStep(30, "Serve from a copy until then: high priority takes about an hour."),
+        ResponseStep(60, "Look for lifecycle rules that were changed (detection 20)."),
+    ),
+    recoverable="All of it, for a price: nothing is lost, but no byte can be read until it is "
+    "rehydrated, within an hour for small blobs with high priority, within 15 hours otherwise. "
+    "Deleting what lies in Archive for less than 180 days costs the rest of them.",
+    bound=f"16384 blobs, {_MOST} pairs of principal and store of a day, 512 days and stores",
+    begin=ArchivedWeightsState,
+    see=_see,
+    acts=frozenset({Act.READ, Act.WRITE}),
+    tuning=(
+        Tunable(
+            "archived_least_blobs",
+            5,
+            "blobs",
+            "one by hand may be a mistake; a small checkpoint has more shards",
+        ),
+        Tunable("archived_live_days", 7, "days", "what was read within a week is in use"),
+    ),
+)
