@@ -49,6 +49,7 @@ PHASE_OF: Final = {
     "no-live-pod": "access",
     "new-caller": "access",
     "enumeration": "discovery",
+    "refused-burst": "discovery",
     "ungranted": "collection",
     "key-or-anonymous-read": "collection",
     "volume-above-baseline": "collection",

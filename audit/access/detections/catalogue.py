@@ -22,6 +22,7 @@ from audit.access.detections import (
     overwritten_weights,
     private_endpoint,
     protection_off,
+    refused_burst,
     role_assignment,
     sftp_or_local_users,
     slow_exfiltration,
@@ -57,4 +58,5 @@ DETECTIONS: Final[tuple[Detection, ...]] = (
     overwritten_weights.DETECTION,
     customer_key.DETECTION,
     archived_weights.DETECTION,
+    refused_burst.DETECTION,
 )

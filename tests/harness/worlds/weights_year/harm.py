@@ -91,4 +91,24 @@ def archived(year: Year, day: int) -> Planted:
     return Planted("archived", finds, served.store.name, by.begin, by.end, frozenset(), found)
 
 
-HARMING: Final[tuple[Attack, ...]] = (wiped_by_key, poisoned, held_to_ransom, archived)
+def knocking(year: Year, day: int) -> Planted:
+    """Somebody outside tries with a SAS that ended, and has another one later."""
+    store, at = _store(year), _at(year, day)
+    told: dict[str, Any] = {"identity": identity("SAS"), "address": f"{OUTSIDE}:50000"}
+    refusal: dict[str, Any] = {"status": 403, "statusText": "AuthenticationFailed"}
+    found = []
+    for number in range(80):
+        blob = shard_of(900, number % store.shards)
+        found += year.access(None, at + number, "GetBlob", store, blob, **told, **refusal)
+    found += year.access(None, at + 900, "GetBlob", store, shard_of(900, 0), amount=GIB, **told)
+    finds = frozenset({"refused-burst", "key-or-anonymous-read"})
+    return Planted("knocking", finds, store.name, at, at + HOUR, frozenset(), found)
+
+
+HARMING: Final[tuple[Attack, ...]] = (
+    wiped_by_key,
+    poisoned,
+    held_to_ransom,
+    archived,
+    knocking,
+)

@@ -354,4 +354,49 @@ _SHUT: Final = (
     ),
 )
 
-TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES, *OVERWRITES, *_SHUT)
+_BURST: Final = "refused-burst"
+
+REFUSALS: Final = (
+    HarmTrace(
+        "a regenerated key is tried, and then a SAS works",
+        [
+            *(
+                refused(n, shard(n % SHARDS), 403, "AuthenticationFailed", **_SAS)
+                for n in range(40)
+            ),
+            got(600, shard(0), **_SAS),
+        ],
+        (_BURST,),
+    ),
+    HarmTrace(
+        "a person is refused, gets a role, and reads from outside",
+        [
+            *(
+                refused(
+                    n, shard(n % SHARDS), 403, "AuthorizationPermissionMismatch", address=OUTSIDE
+                )
+                for n in range(40)
+            ),
+            got(900, shard(0), address=OUTSIDE),
+        ],
+        (_BURST,),
+    ),
+    HarmTrace(
+        "a Pod under a grant is refused until its role counts",
+        [
+            *(
+                refused(n * 5, shard(n % SHARDS), 403, "AuthorizationPermissionMismatch")
+                for n in range(60)
+            ),
+            got(600, shard(0)),
+        ],
+        granted=True,
+    ),
+    HarmTrace(
+        "a mount looks for files that may be there",
+        [refused(n, f"run-7/maybe-{n}.json", 404, "BlobNotFound") for n in range(200)],
+        granted=True,
+    ),
+)
+
+TRACES: Final[tuple[HarmTrace, ...]] = (*BY_KEY, *DELETES, *OVERWRITES, *_SHUT, *REFUSALS)
