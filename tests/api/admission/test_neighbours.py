@@ -27,7 +27,7 @@ CREATES: Final = size(ci=20, proof=500)
 """Of the neighbour."""
 MOST_S: Final = 0.15
 """The neighbour's 99th of a hundred creates. kube-apiserver, etcd, the gate and its tenants share
-two cores here; wanted are 100 ms (docs/evidence/neighbours.md)."""
+two cores here; wanted are 100 ms."""
 MOST_OF_GATE_S: Final = 0.1
 """The 99th of a hundred of the gate's own answers to the neighbour."""
 

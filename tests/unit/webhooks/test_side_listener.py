@@ -19,14 +19,22 @@ from webhooks.tls import PairWatcher, TlsSettings
 SLOW_S = 0.3
 
 
-async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer 202 after a while."""
-    del scope, receive
-    await asyncio.sleep(SLOW_S)
-    await send(
-        {"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]}
-    )
-    await send({"type": "http.response.body", "body": b""})
+class SlowApp:
+    """Answers 202 after a while."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        """Set by each request that it has."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        del scope, receive
+        self.asked.set()
+        await asyncio.sleep(SLOW_S)
+        await send(
+            {"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]}
+        )
+        await send({"type": "http.response.body", "body": b""})
 
 
 @pytest.fixture
@@ -41,9 +49,9 @@ def pair_of(authority: Authority) -> PairWatcher:
     return PairWatcher(TlsSettings(pair.certificate, pair.key), structlog.get_logger())
 
 
-def serving(authority: Authority, port: int) -> asyncio.Task[None]:
+def serving(authority: Authority, port: int, app: SlowApp) -> asyncio.Task[None]:
     """Begin to serve."""
-    served = ServedApp(slow, "test", "the test's port")
+    served = ServedApp(app, "test", "the test's port")
     work = serve_side_listener(
         served, "127.0.0.1", port, pair_of(authority), structlog.get_logger()
     )
@@ -66,10 +74,12 @@ async def post(authority: Authority, port: int) -> int:
 async def test_what_is_in_flight_is_finished(authority: Authority) -> None:
     """Whoever was accepted hears so, also when the process is told to leave meanwhile."""
     (port,) = free_ports(1)
-    task = serving(authority, port)
+    app = SlowApp()
+    task = serving(authority, port, app)
     assert await post(authority, port) == 202
+    app.asked.clear()
     asked = asyncio.create_task(post(authority, port))
-    await asyncio.sleep(SLOW_S / 2)
+    await app.asked.wait()
     task.cancel()
     assert await asked == 202
     with pytest.raises(asyncio.CancelledError):
@@ -84,4 +94,4 @@ async def test_an_address_that_is_taken_is_named(authority: Authority) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(CannotBindError, match="change the test's port"):
-            await serving(authority, taken.getsockname()[1])
+            await serving(authority, taken.getsockname()[1], SlowApp())

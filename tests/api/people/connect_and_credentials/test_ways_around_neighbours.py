@@ -134,7 +134,7 @@ async def test_the_approval_of_a_large_certificate_request(
     made["metadata"] |= metadata if where == "object" else {}
     await admin.create(made)
     try:
-        message = "," * 40_000 if where == "condition" and metadata else ""
+        message = "," * 30_000 if where == "condition" and metadata else ""
         condition = {"type": "Approved", "status": "True", "reason": "a", "message": message}
         body = {**made, "status": {"conditions": [condition]}}
         asked = await sent(visitors.nobody(), "PUT", f"{CSRS}/padded/approval", body)

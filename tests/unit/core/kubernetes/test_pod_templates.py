@@ -174,6 +174,6 @@ def test_templates_below_long_names_are_left_to_their_pods() -> None:
 
 def test_search_pauses_in_what_holds_no_template() -> None:
     """Whoever searches can let others go on."""
-    flat = {"spec": {f"n{number}": {} for number in range(1_200)}}
+    flat: dict[str, Any] = {"spec": {f"n{number}": {} for number in range(1_200)}}
     assert list(search_templates_by_shape(flat)) == [None]
     assert list(search_objects_at("Kind", flat, "spec.*.template")) == [None, None]

@@ -72,7 +72,9 @@ def _workflow(template: Json) -> Json:
 
 
 _LIES: dict[PlaceContent, Callable[[Json], Json]] = {
-    PlaceContent.TEMPLATE: lambda template: template,
+    PlaceContent.TEMPLATE: lambda template: {
+        key: value for key, value in template.items() if key not in {"apiVersion", "kind"}
+    },
     PlaceContent.SPEC: lambda template: template["spec"],
     PlaceContent.OBJECT: lambda template: {"apiVersion": "v1", "kind": "Pod", **template},
     PlaceContent.WORKFLOW: _workflow,

@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.base.errors import InvalidObjectError
+from core.kubernetes.blob_volumes import MOST_ATTRIBUTES
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.weights.access_paths import WeightStoreSet
 from core.weights.pod_mounts import volume_mounts
@@ -161,3 +163,15 @@ def test_where_no_secret_is_asked_or_the_container_is_none_it_names_no_other(
 ) -> None:
     """The driver takes only the account from a Secret, never the container."""
     assert not reached(volume(csi(**THERE | MSI | more)))
+
+
+@pytest.mark.parametrize("driver", ["blob.csi.azure.com", "nfs.csi.k8s.io", "other.example.org"])
+def test_volume_of_too_many_attributes_is_an_error_that_names_them(driver: str) -> None:
+    """Each may name a store: none is left unread."""
+    many = {f"a{number}": "b" for number in range(MOST_ATTRIBUTES + 1)}
+    made = {
+        "metadata": {"name": "v"},
+        "spec": {"csi": {"driver": driver, "volumeAttributes": many}},
+    }
+    with pytest.raises(InvalidObjectError, match=r"csi\.volumeAttributes: holds 1,001; more than"):
+        parse_persistent_volume(msgspec.json.encode(made))
