@@ -8,6 +8,7 @@ from cli import exits
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
+from core.base.safe_text import safe_line
 
 WEIGHTS = """**Examples**
 
@@ -50,8 +51,10 @@ INGEST = """**Examples**
     sallyport weights ingest --ledger sqlite:///ledger.db -o json logs/
 
 A folder is a container of exported logs or a copy of one; files hold JSON
-lines or one list, also under gzip. Each record tells which log it is of:
-storage's, Azure's activity log, or kube-apiserver's audit log. What is in the
+lines, a list, indented documents one after another, or answers of REST APIs
+({"value": [...]}), also under gzip. Each record tells which log it is of:
+storage's, Azure's activity log, Entra ID's or kube-apiserver's audit log.
+Records of no concern are counted by kind (-o json lists all). What is in the
 ledger already is known and not stored again, so the same may be given twice.
 Give what is of the same days in one command: what comes after it is late.
 
@@ -119,5 +122,5 @@ def ingest(
     else:
         console = make_console()
         for line in lines_of(taken):
-            console.print(line)
+            console.print(safe_line(line), markup=False, highlight=False)
     raise typer.Exit(exits.REFUSED if taken.refused else exits.ADMITTED)

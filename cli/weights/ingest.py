@@ -20,6 +20,9 @@ from audit.ledger.store.store import Store
 _EVERY_S: Final = 5.0
 """Between two lines of progress."""
 
+_MOST_KINDS: Final = 10
+"""Kinds of records of no concern that the table shows."""
+
 
 class IngestSummary(msgspec.Struct, frozen=True, rename="camel"):
     """What became of it all."""
@@ -33,7 +36,9 @@ class IngestSummary(msgspec.Struct, frozen=True, rename="camel"):
     aside: int
     """Of those: older than `ledger.keep_days`, or more than a day ahead."""
     skipped: int
-    """Of no concern here."""
+    """Of no concern here, or of an operation that has not ended."""
+    skipped_kinds: dict[str, int]
+    """Of those: how many of each kind, the most first."""
     late: int
     confidence: dict[str, int]
     """New accesses to weights, by how sure it is whose they were."""
@@ -77,6 +82,10 @@ def lines_of(taken: IngestSummary) -> Iterator[str]:
         f"{taken.skipped:,} of no concern, {taken.late:,} late"
     )
     sure = ", ".join(f"{count:,} {word}" for word, count in taken.confidence.items())
+    for kind, count in list(taken.skipped_kinds.items())[:_MOST_KINDS]:
+        yield f"    of no concern: {count:,} {kind}"
+    if (more := len(taken.skipped_kinds) - _MOST_KINDS) > 0:
+        yield f"    of no concern: {more} more kinds, which -o json lists"
     yield f"new accesses to weights: {sure or 'none'}; {taken.ungranted:,} without a grant"
     for detection, count in taken.findings.items():
         yield f"{count:,} findings of {detection}"
@@ -119,6 +128,7 @@ def _taken(ingest: Ingest, seconds: float) -> IngestSummary:
         refused=outcomes["refused"],
         aside=ingest.counts.aside,
         skipped=outcomes["skipped"],
+        skipped_kinds=dict(ingest.counts.skipped_kinds.most_common()),
         late=outcomes["late"],
         confidence=dict(sorted(ingest.counts.confidence.items())),
         ungranted=ingest.counts.ungranted,

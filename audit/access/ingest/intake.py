@@ -1,6 +1,6 @@
 """Counts what one batch of a source came to: each record is in it once. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
@@ -31,6 +31,7 @@ class BatchIntake:
     """By record: one that sets several things tells of several."""
     refused: list[RefusedRecord] = field(default_factory=list)
     skipped: int = 0
+    skipped_kinds: Mapping[str, int] = field(default_factory=dict)
     begun: bytes | None = None
     """What operations of Azure's have begun by its end, where it tells of one."""
 
@@ -110,6 +111,7 @@ def make_intake(cluster: str, taken: BatchIntake, counted: BatchCounts, now_ms: 
         refused=len(taken.refused) + counted.aside,
         aside=counted.aside,
         skipped=taken.skipped,
+        skipped_kinds=dict(taken.skipped_kinds),
         late=counted.late,
         first=_text(first),
         last=_text(last),

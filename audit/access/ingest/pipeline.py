@@ -33,7 +33,7 @@ from audit.access.ingest.parser_process import ParserProcess
 from audit.access.ingest.past_memories import PastMemories
 from audit.access.ingest.state import MEMORY, IngestOptions, IngestState
 from audit.access.model.batch import RecordBatch
-from audit.access.parsers.reader import RecordReader
+from audit.access.parsers.reader import MOST_KINDS, OTHER_KINDS, RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
@@ -75,6 +75,8 @@ class IngestCounts:
     """By detection and severity. After a crash some are found again, and stored once."""
     confidence: Counter[str] = field(default_factory=Counter)
     """New accesses to weights, by how sure it is whose they were."""
+    skipped_kinds: Counter[str] = field(default_factory=Counter)
+    """Records of no concern, by kind: at most MOST_KINDS of them, all others together."""
     ungranted: int = 0
     """New accesses to weights that no grant covered."""
     gaps: int = 0
@@ -94,6 +96,9 @@ class IngestCounts:
         """Count a stretch that was stored now, in Unix seconds."""
         for outcome in ("stored", "known", "refused", "skipped", "late"):
             self.records[intake.source, outcome] += getattr(intake, outcome)
+        for kind, count in intake.skipped_kinds.items():
+            known = kind in self.skipped_kinds or len(self.skipped_kinds) < MOST_KINDS
+            self.skipped_kinds[kind if known else OTHER_KINDS] += count
         self.note_findings(findings)
         weights = [access for access in accesses if access.store]
         self.confidence.update(each.attribution.confidence._value_ for each in weights)
@@ -246,6 +251,7 @@ class Ingest:
             return taken
         for record, access in zip(stretch.records, made, strict=True):
             taken.add(access or self._reader.read(record, stretch.source, stores, now_ms))
+        taken.skipped_kinds = self._reader.take_skipped()
         if self._reader.begun != begun:
             taken.begun = self._reader.saved()
         return taken

@@ -25,6 +25,7 @@ one of its beginning, said what was asked for; without it what was set is not kn
 | SHARED_KEY | `allowed` |
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -87,8 +88,22 @@ SETTING: Final = {
 }
 """Operations that can set several things: what they set is in their body."""
 
-OTHERS: Final = (_STORAGE, "microsoft.authorization/roledefinitions/")
-"""What else is kept, as OTHER, but for reading."""
+OTHERS: Final = (
+    "microsoft.authorization/",
+    "microsoft.containerservice/managedclusters/",
+    "microsoft.keyvault/",
+    "microsoft.managedidentity/",
+    "microsoft.storage/",
+)
+"""What else is kept, as OTHER, but for reading: of stores, keys, roles, credentials, clusters."""
+
+_NAMED: Final = re.compile(
+    r"key(?!word)|secret|credential|password|token|certificate|role(?!out)|identit|elevateaccess|/sas\b"
+)
+"""The same, of providers that nobody listed: `…/listAdminKeys/action`."""
+
+_EVALUATED: Final = re.compile(r"microsoft\.authorization/policies/\w+/action")
+"""Azure Policy looked at something: it changed nothing."""
 
 _QUIET: Final = ("/read", "/validate/action", "/listkeys/read", "checknameavailability/action")
 
@@ -144,9 +159,9 @@ def topics_of(operation: str, body: Body) -> tuple[Topic, ...]:
     if operation in SETTING:
         setting = tuple(topic for topic, names in _SET.items() if names & body.keys())
         return setting or (Topic.OTHER,)
-    if operation.startswith(OTHERS) and not operation.endswith(_QUIET):
-        return (Topic.OTHER,)
-    return ()
+    kept = operation.startswith(OTHERS) or _NAMED.search(operation)
+    quiet = operation.endswith(_QUIET) or _EVALUATED.fullmatch(operation)
+    return (Topic.OTHER,) if kept and not quiet else ()
 
 
 def facts_of(topic: Topic, operation: str, resource: str, body: Body) -> dict[str, Any]:

@@ -93,6 +93,17 @@ class BegunOperations:
             self._bodies[key] = body
 
 
+def activity_kind(low: dict[str, Any]) -> str:
+    """Say which kind of record one is that gave no activity; its keys are in lower case."""
+    operation = _word(low, "operationname", "operationnamevalue").lower()
+    unfinished = _status(low) in _UNFINISHED
+    return f"azure-activity{', not ended' if unfinished else ''}: {operation}"
+
+
+def _status(record: dict[str, Any]) -> str:
+    return _word(record, "resulttype", "status", "activitystatusvalue").lower()
+
+
 def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
     found: dict[str, Any],
     cluster: str,
@@ -103,7 +114,8 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
 ) -> tuple[Activity, ...]:
     """Return the activities of a record; nothing where it is of no concern here, or of no end.
 
-    One that sets several things gives one activity for each.
+    One that sets several things gives one activity for each. One that names the account of a
+    WeightStore is never of no concern.
 
     Raises:
         UnreadableRecordError: it is none; with the reason and the field.
@@ -115,15 +127,19 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
     operation, resource = logged.lower(), _word(record, "resourceid", "_resourceid").lower()
     key = (_word(record, "correlationid"), operation, resource)
     body = _body(record)
-    status = _word(record, "resulttype", "status", "activitystatusvalue").lower()
+    status = _status(record)
     if status in _UNFINISHED:
         if body and topics_of(operation, body):
             begun.note(key, body)
         return ()
     body = {**begun.of(key), **body}
     topics = topics_of(operation, body)
+    named = ""
     if not topics:
-        return ()
+        named = stores.named_in(msgspec.json.encode(found).decode().lower())
+        if not named:
+            return ()
+        topics = (Topic.OTHER,)
     unix_ms, time = parse_log_time(_word(record, "time", "eventtimestamp", "timegenerated"))
     asked = _Asker(record, callers)
     account, container = (
@@ -148,7 +164,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
             resource=_unnamed(resource)[:_MOST_WORD],
             account=account,
             container=container[:_MOST_WORD],
-            store=stores.find(account, container) if account else "",
+            store=stores.find(account, container) if account else named,
             principal=asked.principal,
             application=asked.application,
             address=asked.address,

@@ -1,10 +1,12 @@
 """Reads events of kube-apiserver's audit log (audit.k8s.io/v1). Pure.
 
-Of concern are who entered Pods, who read Secrets, and which decisions of Sallyport kube-apiserver
-itself recorded. `facts`: of EXEC `subresource`, `container`, `command` (its first word), `uid`,
-`decision`; of SECRET_READ `verb`, `namespace`; of DECISION_SEEN `decision`, `decisions` (by
-webhook), `uid` (of the object), `verdict`, `kind`, `namespace`, `name`. Of every topic `code`,
-`stage`, `allowed`, and `impersonator` where it was done in the name of another.
+Of concern are who entered Pods, who read Secrets, which decisions of Sallyport kube-apiserver
+itself recorded, and changes of rights, WeightStores and grants of which it recorded no decision.
+`facts`: of EXEC `subresource`, `container`, `command` (its first word), `uid`, `decision`; of
+SECRET_READ `verb`, `namespace`; of DECISION_SEEN `decision`, `decisions` (by webhook), `uid` (of
+the object), `verdict`, `kind`, `namespace`, `name`; of OTHER `verb`, `kind`, `namespace`, `name`.
+Of every topic `code`, `stage`, `allowed`, and `impersonator` where it was done in the name of
+another.
 """
 
 from typing import Any, Final
@@ -25,6 +27,20 @@ GROUP_OF_EVENTS: Final = "audit.k8s.io/"
 
 ENTERING: Final = frozenset({"exec", "attach", "portforward", "proxy", "ephemeralcontainers"})
 _READING: Final = frozenset({"get", "list", "watch"})
+_CHANGING: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_RIGHTS: Final = frozenset(
+    {
+        "roles",
+        "rolebindings",
+        "clusterroles",
+        "clusterrolebindings",
+        "certificatesigningrequests",
+        "weightstores",
+        "accessgrants",
+    }
+)
+"""What names a role, a credential or a store."""
+
 _ENDED: Final = frozenset({"ResponseComplete", "Panic"})
 _LONG: Final = _ENDED | {"ResponseStarted"}
 """Stages at which what lasts counts: whoever entered a Pod for days is known at once. The later
@@ -114,7 +130,8 @@ def parse_kubernetes(
         if key.endswith(_DECISION)
     }
     topic = _topic(event, decisions)
-    if topic is None or event.stage not in (_LONG if topic is not Topic.DECISION_SEEN else _ENDED):
+    lasting = topic in {Topic.EXEC, Topic.SECRET_READ}
+    if topic is None or event.stage not in (_LONG if lasting else _ENDED):
         return None
     unix_ms, time = parse_log_time(
         event.request_received_timestamp or event.stage_timestamp, "requestReceivedTimestamp"
@@ -141,6 +158,24 @@ def parse_kubernetes(
     return scrub_document(activity)
 
 
+class _Asked(_Part, frozen=True, kw_only=True):
+    """What of an event says its kind."""
+
+    verb: str = ""
+    object_ref: _Reference = _Reference()
+
+
+_ASKED: Final = msgspec.json.Decoder(_Asked)
+
+
+def kubernetes_kind(raw: bytes | msgspec.Raw) -> str:
+    """Say which kind of event one is that gave no activity."""
+    asked = _ASKED.decode(bytes(raw))
+    where = asked.object_ref
+    part = f"/{where.subresource}" if where.subresource else ""
+    return f"kubernetes-audit: {asked.verb} {where.resource or 'no resource'}{part}"
+
+
 def _topic(event: _Event, decisions: dict[str, str]) -> Topic | None:
     where = event.object_ref
     entering = where.subresource in ENTERING
@@ -148,7 +183,10 @@ def _topic(event: _Event, decisions: dict[str, str]) -> Topic | None:
         return Topic.EXEC
     if where.resource == "secrets" and event.verb in _READING and not _is_routine(event):
         return Topic.SECRET_READ
-    return Topic.DECISION_SEEN if decisions else None
+    if decisions:
+        return Topic.DECISION_SEEN
+    changed = where.resource in _RIGHTS and event.verb in _CHANGING
+    return Topic.OTHER if changed and not _is_routine(event) else None
 
 
 def _is_routine(event: _Event) -> bool:
@@ -183,14 +221,16 @@ def _facts(event: _Event, topic: Topic, decisions: dict[str, str], name: str) ->
         return found | said | ({"command": scrub(command)[:_MOST_WORD]} if command else {})
     if topic is Topic.SECRET_READ:
         return found | {"verb": event.verb, "namespace": where.namespace[:_MOST_WORD]}
-    verdicts = (v for key, v in event.annotations.items() if key.endswith(_VERDICT))
-    return found | {
-        "decisions": scrub_fields(decisions),
-        "verdict": next(verdicts, "")[:_MOST_WORD],
+    told = {
         "kind": where.resource[:_MOST_WORD],
         "namespace": where.namespace[:_MOST_WORD],
         "name": name[:_MOST_WORD],
     }
+    if topic is Topic.OTHER:
+        return found | {"verb": event.verb} | told
+    verdicts = (v for key, v in event.annotations.items() if key.endswith(_VERDICT))
+    verdict = next(verdicts, "")[:_MOST_WORD]
+    return found | {"decisions": scrub_fields(decisions), "verdict": verdict} | told
 
 
 def _asked(uri: str) -> dict[str, list[str]]:

@@ -18,18 +18,28 @@ LATEST_MS: Final = 7_258_118_400_000
 _FORMS: Final = (
     "%m/%d/%Y %I:%M:%S %p",
     "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%Y %I:%M %p",
+    "%m/%d/%Y %H:%M",
     "%A, %d-%b-%y %H:%M:%S GMT",
     "%a, %d %b %Y %H:%M:%S GMT",
     "%Y/%m/%d %H:%M:%S",
     "%Y-%m-%d %H:%M:%S",
 )
 """lastModifiedTime and older exports: `6/30/2022 12:07:25 PM`, `Tuesday, 09-Aug-11 21:13:26 GMT`,
-`Thu, 30 Jun 2022 12:07:25 GMT`, `2020/10/08 10:48:50.9190722`."""
+`Thu, 30 Jun 2022 12:07:25 GMT`, `2020/10/08 10:48:50.9190722`. Those of .NET may have an offset
+(`6/30/2022 12:07:25 PM +00:00`), those of the portal a comma (`6/30/2022, 12:07:25.123 PM`)."""
 
 _ISO: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
+    r"(\d{4}-\d\d-\d\d)[T ](\d?\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|UTC|[+-]\d\d:?\d\d)?",
+    re.IGNORECASE,
 )
-_FRACTION: Final = re.compile(r"(\d:\d\d:\d\d)\.\d{1,9}")
+_FRACTION: Final = re.compile(r"(\d:\d\d:\d\d)\.(\d{1,9})")
+_OFFSET: Final = re.compile(r"\s*(?:(UTC|Z)|([+-])(\d?\d):(\d\d))$", re.IGNORECASE)
+_DOTNET: Final = re.compile(r"\\?/Date\((\d{12,14})(?:[+-]\d{4})?\)\\?/")
+"""As Windows PowerShell writes a time into JSON: ms since the epoch, whatever the offset."""
+
+_SPACES: Final = str.maketrans("\N{NARROW NO-BREAK SPACE}\N{NO-BREAK SPACE}", "  ")
+"""What .NET writes before AM and PM where its calendars are of ICU 72 or later."""
 _MOST: Final = 64
 _FULL: Final = 23
 """Characters of `2026-05-01T09:00:00.000`."""
@@ -77,28 +87,43 @@ def _second(text: str) -> int | None:
 
 
 def _any(text: str) -> int | None:
-    text = text.strip()
+    text = text.strip().translate(_SPACES)
     if len(text) > _MOST or not text.isascii():
         return None
     found = _ISO.fullmatch(text)
     try:
         if found is not None:
             day, clock, fraction, zone = found.groups()
-            offset = "+00:00" if zone in {None, "Z", "z"} else zone
-            moment = datetime.fromisoformat(f"{day}T{clock}{offset}")
-            return int(moment.timestamp()) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
+            offset = "+00:00" if (zone or "Z").upper() in {"Z", "UTC"} else zone
+            moment = datetime.fromisoformat(f"{day}T{clock.zfill(8)}{offset}")
+            return int(moment.timestamp()) * 1000 + _milliseconds(fraction)
         if text.isdigit():
             return int(text) * (1 if len(text) > 11 else 1000)  # noqa: PLR2004  ms have 13 digits.
+        if (written := _DOTNET.fullmatch(text)) is not None:
+            return int(written[1])
     except (ValueError, OverflowError):
         return None
-    return _formed(_FRACTION.sub(r"\1", text))
+    return _formed(text)
 
 
 def _formed(text: str) -> int | None:
+    """Read a form that names no offset, or ends with one, with or without a fraction."""
+    offset_ms = 0
+    if (zone := _OFFSET.search(text)) is not None:
+        text = text[: zone.start()]
+        minutes = int(zone[3] or 0) * 60 + int(zone[4] or 0)
+        offset_ms = minutes * (-60_000 if zone[2] == "-" else 60_000)
+    fraction = _FRACTION.search(text)
+    milliseconds = _milliseconds(fraction[2]) if fraction else 0
+    plain = _FRACTION.sub(r"\1", text).replace(", ", " ") if text[:1].isdigit() else text
     for form in _FORMS:
         try:
-            moment = datetime.strptime(text, form).replace(tzinfo=UTC)
-            return int(moment.timestamp()) * 1000
+            moment = datetime.strptime(plain, form).replace(tzinfo=UTC)
+            return int(moment.timestamp()) * 1000 + milliseconds - offset_ms
         except (ValueError, OverflowError):
             continue
     return None
+
+
+def _milliseconds(fraction: str | None) -> int:
+    return int((fraction or "0").ljust(3, "0")[:3])

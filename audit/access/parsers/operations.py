@@ -18,6 +18,8 @@ class OperationLevel(enum.Enum):
     BLOB = "blob"
     FOLDER = "folder"
     """A directory, and all that lies below it."""
+    UNKNOWN = "unknown"
+    """Whatever its path names, and all that lies below that."""
 
 
 class StorageOperation(NamedTuple):
@@ -96,8 +98,8 @@ OPERATIONS: Final = {
 
 Leases count as writes: whoever holds one can keep others from writing."""
 
-UNKNOWN: Final = StorageOperation(Act.OTHER, OperationLevel.BLOB)
-"""One that no release knew: kept, and no act is guessed."""
+UNKNOWN: Final = StorageOperation(Act.OTHER, OperationLevel.UNKNOWN)
+"""One that no release knew: kept, and neither its act nor what it is about is guessed."""
 
 SOURCES: Final = frozenset({"CopyBlobSource"})
 """Their uri is of what is copied, in whatever account; the record stands in the target's log."""

@@ -4,6 +4,7 @@ Pure, but for what it remembers of operations of Azure's that have begun. What c
 into quarantine with its reason and place, without people or secrets.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final
@@ -11,16 +12,24 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.model.batch import SourceRecord
-from audit.access.parsers.activity_log import BegunOperations, activities_of
+from audit.access.parsers.activity_log import (
+    BegunOperations,
+    activities_of,
+    activity_kind,
+)
 from audit.access.parsers.caller_networks import CallerLocator
-from audit.access.parsers.entra_audit import CATEGORY, parse_entra
-from audit.access.parsers.kubernetes_audit import GROUP_OF_EVENTS, parse_kubernetes
-from audit.access.parsers.redaction import scrub_record
+from audit.access.parsers.entra_audit import entra_kind, is_entra_audit, parse_entra
+from audit.access.parsers.kubernetes_audit import (
+    GROUP_OF_EVENTS,
+    kubernetes_kind,
+    parse_kubernetes,
+)
+from audit.access.parsers.redaction import scrub, scrub_record
 from audit.access.parsers.storage_fields import (
-    CATEGORIES,
     StorageFields,
     fields_from,
     fields_or_object,
+    is_storage,
 )
 from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
@@ -52,6 +61,13 @@ def make_refused_record(  # noqa: PLR0913  What the document says.
 _AUDITS: Final = frozenset({"kube-audit", "kube-audit-admin"})
 """Categories under which AKS exports the audit log: the event is a text in `properties.log`."""
 
+MOST_KINDS: Final = 64
+"""Kinds of records of no concern that are counted apart in one batch."""
+
+OTHER_KINDS: Final = "others"
+
+_MOST_KIND: Final = 160
+
 ParsedRecord = Access | Sequence[Activity] | RefusedRecord
 """What a record is; no activity at all where it is of no concern, or of no end."""
 
@@ -63,11 +79,17 @@ class RecordReader:
         self._cluster = cluster
         self._callers = callers
         self._begun = BegunOperations()
+        self._skipped: Counter[str] = Counter()
 
     @property
     def begun(self) -> int:
         """How often an operation began: what `saved` gives is another then."""
         return self._begun.noted
+
+    def take_skipped(self) -> dict[str, int]:
+        """Return how many records of each kind gave nothing since this was asked last."""
+        skipped, self._skipped = self._skipped, Counter()
+        return dict(sorted(skipped.items()))
 
     def saved(self) -> bytes:
         """Return what has begun lately, as MessagePack."""
@@ -105,23 +127,33 @@ class RecordReader:
         low = {name.lower(): value for name, value in found.items()}
         category = low.get("category")
         category = category if isinstance(category, str) else ""
-        if category in CATEGORIES:
+        if is_storage(low, category):
             fields, extra = fields_from(found)
             reading = StorageContext(self._cluster, source, stores, self._callers)
             return access_of(fields, extra, raw, reading)
-        if category in _AUDITS:
+        if category.lower() in _AUDITS:
             return self._kubernetes(_logged(low), source)
-        if category == CATEGORY:
-            return parse_entra(found, self._cluster, source, self._callers)
+        if is_entra_audit(low):
+            changes = parse_entra(low, self._cluster, source, self._callers)
+            return changes or self._skip(entra_kind(low))
         if "metricname" in low:
-            return ()
+            return self._skip("metrics")
         if "operationname" in low or "operationnamevalue" in low:
-            return activities_of(found, self._cluster, source, stores, self._callers, self._begun)
+            begun, callers = self._begun, self._callers
+            done = activities_of(found, self._cluster, source, stores, callers, begun)
+            return done or self._skip(activity_kind(low))
         raise UnreadableRecordError("is of no log that is read here", "category")
 
     def _kubernetes(self, raw: bytes | msgspec.Raw, source: str) -> tuple[Activity, ...]:
         activity = parse_kubernetes(raw, self._cluster, source, self._callers)
-        return () if activity is None else (activity,)
+        return self._skip(kubernetes_kind(raw)) if activity is None else (activity,)
+
+    def _skip(self, kind: str) -> tuple[Activity, ...]:
+        """Count a record that is of no concern, or of no end."""
+        kind = scrub(kind)[:_MOST_KIND]
+        known = kind in self._skipped or len(self._skipped) < MOST_KINDS
+        self._skipped[kind if known else OTHER_KINDS] += 1
+        return ()
 
     def _refused(
         self, record: SourceRecord, source: str, reason: str, now_ms: int
@@ -137,8 +169,9 @@ class RecordReader:
 
 
 def _logged(low: dict[str, Any]) -> bytes:
+    """Return the event: of `properties.log`, or of the column `log_s` of AzureDiagnostics."""
     properties = low.get("properties")
-    logged = properties.get("log") if isinstance(properties, dict) else None
+    logged = properties.get("log") if isinstance(properties, dict) else low.get("log_s")
     if not isinstance(logged, str):
         raise UnreadableRecordError("has no text", "properties.log")
     return logged.encode()

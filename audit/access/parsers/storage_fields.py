@@ -12,7 +12,14 @@ import msgspec
 from audit.access.parsers.redaction import scrub_fields
 from core.base.errors import UnreadableRecordError
 
-CATEGORIES: Final = frozenset({"StorageRead", "StorageWrite", "StorageDelete"})
+CATEGORIES: Final = {
+    name.lower(): name for name in ("StorageRead", "StorageWrite", "StorageDelete")
+}
+"""By their names in lower case: exports write them in any."""
+
+_TABLE: Final = "storagebloblogs"
+_OWN: Final = "objectkey"
+"""A field that no other log has."""
 
 LARGEST: Final = (1 << 63) - 1
 
@@ -181,6 +188,16 @@ _WITHIN: Final = {
     path: {field.encode_name.lower(): field.encode_name for field in msgspec.structs.fields(part)}
     for path, part in _PARTS.items()
 }
+
+
+def is_storage(low: dict[str, Any], category: str) -> bool:
+    """Return whether a record is of storage's logs: by its category, table or fields.
+
+    `low` is the record, its keys in lower case.
+    """
+    table = low.get("type")
+    named = category.lower().startswith("storage")
+    return named or (isinstance(table, str) and table.lower() == _TABLE) or _OWN in low
 
 
 def fields_or_object(

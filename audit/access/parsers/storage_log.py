@@ -131,7 +131,8 @@ def access_of(
     Raises:
         UnreadableRecordError: it is none; with the reason and the field, and nothing of the record.
     """
-    if fields.category not in CATEGORIES:
+    category = CATEGORIES.get(fields.category.lower())
+    if category is None:
         raise UnreadableRecordError(
             "is not of StorageRead, StorageWrite, StorageDelete", "category"
         )
@@ -153,7 +154,7 @@ def access_of(
     service = properties.service_type.lower() or "blob"
     correlation = fields.correlation_id[:_MOST_WORD]
     told = correlation or sha256(bytes(raw)).hexdigest()
-    where = f"{account}/{service}/{fields.category}/{name}/{properties.object_key}"
+    where = f"{account}/{service}/{category}/{name}/{properties.object_key}"
     access = Access(
         format=FORMAT,
         id=access_id(unix_ms, where, told, properties.operation_count),
@@ -225,7 +226,8 @@ def _places(
 def _store(
     stores: WeightStores, place: StoragePlace, copied: StoragePlace | None, level: OperationLevel
 ) -> str:
-    find = stores.find_below if level is OperationLevel.FOLDER else stores.find
+    below = level in {OperationLevel.FOLDER, OperationLevel.UNKNOWN}
+    find = stores.find_below if below else stores.find
     if copied is None:
         return find(place.account, place.container, place.blob)
     return (find(*place) if place.container else "") or find(*copied)

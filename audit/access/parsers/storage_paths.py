@@ -2,6 +2,10 @@
 
 `objectKey` is `/account/container/blob`, decoded. Of copies it can be a URL, some exports leave it
 out, and it may be encoded: then `uri` counts, which always is.
+
+Paths are resolved as storage resolves them: `.` and `..` are taken out after decoding, also where
+they were encoded, and a backslash is a slash (issues azure-sdk-for-rust 5275, azure-sdk-for-js
+5405). Slashes that stand together stay: in a flat namespace `a//b` is another blob than `a/b`.
 """
 
 from typing import Final, NamedTuple
@@ -15,6 +19,9 @@ MOST_PATH: Final = 2048
 
 ROOT: Final = "$root"
 """The container of blobs that lie right below the account."""
+
+_OF_CONTAINER: Final = "restype=container"
+"""In the query of every operation that is of a container."""
 
 _ACCOUNTS: Final = "/storageaccounts/"
 _MOST_WORD: Final = 256
@@ -68,14 +75,15 @@ def place_of(account: str, key: str, uri: str, level: OperationLevel) -> Storage
     """Return the place of a request in the log of an account."""
     head = f"/{account}/"
     if key.startswith(head) and "%" not in key:
-        container, _, blob = key[len(head) :].partition("/")
+        container, blob = _split(key[len(head) :])
     elif uri:
         place = uri_place(uri, account)
         container, blob = place.container, place.blob
     else:
         place = uri_place(key, account) if "://" in key else _pathed(account, unquote(key))
         container, blob = place.container, place.blob
-    if container and not blob and level is OperationLevel.BLOB and ".dfs." not in uri:
+    alone = container and not blob and level is OperationLevel.BLOB
+    if alone and ".dfs." not in uri and _OF_CONTAINER not in uri.lower():
         container, blob = ROOT, container
     return StoragePlace(account, container[:_MOST_WORD], strip_signatures(blob)[:MOST_PATH])
 
@@ -89,7 +97,7 @@ def uri_place(uri: str, account: str = "") -> StoragePlace:
     path = unquote(path)
     if name.isdigit() or name == "localhost" or host.startswith("["):  # An emulator, an address.
         return _pathed(account, f"/{path}")
-    container, _, blob = path.partition("/")
+    container, blob = _split(path)
     return StoragePlace(
         (name or account)[:_MOST_WORD], container[:_MOST_WORD], strip_signatures(blob)[:MOST_PATH]
     )
@@ -100,10 +108,34 @@ def _pathed(account: str, path: str) -> StoragePlace:
     first, _, rest = path.strip('"').removeprefix("/").partition("/")
     if account and first.lower() != account:
         return StoragePlace(account)
-    container, _, blob = rest.partition("/")
+    container, blob = _split(rest)
     return StoragePlace(
         first.lower()[:_MOST_WORD], container[:_MOST_WORD], strip_signatures(blob)[:MOST_PATH]
     )
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return container and blob of a decoded path below the account, dot segments resolved."""
+    if "\\" in path:
+        path = path.replace("\\", "/")
+    if path[:1] in {"/", "."} or "/." in path:
+        path = _without_dots(path.lstrip("/"))
+    container, _, blob = path.partition("/")
+    return container, blob
+
+
+def _without_dots(path: str) -> str:
+    """Return a path without dot segments: RFC 3986, 5.2.4; nothing leads out of the account."""
+    kept: list[str] = []
+    *before, last = path.split("/")
+    for part in before:
+        if part == "..":
+            del kept[-1:]
+        elif part != ".":
+            kept.append(part)
+    if last == "..":
+        del kept[-1:]
+    return "/".join([*kept, "" if last in {".", ".."} else last]).lstrip("/")
 
 
 def query_of(uri: str) -> dict[str, str]:

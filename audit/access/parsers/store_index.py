@@ -10,6 +10,9 @@ from core.weights.stores import WeightStore
 _ODD: Final = ("//", "/.", "\\")
 """Where a path may mean another one than it says."""
 
+_ODD_FIRST: Final = frozenset("/.")
+"""The same, of how one begins."""
+
 
 class WeightStores:
     """WeightStores by account and container; ten thousand questions a second are cheap.
@@ -39,6 +42,10 @@ class WeightStores:
         """Return whether an account has weights."""
         return account in self._accounts
 
+    def named_in(self, text: str) -> str:
+        """Name a store whose account a text in lower case names; for texts of any form."""
+        return next((name for account, name in self._accounts.items() if account in text), "")
+
     def find(self, account: str, container: str = "", blob: str = "") -> str:
         """Name the store of a place: of a blob, a container, or all of the account."""
         if account not in self._accounts:
@@ -51,7 +58,7 @@ class WeightStores:
         if not blob:
             return prefixes[-1][1]
         found = _first(prefixes, blob)
-        if not found and any(odd in blob for odd in _ODD):
+        if not found and (blob[:1] in _ODD_FIRST or any(odd in blob for odd in _ODD)):
             found = _first(prefixes, posixpath.normpath(blob.replace("\\", "/")).lstrip("/"))
         return found
 
@@ -60,7 +67,7 @@ class WeightStores:
         found = self.find(account, container, folder)
         if found or not folder:
             return found
-        below = posixpath.normpath(folder).strip("/") + "/"
+        below = posixpath.normpath(folder.replace("\\", "/")).strip("/") + "/"
         prefixes = self._held.get((account, container), ())
         return next((name for prefix, name in prefixes if prefix.startswith(below)), "")
 

@@ -2,20 +2,28 @@
 
 import re
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
-
-import msgspec
 
 from audit.access.model.batch import MOST_BATCH, SourceRecord
 from audit.access.sources.blob_hours import OVERLAP, HourBlob, ReadMark, digest_of
-from audit.access.sources.envelopes import LineRecords, parts_of, records_of, too_long_problem
+from audit.access.sources.documents import (
+    MOST_DOCUMENT,
+    find_document_end,
+    find_whole_end,
+    is_json,
+    split_documents,
+)
+from audit.access.sources.envelopes import (
+    LineRecords,
+    is_envelope,
+    parts_of,
+    records_of,
+    too_long_problem,
+)
 
 PIECE: Final = 4 * 1024 * 1024
 """Bytes of one piece, but for longer lines."""
-
-MOST_LIST: Final = 64 * 1024 * 1024
-"""Bytes of a blob that is one JSON list: it is read whole."""
 
 _LIST_HEAD: Final = re.compile(rb'\s*(\[|\{\s*"records"\s*:)')
 _BOM: Final = b"\xef\xbb\xbf"
@@ -81,23 +89,21 @@ async def _replaced(content: "_Content", blob: HourBlob, mark: ReadMark) -> str:
 
 
 async def _is_list(content: "_Content") -> bool:
-    """Return whether a blob may be one JSON document.
+    """Return whether a blob may be one JSON list, or one envelope of records.
 
-    Lines that wrap records look alike at first.
+    Lines that wrap records, and streams of lists, look alike at first.
     """
     head = (await content.read(0, 4096)).removeprefix(_BOM)
     if not _LIST_HEAD.match(head):
         return False
-    line, ended, _ = (await content.read(0, MOST_LIST + 1)).partition(b"\n")
-    return not (ended and _is_json(line))
-
-
-def _is_json(content: bytes) -> bool:
-    try:
-        msgspec.json.decode(content, type=msgspec.Raw)
-    except (msgspec.MsgspecError, RecursionError):
+    whole = (await content.read(0, MOST_DOCUMENT + 1)).removeprefix(_BOM)
+    line, ended, _ = whole.partition(b"\n")
+    if ended and is_json(line):
         return False
-    return True
+    if len(whole) > MOST_DOCUMENT or is_json(whole):
+        return True
+    end = find_document_end(whole, len(whole) - len(whole.lstrip()))
+    return end <= 0 or not is_json(whole[:end])  # Else more follows it: a stream.
 
 
 async def _of_lines(
@@ -110,17 +116,19 @@ async def _of_lines(
     problem: str | None
     while window := await content.read(at, size):
         ended = len(window) < size
-        cut = window.rfind(b"\n") + 1
-        if not cut and not ended and size < MOST_BATCH:
-            size = MOST_BATCH
-            continue
+        cut = find_whole_end(window)
+        if not cut and not ended:
+            if size < (most := _most(window)):
+                size = min(max(2 * size, MOST_BATCH), most)
+                continue
+            cut = window.rfind(b"\n") + 1
         whole, rest = window[:cut], window[cut:]
         records: Sequence[SourceRecord] = LineRecords(whole, blob.name, at)
         problem = too_long_problem(len(window)) if not cut and not ended else None
         if ended and rest:
             problem = _end(rest, settled=settled)
         if problem is not None:
-            records = [*records, *records_of(rest, f"{blob.name}@{at + cut}", problem)]
+            records = [*records, *_last(rest, blob.name, at + cut, problem)]
             whole = window
         if whole:
             at += len(whole)
@@ -132,6 +140,21 @@ async def _of_lines(
         size = PIECE
 
 
+def _most(window: bytes) -> int:
+    """Return how many bytes are read at most for one document: of one record, fewer."""
+    head = window.removeprefix(_BOM).lstrip()
+    spread = head[:1] in {b"{", b"["} and b"\n" in head
+    return MOST_DOCUMENT if spread or is_envelope(head) else MOST_BATCH
+
+
+def _last(rest: bytes, name: str, at: int, problem: str) -> Iterator[SourceRecord]:
+    """Yield the records of an end without a line's end; the problem is of the last."""
+    *before, (begin, last) = split_documents(rest)
+    for start, document in before:
+        yield from records_of(document, f"{name}@{at + start}")
+    yield from records_of(last, f"{name}@{at + begin}", problem)
+
+
 def _end(rest: bytes, *, settled: bool) -> str | None:
     """Say what is wrong with an end without a line's end; None where it is to be waited for.
 
@@ -139,7 +162,7 @@ def _end(rest: bytes, *, settled: bool) -> str | None:
     """
     if not rest.strip(b"\r\n\t \x00"):
         return None
-    if _is_json(rest):
+    if is_json(rest):
         return ""
     return "ends in the middle of a record" if settled else None
 
@@ -147,16 +170,16 @@ def _end(rest: bytes, *, settled: bool) -> str | None:
 async def _of_list(
     content: "_Content", blob: HourBlob, mark: ReadMark, *, settled: bool
 ) -> AsyncIterator[BlobPiece]:
-    whole = await content.read(0, MOST_LIST + 1)
-    if len(whole) > MOST_LIST:
-        text = f"is one JSON list of more than {MOST_LIST} bytes: export it as lines"
+    whole = await content.read(0, MOST_DOCUMENT + 1)
+    if len(whole) > MOST_DOCUMENT:
+        text = f"is one JSON list of more than {MOST_DOCUMENT} bytes: export it as lines"
         yield BlobPiece(
             [SourceRecord(whole[:PIECE], blob.name, text)],
             ReadMark(mark.at, mark.digest, listed=True),
         )
         return
     whole = whole.removeprefix(_BOM)
-    if not _is_json(whole):
+    if not is_json(whole):
         if settled:
             text = "is a JSON list that ends in its middle, or is damaged"
             yield BlobPiece(

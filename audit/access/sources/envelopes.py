@@ -1,6 +1,8 @@
-"""Takes records out of what holds several: lines, `{"records": […]}`, lists, EventLists.
+"""Takes records out of what holds several: lines, streams, lists, envelopes, pages, tables.
 
-Lines of a blob are split when somebody looks: mostly the parser process does.
+Envelopes are Azure Monitor's `{"records": […]}`, EventLists of kube-apiserver, pages of REST
+answers (`{"value": […], "nextLink": …}`), and answers of Log Analytics (`{"tables": […]}`: names of
+columns, and rows). Lines of a blob are split when somebody looks: mostly the parser process does.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +12,7 @@ from typing import Final, NamedTuple, overload
 import msgspec
 
 from audit.access.model.batch import MOST_RECORD, SourceRecord
+from audit.access.sources.documents import split_documents
 
 _MOST_DEPTH: Final = 4
 _HEAD: Final = 96
@@ -18,11 +21,24 @@ _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _BOM: Final = b"\xef\xbb\xbf"
 
 
+class _Column(msgspec.Struct, gc=False):
+    name: str
+
+
+class _Table(msgspec.Struct, gc=False):
+    """Of an answer of Log Analytics."""
+
+    columns: list[_Column]
+    rows: list[list[msgspec.Raw]]
+
+
 class _Envelope(msgspec.Struct, gc=False):
-    """What can hold records: of Azure Monitor, and of kube-apiserver's audit webhook."""
+    """What can hold records. Of a record itself, `value` and `tables` may be anything."""
 
     records: list[msgspec.Raw] | None = None
     items: list[msgspec.Raw] | None = None
+    value: msgspec.Raw = msgspec.Raw()
+    tables: msgspec.Raw = msgspec.Raw()
     kind: str = ""
 
 
@@ -34,6 +50,10 @@ class MessagePart(NamedTuple):
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_TABLES: Final = msgspec.json.Decoder(list[_Table])
+
+_MARKS: Final = (b'"records"', b'"EventList"', b'"value"', b'"tables"', b'"nextLink"', b'"@odata.')
+"""One of them stands at the head of whatever holds several records."""
 
 
 def is_envelope(line: bytes) -> bool:
@@ -41,7 +61,7 @@ def is_envelope(line: bytes) -> bool:
     if line[:1] == b"[":
         return True
     head = line[:_HEAD].lstrip()
-    return b'"records"' in head or b'"EventList"' in head or head[:1] == b"["
+    return head[:1] == b"[" or any(mark in head for mark in _MARKS)
 
 
 def parts_of(message: bytes) -> Iterator[MessagePart]:
@@ -62,14 +82,8 @@ def _parts(message: bytes, depth: int) -> Iterator[MessagePart]:
     if not depth:
         yield MessagePart(message, "wraps records in too many others")
         return
-    inner: list[msgspec.Raw] | None = None
     try:
-        if head == b"[":
-            inner = _LIST.decode(message)
-        else:
-            envelope = _ENVELOPE.decode(message)
-            listed = envelope.items if envelope.kind.endswith("List") else None
-            inner = envelope.records if envelope.records is not None else listed
+        inner = _LIST.decode(message) if head == b"[" else _wrapped(_ENVELOPE.decode(message))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         yield MessagePart(message, "is no JSON object or list of them")
         return
@@ -86,6 +100,30 @@ def _parts(message: bytes, depth: int) -> Iterator[MessagePart]:
             yield MessagePart(raw)
 
 
+def _wrapped(envelope: _Envelope) -> list[msgspec.Raw] | None:
+    """Return the records of an envelope; None where it is a record itself.
+
+    Raises:
+        msgspec.MsgspecError: it has tables, and they are none.
+    """
+    if envelope.records is not None:
+        return envelope.records
+    if envelope.items is not None and envelope.kind.endswith("List"):
+        return envelope.items
+    if bytes(envelope.value)[:1] == b"[":
+        return _LIST.decode(envelope.value)
+    if bytes(envelope.tables)[:1] == b"[":
+        return [row for table in _TABLES.decode(envelope.tables) for row in _rows(table)]
+    return None
+
+
+def _rows(table: _Table) -> Iterator[msgspec.Raw]:
+    """Yield each row of a table as an object."""
+    names = [column.name for column in table.columns]
+    for row in table.rows:
+        yield msgspec.Raw(msgspec.json.encode(dict(zip(names, row, strict=False))))
+
+
 class LineRecords(Sequence[SourceRecord]):
     """The records of whole lines; equal content gives equal records, in whatever process."""
 
@@ -97,16 +135,8 @@ class LineRecords(Sequence[SourceRecord]):
 
     def __iter__(self) -> Iterator[SourceRecord]:
         """Yield the records; who wants but the first of them splits no more."""
-        at = self._at
-        begin, size = 0, len(self.content)
-        while begin < size:
-            end = self.content.find(b"\n", begin)
-            end = size if end < 0 else end
-            if end > begin:
-                line = self.content[begin:end]
-                if line != b"\r":
-                    yield from records_of(line, f"{self._name}@{at + begin}")
-            begin = end + 1
+        for begin, document in split_documents(self.content):
+            yield from records_of(document, f"{self._name}@{self._at + begin}")
 
     def __len__(self) -> int:
         """Count the records: a line can wrap several."""

@@ -4,21 +4,16 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from audit.access.model.batch import (
-    MOST_BATCH,
-    MOST_RECORD,
-    RecordBatch,
-    SourcePlaces,
-    SourceRecord,
-)
+from audit.access.model.batch import RecordBatch, SourcePlaces, SourceRecord
 from audit.access.sources.blob_hours import HourBlob, ReadMark, read_marks, write_marks
 from audit.access.sources.blob_reader import read_pieces
-from audit.access.sources.envelopes import is_envelope, parts_of, too_long_problem
+from audit.access.sources.documents import MOST_DOCUMENT, find_whole_end, split_documents
+from audit.access.sources.envelopes import records_of
 from core.base.errors import SourceError
 
 _SLOT: Final = "00/00"
@@ -138,37 +133,47 @@ class StandardInput:
     stream: BinaryIO = field(default_factory=lambda: sys.stdin.buffer)
 
     async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:  # noqa: ARG002  No place.
-        """Yield its lines; a line can wrap several records."""
-        rest, number, records, size = b"", 0, list[SourceRecord](), 0
-        begin = 0
+        """Yield its documents; one can wrap several records."""
+        reading = _NumberedLines(self.name)
+        rest, least, begin = b"", 0, ""
+        records: list[SourceRecord] = []
+        size = 0
         while window := await asyncio.to_thread(self.stream.read1, _WINDOW):  # type: ignore[attr-defined]
-            *lines, rest = (rest + window).split(b"\n")
-            if len(rest) > MOST_BATCH:
-                lines, rest = [*lines, rest], b""
-            for line in lines:
-                number += 1
-                records.extend(self._line(line, number))
-                size += len(line)
+            rest += window
+            if len(rest) < least:
+                continue
+            cut = find_whole_end(rest)
+            if not cut and len(rest) > MOST_DOCUMENT:
+                cut = len(rest)
+            least = 0 if cut else 2 * len(rest)
+            records += reading.records_of(rest[:cut])
+            size, rest = size + cut, rest[cut:]
             if size >= _WINDOW:
-                yield RecordBatch(self.name, "stdin", str(begin or ""), str(number), records)
-                records, size, begin = [], 0, number
-        if rest.strip():
-            number += 1
-            records.extend(self._line(rest, number))
+                end = str(reading.number)
+                yield RecordBatch(self.name, "stdin", begin, end, records)
+                records, size, begin = [], 0, end
+        records += reading.records_of(rest)
         if records:
-            yield RecordBatch(self.name, "stdin", str(begin or ""), str(number), records)
+            yield RecordBatch(self.name, "stdin", begin, str(reading.number), records)
 
-    def _line(self, line: bytes, number: int) -> list[SourceRecord]:
-        line, place = line.strip(), f"{self.name} line {number}"
-        if not line:
-            return []
-        if is_envelope(line):
-            return [SourceRecord(part.raw, place, part.problem) for part in parts_of(line)]
-        return [
-            SourceRecord(
-                line, place, too_long_problem(len(line)) if len(line) > MOST_RECORD else ""
-            )
-        ]
+
+class _NumberedLines:
+    """Documents of standard input, and the number of the line that each begins in."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.number = 0
+        """Lines that were read."""
+
+    def records_of(self, content: bytes) -> Iterator[SourceRecord]:
+        """Yield the records of what comes next."""
+        at, line = 0, self.number + 1
+        for begin, document in split_documents(content):
+            line += content.count(b"\n", at, begin)
+            at = begin
+            yield from records_of(document.strip(), f"{self._name} line {line}")
+        ended = content[-1:] in {b"", b"\n"}
+        self.number = line + content.count(b"\n", at) - ended
 
 
 def _size(path: Path) -> int:

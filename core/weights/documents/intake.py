@@ -57,6 +57,8 @@ class Intake(DocumentPart, frozen=True, kw_only=True):
     """
     skipped: int = 0
     """Of no concern here, or of an operation that has not come to its end."""
+    skipped_kinds: dict[str, int] = {}
+    """Of those skipped: how many of each kind, as `azure-activity: microsoft.compute/…/action`."""
     late: int = 0
     """Of those stored: older than the watermark when they came."""
     first: str = ""

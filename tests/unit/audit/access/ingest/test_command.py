@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -21,7 +22,7 @@ def kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SALLYPORT_LEDGER__KEEP_DAYS", "3650")
 
 
-def run(*arguments: str, tmp_path: Path) -> tuple[int, dict[str, int]]:
+def run(*arguments: str, tmp_path: Path) -> tuple[int, dict[str, Any]]:
     """Run the command; give its exit code and what it says."""
     given = ["weights", "ingest", "--ledger", f"sqlite:///{tmp_path / 'l.db'}", "-o", "json"]
     result = CliRunner().invoke(app, [*given, "--cluster-id", "c1", *arguments])
@@ -45,6 +46,33 @@ def test_refused_records_are_told_by_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"no record\n" + next(lines(1)) + b"\n")
     code, said = run(str(tmp_path / "a.json"), tmp_path=tmp_path)
     assert (code, said["stored"], said["refused"]) == (1, 1, 1)
+
+
+def test_an_answer_of_a_rest_api_is_taken_in_record_by_record(tmp_path: Path) -> None:
+    """Indented, as tools print it: no line of it is a record, and none is refused."""
+    page = {"value": [json.loads(line) for line in lines(5)], "nextLink": "https://x/"}
+    (tmp_path / "a.json").write_text(json.dumps(page, indent=2))
+    code, said = run(str(tmp_path / "a.json"), tmp_path=tmp_path)
+    assert (code, said["read"], said["stored"], said["refused"]) == (0, 5, 5, 0)
+
+
+def test_what_is_of_no_concern_is_told_by_kind(tmp_path: Path) -> None:
+    """In JSON all kinds; in the table the most of them, and nothing in them is markup."""
+    told = [("Add user [red]x", 3), ("Update user", 2), *((f"User {n}", 1) for n in range(12))]
+    records = [
+        {"category": "AuditLogs", "operationName": name, "properties": {"id": str(number)}}
+        for name, count in told
+        for number in range(count)
+    ]
+    (tmp_path / "a.json").write_text("\n".join(map(json.dumps, records)))
+    arguments = ["weights", "ingest", "--ledger", f"sqlite:///{tmp_path / 'l.db'}"]
+    arguments += ["--cluster-id", "c1", str(tmp_path / "a.json")]
+    table = CliRunner().invoke(app, arguments).stdout
+    assert "of no concern: 3 entra-audit: Add user [red]x" in table
+    assert "of no concern: 4 more kinds" in table
+    (tmp_path / "b.json").write_text("\n".join(map(json.dumps, records)))
+    _, said = run(str(tmp_path / "b.json"), tmp_path=tmp_path)
+    assert said["skippedKinds"] == {f"entra-audit: {name}": count for name, count in told}
 
 
 def test_records_older_than_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,17 +241,54 @@ def test_diagnostic_settings_say_what_is_logged_no_more() -> None:
     assert gone.account == ACCOUNT
 
 
+ELSEWHERE = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Any/things/one"
+
+
 @pytest.mark.parametrize(
     "operation",
     [
         "Microsoft.Compute/virtualMachines/start/action",
+        "Microsoft.KeyVault/vaults/read",
+        "Microsoft.Authorization/policies/auditIfNotExists/action",
         f"{STORAGE}/read",
-        "Microsoft.KeyVault/vaults/write",
     ],
 )
 def test_what_concerns_no_weights_gives_nothing(operation: str) -> None:
     """It is read, and counted by whoever asked."""
-    assert read(exported(operation)) == ()
+    assert read(exported(operation, resource=ELSEWHERE)) == ()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "Microsoft.KeyVault/vaults/write",
+        "Microsoft.KeyVault/vaults/delete",
+        "Microsoft.EventHub/namespaces/authorizationRules/listKeys/action",
+        "Microsoft.Search/searchServices/listAdminKeys/action",
+        "Microsoft.Authorization/elevateAccess/action",
+        "Microsoft.Authorization/roleDefinitions/write",
+        "Microsoft.ManagedIdentity/userAssignedIdentities/assign/action",
+        "Microsoft.ContainerService/managedClusters/runCommand/action",
+        "Microsoft.Storage/storageAccounts/inventoryPolicies/write",
+    ],
+)
+def test_what_names_a_store_key_role_credential_or_cluster_is_kept(operation: str) -> None:
+    """Also of providers that nobody listed, and of operations that no release knows."""
+    activity = one(exported(operation, resource=ELSEWHERE))
+    assert activity.operation.lower() == operation.lower()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"resource": ACCOUNT_ID},
+        {"resource": ELSEWHERE, "body": {"Properties": {"Target": ACCOUNT_ID.upper()}}},
+    ],
+)
+def test_whatever_names_the_account_of_a_store_is_kept(fields: dict[str, Any]) -> None:
+    """In its resource or anywhere else; it is of that store."""
+    activity = one(exported("Microsoft.Compute/snapshots/write", **fields))
+    assert (activity.topic, activity.store) == (Topic.OTHER, "llama")
 
 
 @pytest.mark.parametrize("record", [{}, {"operationName": 7}, exported(time="soon")])

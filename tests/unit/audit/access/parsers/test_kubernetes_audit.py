@@ -118,3 +118,15 @@ def test_what_is_no_event_is_refused(record: Any) -> None:
     """Never silently."""
     with pytest.raises(UnreadableRecordError):
         read(record)
+
+
+@pytest.mark.parametrize("resource", ["clusterrolebindings", "roles", "weightstores"])
+def test_a_change_of_rights_or_stores_without_a_decision_is_kept(resource: str) -> None:
+    """The gate did not see it, or was not asked."""
+    activity = read(kubernetes("patch", resource, annotations={}))
+    assert activity is not None
+    assert (activity.topic, activity.facts["verb"]) == (Topic.OTHER, "patch")
+    assert activity.facts["kind"] == resource
+    assert read(kubernetes("get", resource, annotations={})) is None
+    own = "system:kube-controller-manager"
+    assert read(kubernetes("patch", resource, annotations={}, username=own)) is None

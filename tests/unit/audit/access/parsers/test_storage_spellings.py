@@ -7,6 +7,7 @@ import pytest
 
 from audit.access.parsers.log_times import normalize_time
 from audit.access.parsers.operations import OPERATIONS, SOURCES
+from core.base.errors import UnreadableRecordError
 from core.weights.documents.access import Act, Caller
 from tests.harness.worlds.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
 from tests.unit.audit.access.parsers.stores import parsed, read
@@ -71,6 +72,19 @@ def test_numbers_may_be_texts_and_sizes_may_be_empty() -> None:
         "2022-06-30T14:07:25+02:00",
         "1656590845",
         "1656590845000",
+        "6/30/2022 12:07:25 PM +00:00",
+        "6/30/2022 2:07:25 PM +02:00",
+        "6/30/2022 6:37:25 AM -05:30",
+        "06/30/2022 12:07:25 +00:00",
+        "6/30/2022 12:07:25.123 PM",
+        "6/30/2022, 12:07:25.123 PM",
+        "6/30/2022 12:07:25\N{NARROW NO-BREAK SPACE}PM",
+        "6/30/2022 12:07:25\N{NARROW NO-BREAK SPACE}PM +00:00",
+        "6/30/2022 12:07:25 PM UTC",
+        "2022-06-30 12:07:25 UTC",
+        "2022-06-30 12:07:25Z",
+        "/Date(1656590845000)/",
+        "\\/Date(1656590845000+0200)\\/",
     ],
 )
 def test_times_of_last_change_are_read_in_all_their_forms(text: str) -> None:
@@ -80,6 +94,33 @@ def test_times_of_last_change_are_read_in_all_their_forms(text: str) -> None:
         text
     )
     assert parsed(properties={"lastModifiedTime": "soon"}).extra["lastModified"] == "soon"
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("11/1/2026 9:05:06 AM", "2026-11-01T09:05:06.000Z"),
+        ("11/1/2026 12:05:06 AM +00:00", "2026-11-01T00:05:06.000Z"),
+        ("11/1/2026 9:05:06 PM +01:00", "2026-11-01T20:05:06.000Z"),
+        ("11/1/2026, 9:05:06.789 PM", "2026-11-01T21:05:06.789Z"),
+        ("11/1/2026 9:05 PM", "2026-11-01T21:05:00.000Z"),
+        ("2026-11-01T9:05:06.7890123Z", "2026-11-01T09:05:06.789Z"),
+        ("2026-11-01T09:05:06.7890123+00:00", "2026-11-01T09:05:06.789Z"),
+        ("2026-11-01T23:05:06-0230", "2026-11-02T01:35:06.000Z"),
+    ],
+)
+def test_the_time_of_a_record_is_read_in_all_the_forms_of_exports(text: str, time: str) -> None:
+    """US dates with AM and PM, an offset or a fraction among them: month first, and UTC."""
+    assert parsed(time=text).time == time
+
+
+@pytest.mark.parametrize(
+    "text", ["13/11/2026 9:05:06 AM", "11/1/2026 13:05:06 PM +99:00", "11/1/26"]
+)
+def test_what_is_no_time_is_refused(text: str) -> None:
+    """Of a day that stands first nobody knows the month."""
+    with pytest.raises(UnreadableRecordError, match="time"):
+        parsed(time=text)
 
 
 def test_fields_may_lie_flat_or_in_properties_or_be_json_in_a_text() -> None:
@@ -150,6 +191,65 @@ def test_places_are_decoded_once(
     """Roots, logs, Data Lake's endpoint, the second region and an emulator are all understood."""
     access = parsed(uri=uri, properties={"objectKey": key or ""})
     assert (access.container, access.blob) == expected
+
+
+HOST = "https://weightsprod.blob.core.windows.net"
+
+
+@pytest.mark.parametrize(
+    ("uri", "key", "expected"),
+    [
+        (f"{HOST}/llama/./s", None, ("llama", "s")),
+        (f"{HOST}/llama/%2E%2Fs", None, ("llama", "s")),
+        (f"{HOST}/llama/.%2Fs", None, ("llama", "s")),
+        (f"{HOST}/other/../llama/s", None, ("llama", "s")),
+        (f"{HOST}/other/%2e%2e/llama/s", None, ("llama", "s")),
+        (f"{HOST}/other/..%2Fllama%2Fs", None, ("llama", "s")),
+        (f"{HOST}/../../llama/s", None, ("llama", "s")),
+        (f"{HOST}/llama/a%5Cs", None, ("llama", "a/s")),
+        (f"{HOST}/llama%2Fa%2Fs", None, ("llama", "a/s")),
+        (f"{HOST}//llama/s", None, ("llama", "s")),
+        (f"{HOST}/llama/a//s", None, ("llama", "a//s")),
+        (f"{HOST}/llama/a/b/..", None, ("llama", "a/")),
+        (f"{HOST}/llama/...", None, ("llama", "...")),
+        (f"{HOST}/llama/a..b/.s", None, ("llama", "a..b/.s")),
+        (None, "/weightsprod/other/../llama/s", ("llama", "s")),
+        (None, "/weightsprod/llama/./s", ("llama", "s")),
+        (None, "/weightsprod//llama/s", ("llama", "s")),
+        (None, "/weightsprod/llama\\s", ("llama", "s")),
+    ],
+)
+def test_paths_are_resolved_as_storage_resolves_them(
+    uri: str | None, key: str | None, expected: tuple[str, str]
+) -> None:
+    """No spelling of a path hides whose weights were read."""
+    access = parsed(uri=uri, properties={"objectKey": key or ""})
+    assert (access.container, access.blob, access.store) == (*expected, "llama")
+
+
+@pytest.mark.parametrize(
+    ("key", "uri", "container"),
+    [
+        ("/weightsprod/llama", "", "llama"),
+        ("/weightsprod/llama", f"{HOST}/llama?restype=container&comp=new", "llama"),
+        ("", f"{HOST}/llama?restype=Container", "llama"),
+        ("/weightsprod/llama/run-7", "", "llama"),
+        ("/weightsprod", f"{HOST}/?comp=new", ""),
+    ],
+)
+def test_an_operation_that_nobody_knew_is_of_the_store_that_its_path_names(
+    key: str, uri: str, container: str
+) -> None:
+    """On a container, on a folder, or on all of the account."""
+    access = parsed(operation="PurgeContainer", uri=uri, properties={"objectKey": key})
+    assert (access.act, access.container, access.store) == (Act.OTHER, container, "llama")
+
+
+def test_a_known_operation_whose_query_says_container_is_of_one() -> None:
+    """A container is no blob of the root."""
+    uri = f"{HOST}/llama?restype=container&comp=lease"
+    access = parsed(operation="LeaseBlob", uri=uri, properties={"objectKey": "/weightsprod/llama"})
+    assert (access.container, access.blob, access.store) == ("llama", "", "llama")
 
 
 def test_a_container_and_an_account_have_no_blob() -> None:

@@ -28,6 +28,9 @@ INDEX = WeightStores(
         ("other", "models//llama/./final/1", "deep"),
         ("other", "x/../models/llama/final/1", "deep"),
         ("other", "models\\llama\\final\\1", "deep"),
+        ("other", "/models/llama/final/1", "deep"),
+        ("other", "./models/llama/final/1", "deep"),
+        ("other", "../models/llama/final/1", ""),
         ("third", "", ""),
         ("", "", "all"),
     ],
@@ -45,6 +48,7 @@ def test_what_is_done_to_a_folder_is_done_to_what_lies_in_it() -> None:
     assert INDEX.find_below(ACCOUNT, "other", "models") == "deep"
     assert INDEX.find_below(ACCOUNT, "other", "models/llama/") == "deep"
     assert INDEX.find_below(ACCOUNT, "other", "mod") == ""
+    assert INDEX.find_below(ACCOUNT, "other", "models\\llama") == "deep"
     assert parsed(operation="RenamePathDir", blob="run-7").store == "llama"
 
 
