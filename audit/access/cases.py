@@ -62,6 +62,14 @@ PHASE_OF: Final = {
     "overwritten-weights": "destruction",
     "customer-key": "destruction",
     "archived-weights": "destruction",
+    "storage-deleted": "destruction",
+    "lifecycle-deletion": "destruction",
+    "encryption-key": "destruction",
+    "other-tenant": "exfiltration",
+    "transport-weakened": "access",
+    "custom-role": "access",
+    "log-target-deleted": "blinding",
+    "cluster-credential": "access",
 }
 
 WITHIN_S: Final = 3.0 * DAY_S
@@ -87,7 +95,9 @@ LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
     "private-endpoint": _READS | _BY_KEY,
     "sftp-or-local-users": _READS | _BY_KEY,
     "object-replication": frozenset({"copy-out"}),
-    "protection-off": frozenset({"create-read-delete", *_HARM}),
+    "protection-off": frozenset({"create-read-delete", "storage-deleted", *_HARM}),
+    "other-tenant": frozenset({"copy-out", "object-replication"}),
+    "transport-weakened": _BY_KEY,
 }
 """What is done to a whole account, and what may come of it there, by whomever."""
 

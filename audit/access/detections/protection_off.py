@@ -71,7 +71,7 @@ DETECTION: Final = Detection(
     title="Immutability, versioning, soft delete or a lock switched off",
     about="What keeps weights, checkpoints and logs from being deleted or overwritten was switched "
     "off, shortened or deleted: immutability policies, legal holds and locks (high), versioning, "
-    "soft delete, point-in-time restore, lifecycle policies, and what is done over storage's own "
+    "soft delete, point-in-time restore, and what is done over storage's own "
     "interface (medium). Switching on is quiet.",
     severity=Severity.HIGH,
     techniques=("T1490", "T1485", "T1070"),

@@ -1,16 +1,16 @@
 """15: a role assignment that opens a store to somebody."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from audit.access.model.detection import Detection, EventContext
 from audit.access.model.findings import make_finding
+from audit.access.model.scopes import stores_under
 from audit.access.model.sightings import is_news
 from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
 from core.weights.documents.events import Activity, Finding, Severity, Topic
-from core.weights.stores import WeightStore
 
 _OPENING: Final = {
     "b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",
@@ -49,7 +49,7 @@ def _see(event: Activity, state: RoleAssignmentState, known: EventContext) -> Se
     if not known.done or is_delete(event) or role in _HARMLESS:
         return ()
     scope = fact_text(event, "scope") or event.resource.partition("/providers/microsoft.auth")[0]
-    stores = list(_under(scope, event, known))
+    stores = list(stores_under(scope, event, known))
     if not stores:
         return ()
     principal = fact_text(event, "principalId")
@@ -79,18 +79,6 @@ def _see(event: Activity, state: RoleAssignmentState, known: EventContext) -> Se
         + " among the identities of the WeightStore.",
     )
     return [msgspec.structs.replace(finding, store=stores[0].name)]
-
-
-def _under(scope: str, event: Activity, known: EventContext) -> Iterator[WeightStore]:
-    """Yield the stores that lie at or below a scope; one without a resource id counts by name."""
-    subscriptions = scope.count("/") <= 4 and scope.startswith("/subscriptions/")  # noqa: PLR2004
-    for name, store in sorted(known.surroundings.stores.items()):
-        resource = (store.spec.resource_id or "").lower()
-        is_named = event.store == name or (event.account or "\n") == store.spec.account
-        is_above = bool(scope) and f"{resource}/".startswith(f"{scope.rstrip('/')}/")
-        is_group = scope.startswith("/providers/microsoft.management/") or scope == "/"
-        if is_named or is_above or is_group or (subscriptions and not resource):
-            yield store
 
 
 DETECTION: Final = Detection(

@@ -49,6 +49,19 @@ def is_news(raised: dict[str, int], key: str, level: int = 1) -> bool:
     return True
 
 
+def is_change(kept: dict[str, str], key: str, value: str, *, asked: bool) -> bool:
+    """Return whether a setting is another than it was, and note it.
+
+    One that was never seen before is a change where the request itself set it, and else is how
+    things stand.
+    """
+    before = kept.pop(key, None)
+    if before is None and len(kept) >= MOST_RAISED:
+        del kept[next(iter(kept))]
+    kept[key] = value
+    return asked if before is None else before != value
+
+
 def count_crowd(crowds: dict[str, dict[int, int]], store: str, day: int) -> int:
     """Count one more at a store; give how many others there were on this day and the one before."""
     days = crowds.setdefault(store, {})

@@ -12,7 +12,9 @@ one of its beginning, said what was asked for; without it what was set is not kn
 | PUBLIC_ACCESS | `public`: whether anyone may read now; `value` as set |
 | NETWORK_RULES | `open`: whether the internet may come in; `defaultAction`, `bypass`,
 |               | `publicNetworkAccess`, `addresses`, `networks` (how many of each) |
-| DIAGNOSTICS | `setting`; `categories` that are on; `off`: those switched off |
+| DIAGNOSTICS | `setting`; `categories` that are on; `off`: those switched off;
+|             | `targetAccount`, `targetWorkspace`, `targetHub`, `targetRule`: resource ids of
+|             | where they go |
 | FEDERATED_CREDENTIAL | `identity` (resource id), `credential`, `issuer`, `subject`,
 |                      | `audiences`; `before` where it is known (`parsers.entra_audit`) |
 | ROLE_ASSIGNMENT | `assignment`, `principalId`, `principalType`, `roleDefinitionId`, `scope`,
@@ -23,6 +25,17 @@ one of its beginning, said what was asked for; without it what was set is not kn
 | SFTP_OR_LOCAL_USERS | `sftp`, `localUsers`: as set; `user`: a mark, where it is about one |
 | PROTECTION | `which`: what it is about; `off`: what of it was switched off or shortened |
 | SHARED_KEY | `allowed` |
+| DELETION | `kind`: `container`, `account` or `group` |
+| LIFECYCLE | `deletes`, `deletesCopies` (versions, snapshots), `archives`: of rules that are
+|           | on, each `DAYS PREFIX`; `digest` of all; none where the record has no rules |
+| ENCRYPTION | `keySource`, `vault` (host), `vaultKey`, `federated`, `asked` |
+| OTHER_TENANT | `replication`, `copyScope`, `rules` (`TENANT RESOURCE`), `asked`: of which names |
+| TRANSPORT | `httpsOnly`, `minimumTls`, `asked` |
+| ROLE_DEFINITION | `role`: its id; `opens`: what of storage it lets do; `scopes` |
+| LOG_TARGET | `kind`: `namespace`, `hub`, `rule`, `workspace` or `purge` |
+| CLUSTER_CREDENTIAL | `kind`: `credential` or `command` |
+
+`asked` says whether the request itself set it; else it is how Azure answered that all stands.
 """
 
 import re
@@ -30,12 +43,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from audit.access.parsers.redaction import scrub_fields
+from audit.access.parsers.setting_facts import (
+    Body,
+    access_rules,
+    encryption_facts,
+    lifecycle_facts,
+    log_targets,
+    role_definition_facts,
+    tenant_facts,
+    transport_facts,
+)
 from audit.access.parsers.storage_paths import account_of
 from core.people.subject import pseudonymous_user
 from core.weights.documents.events import Activity, Topic
-
-Body = Mapping[str, Any]
-"""What was asked for: its keys are in lower case, `properties` taken out."""
 
 _DELETE: Final = "/delete"
 
@@ -58,8 +78,9 @@ ALWAYS: Final = {
     f"{_STORAGE}localusers/delete": Topic.SFTP_OR_LOCAL_USERS,
     f"{_STORAGE}localusers/listkeys/action": Topic.SFTP_OR_LOCAL_USERS,
     f"{_STORAGE}localusers/regeneratepassword/action": Topic.SFTP_OR_LOCAL_USERS,
-    f"{_STORAGE}managementpolicies/write": Topic.PROTECTION,
-    f"{_STORAGE}managementpolicies/delete": Topic.PROTECTION,
+    f"{_STORAGE}managementpolicies/write": Topic.LIFECYCLE,
+    f"{_STORAGE}managementpolicies/delete": Topic.LIFECYCLE,
+    f"{_STORAGE}encryptionscopes/write": Topic.ENCRYPTION,
     f"{_STORAGE}blobservices/containers/setlegalhold/action": Topic.PROTECTION,
     f"{_STORAGE}blobservices/containers/clearlegalhold/action": Topic.PROTECTION,
     f"{_STORAGE}blobservices/containers/migrate/action": Topic.PROTECTION,
@@ -69,6 +90,9 @@ ALWAYS: Final = {
     f"{_STORAGE}blobservices/containers/immutabilitypolicies/extend/action": Topic.PROTECTION,
     "microsoft.authorization/locks/write": Topic.PROTECTION,
     "microsoft.authorization/locks/delete": Topic.PROTECTION,
+    "microsoft.authorization/roledefinitions/write": Topic.ROLE_DEFINITION,
+    "microsoft.authorization/roledefinitions/delete": Topic.ROLE_DEFINITION,
+    "microsoft.authorization/elevateaccess/action": Topic.ELEVATED_ACCESS,
     "microsoft.authorization/roleassignments/write": Topic.ROLE_ASSIGNMENT,
     "microsoft.authorization/roleassignments/delete": Topic.ROLE_ASSIGNMENT,
     "microsoft.insights/diagnosticsettings/write": Topic.DIAGNOSTICS,
@@ -107,11 +131,44 @@ _EVALUATED: Final = re.compile(r"microsoft\.authorization/policies/\w+/action")
 
 _QUIET: Final = ("/read", "/validate/action", "/listkeys/read", "checknameavailability/action")
 
+_DELETED: Final = {
+    f"{_STORAGE}delete": "account",
+    f"{_STORAGE}blobservices/containers/delete": "container",
+    "microsoft.resources/subscriptions/resourcegroups/delete": "group",
+}
+"""Operations that delete what holds blobs, and what (Microsoft Learn, "Azure permissions for
+Storage" and "… for Management and governance")."""
+
+_LOG_TARGETS: Final = {
+    "microsoft.eventhub/namespaces/delete": "namespace",
+    "microsoft.eventhub/namespaces/eventhubs/delete": "hub",
+    "microsoft.eventhub/namespaces/authorizationrules/delete": "rule",
+    "microsoft.operationalinsights/workspaces/delete": "workspace",
+    "microsoft.operationalinsights/workspaces/purge/action": "purge",
+}
+
+_CLUSTERS: Final = "microsoft.containerservice/managedclusters/"
+_CLUSTER_ACTS: Final = {
+    f"{_CLUSTERS}listclusteradmincredential/action": "credential",
+    f"{_CLUSTERS}accessprofiles/listcredential/action": "credential",
+    f"{_CLUSTERS}runcommand/action": "command",
+}
+
+_NAMED_KINDS: Final[Mapping[Topic, Mapping[str, str]]] = {
+    Topic.DELETION: _DELETED,
+    Topic.LOG_TARGET: _LOG_TARGETS,
+    Topic.CLUSTER_CREDENTIAL: _CLUSTER_ACTS,
+}
+"""Topics whose only fact is what kind of thing an operation is about."""
+
 _SET: Final = {
     Topic.PUBLIC_ACCESS: frozenset({"allowblobpublicaccess", "publicaccess"}),
     Topic.NETWORK_RULES: frozenset({"networkacls", "networkruleset", "publicnetworkaccess"}),
     Topic.SFTP_OR_LOCAL_USERS: frozenset({"issftpenabled", "islocaluserenabled"}),
     Topic.SHARED_KEY: frozenset({"allowsharedkeyaccess"}),
+    Topic.ENCRYPTION: frozenset({"encryption"}),
+    Topic.OTHER_TENANT: frozenset({"allowcrosstenantreplication", "allowedcopyscope"}),
+    Topic.TRANSPORT: frozenset({"supportshttpstrafficonly", "minimumtlsversion"}),
     Topic.PROTECTION: frozenset(
         {
             "deleteretentionpolicy",
@@ -156,8 +213,12 @@ def topics_of(operation: str, body: Body) -> tuple[Topic, ...]:
     """Return what an operation, in lower case, is about; nothing where it is of no concern."""
     if operation in ALWAYS:
         return (ALWAYS[operation],)
+    named = next((topic for topic, kinds in _NAMED_KINDS.items() if operation in kinds), None)
+    if named:
+        return (named,)
     if operation in SETTING:
-        setting = tuple(topic for topic, names in _SET.items() if names & body.keys())
+        names = body.keys() | ({"allowedcopyscope"} if access_rules(body) is not None else set())
+        setting = tuple(topic for topic, settings in _SET.items() if settings & names)
         return setting or (Topic.OTHER,)
     kept = operation.startswith(OTHERS) or _NAMED.search(operation)
     quiet = operation.endswith(_QUIET) or _EVALUATED.fullmatch(operation)
@@ -170,6 +231,8 @@ def facts_of(topic: Topic, operation: str, resource: str, body: Body) -> dict[st
     found = {"change": last if last in {"write", "delete"} else "action", "body": bool(body)}
     told = _TOLD.get(topic)
     said = told(operation, resource, body) if told else {}
+    if topic in _NAMED_KINDS:
+        said = {"kind": _NAMED_KINDS[topic][operation]}
     return found | scrub_fields({name: value for name, value in said.items() if value is not None})
 
 
@@ -215,6 +278,7 @@ def _diagnostics(_operation: str, resource: str, body: Body) -> dict[str, Any]:
         "setting": resource.rpartition("/")[2],
         "categories": [name for name, on in named if name and on is not False],
         "off": [name for name, on in named if name and on is False],
+        **log_targets(body),
     }
 
 
@@ -230,14 +294,14 @@ def _federated(_operation: str, resource: str, body: Body) -> dict[str, Any]:
 
 
 def _role(_operation: str, resource: str, body: Body) -> dict[str, Any]:
-    scope, _, assignment = resource.rpartition("/providers/microsoft.authorization/")
+    scope, found, assignment = resource.rpartition("/providers/microsoft.authorization/")
     told = body.get("scope")
     return {
         "assignment": assignment.rpartition("/")[2],
         "principalId": _low(body.get("principalid")),
         "principalType": body.get("principaltype"),
         "roleDefinitionId": (_low(body.get("roledefinitionid")) or "").rpartition("/")[2] or None,
-        "scope": _low(told) or scope,
+        "scope": _low(told) or scope or ("/" if found else ""),
         "condition": body.get("condition"),
     }
 
@@ -287,7 +351,7 @@ def _protection(operation: str, _resource: str, body: Body) -> dict[str, Any]:
         named = next(
             (w for w in ("legalhold", "immutabilitypolicies", "locks") if w in operation), ""
         )
-        which = [named or "managementpolicies"]
+        which = [named or "immutablestoragewithversioning"]
         gone = operation.endswith("/delete") or "clearlegalhold" in operation
         off = which if gone and named else off
         return {
@@ -334,4 +398,9 @@ _TOLD: Final[Mapping[Topic, Callable[[str, str, Body], dict[str, Any]]]] = {
     Topic.SFTP_OR_LOCAL_USERS: _sftp,
     Topic.PROTECTION: _protection,
     Topic.SHARED_KEY: _shared_key,
+    Topic.ROLE_DEFINITION: role_definition_facts,
+    Topic.LIFECYCLE: lifecycle_facts,
+    Topic.ENCRYPTION: encryption_facts,
+    Topic.OTHER_TENANT: tenant_facts,
+    Topic.TRANSPORT: transport_facts,
 }

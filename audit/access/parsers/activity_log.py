@@ -17,6 +17,7 @@ from audit.access.parsers.activity_facts import facts_of, topics_of
 from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.log_times import parse_log_time
 from audit.access.parsers.redaction import scrub, scrub_document
+from audit.access.parsers.setting_facts import ASKED
 from audit.access.parsers.storage_paths import account_of
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
@@ -34,7 +35,8 @@ MOST_KEPT_BYTES: Final = 1024 * 1024
 _Row = tuple[tuple[str, str, str], dict[str, Any]]
 _MOST_BODY: Final = 64 * 1024
 _MOST_WORD: Final = 1024
-_MOST_DEPTH: Final = 8
+_MOST_DEPTH: Final = 12
+"""As deep as a rule of lifecycle management, and some more."""
 
 _UNFINISHED: Final = frozenset({"start", "started", "accept", "accepted", "begin", "inprogress"})
 _FAILED: Final = frozenset(
@@ -242,7 +244,10 @@ def _body(record: dict[str, Any]) -> dict[str, Any]:
     for name in ("responsebody", "requestbody"):
         body = _lowered(_object(low.get(name)), _MOST_DEPTH)
         inner = body.pop("properties", None)
-        found |= body | (inner if isinstance(inner, dict) else {})
+        body |= inner if isinstance(inner, dict) else {}
+        found |= body
+        if name == "requestbody" and body:
+            found[ASKED] = sorted(body)
     return found
 
 

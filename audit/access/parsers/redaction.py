@@ -14,7 +14,8 @@ MOST_VALUE: Final = 512
 """Characters kept of the value of one."""
 
 _MOST_DEPTH: Final = 4
-_MOST_ITEMS: Final = 32
+MOST_ITEMS: Final = 32
+"""Items kept of a list."""
 
 _SIGNATURE: Final = re.compile(
     r"(?<![a-z0-9])(sig|signature)(\s*=|%(?:25){0,4}3d)[^&\s\"'<>;]*", re.IGNORECASE
@@ -131,10 +132,10 @@ def _plain(value: Any, people: frozenset[str], depth: int) -> Any:
     if not depth:
         return CUT
     if isinstance(value, list):
-        return [_plain(item, people, depth - 1) for item in value[:_MOST_ITEMS]]
+        return [_plain(item, people, depth - 1) for item in value[:MOST_ITEMS]]
     return {
         _text(name, people)[:64]: _plain(item, people, depth - 1)
-        for name, item in list(value.items())[:_MOST_ITEMS]
+        for name, item in list(value.items())[:MOST_ITEMS]
         if not is_personal(name)
     }
 

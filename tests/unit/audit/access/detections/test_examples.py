@@ -11,6 +11,7 @@ from core.weights.documents.events import MOST_EVIDENCE, Severity, decode_findin
 from tests.unit.audit.access.detections import (
     examples_of_changes,
     examples_of_harm,
+    examples_of_management,
     examples_of_reads,
     examples_of_ways,
 )
@@ -25,7 +26,13 @@ from tests.unit.audit.access.detections.events import (
 )
 from tests.unit.audit.access.detections.examples import EXAMPLES, Example
 
-TOLD_IN = (examples_of_changes, examples_of_harm, examples_of_reads, examples_of_ways)
+TOLD_IN = (
+    examples_of_changes,
+    examples_of_harm,
+    examples_of_management,
+    examples_of_reads,
+    examples_of_ways,
+)
 """Importing them notes their examples."""
 
 

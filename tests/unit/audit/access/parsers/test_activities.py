@@ -174,7 +174,8 @@ CASES: list[tuple[str, str, Any, Topic, dict[str, Any]]] = [
         Topic.DELEGATION_KEY_ISSUED,
         {"change": "action"},
     ),
-    ("delete", "", None, Topic.OTHER, {"change": "delete"}),
+    ("delete", "", None, Topic.DELETION, {"change": "delete", "kind": "account"}),
+    ("failover/action", "", None, Topic.OTHER, {"change": "action"}),
     ("write", "", None, Topic.OTHER, {"change": "write", "body": False}),
 ]
 

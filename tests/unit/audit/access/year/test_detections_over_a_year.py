@@ -40,6 +40,7 @@ from tests.harness.worlds.weights_year.attacks import READING, Attack, Planted
 from tests.harness.worlds.weights_year.changes import CHANGING, ROBOT, rotation
 from tests.harness.worlds.weights_year.harm import HARMING
 from tests.harness.worlds.weights_year.logs import Year
+from tests.harness.worlds.weights_year.management import MANAGING, plans
 from tests.harness.worlds.weights_year.people import (
     CLUSTER,
     DAY,
@@ -50,7 +51,7 @@ from tests.harness.worlds.weights_year.people import (
     Shape,
 )
 
-ATTACKS: Final[tuple[Attack, ...]] = (*READING, *CHANGING, *HARMING)
+ATTACKS: Final[tuple[Attack, ...]] = (*READING, *CHANGING, *MANAGING, *HARMING)
 EXPECTED: Final = {"keys-and-logging": frozenset({f"oid:{ROBOT}"})}
 CALLERS: Final = CallerNetworks(
     pods=(network_of("10.244.0.0/16"),), nodes=(network_of("10.225.0.0/16"),)
@@ -111,7 +112,7 @@ def _in_order(year: Year, planted: Iterable[Planted]) -> Iterator[Happening]:
     waiting = [*year.beginning(), *(each for one in planted for each in one.happenings)]
     heapq.heapify(waiting)
     for day in range(year.shape.days):
-        for each in year.day(day):
+        for each in (*year.day(day), *plans(year, day)):
             heapq.heappush(waiting, each)
         if day % 30 == 9:
             for each in rotation(year, day):
