@@ -131,7 +131,7 @@ async def test_many_questions_of_one_namespace_do_not_hold_up_another(
         return replace(QUESTION, namespace=namespace)
 
     server.answers = [answer]
-    reviews = AccessReviews(connection, LiveSettings(reviews_in_flight=1))
+    reviews = AccessReviews(connection, LiveSettings(reviews_in_flight=1, review_timeout_s=60))
     questions = [of("hostile")] * 100 + [of("neighbour")]
     await asyncio.gather(*map(reviews.ask, questions))
     assert asked.index("neighbour") <= 2
