@@ -19,7 +19,7 @@ from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
 from core.base.networks import network_of
-from core.base.times import second_text
+from core.base.times import milliseconds_of, second_text
 from core.weights.documents.object_change import ObjectChange, encode_change
 from core.weights.documents.pod_life import LifeEvent, PodLife, encode_life
 from tests.harness.worlds.storage_logs import BEGIN_MS, application, lines, node_address
@@ -48,7 +48,7 @@ def life(who: int, place: int = 0, **fields: Any) -> Frame:
     }
     document = PodLife(
         format=1,
-        id=stable_id(BEFORE_S * 1000, "life", given["uid"], event.value),
+        id=stable_id(milliseconds_of(given["time"]), "life", given["uid"], event.value),
         cluster=CLUSTER,
         event=event,
         namespace="team",
