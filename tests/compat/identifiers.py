@@ -53,6 +53,7 @@ from kube.weights.recorded_objects import RecordedObject
 from tests.unit.audit.access.detections import (
     examples_of_changes,
     examples_of_harm,
+    examples_of_management,
     examples_of_reads,
     examples_of_ways,
 )
@@ -66,7 +67,13 @@ PERSON: Final = Subject("Ann@Example.com", "uid", ["b", "a"], {"oid": [OID]})
 NAMELESS: Final = Subject("Bob@Example.com", "uid", ["b", "a"], {})
 LONG: Final = "x" * 300
 
-TOLD_IN: Final = (examples_of_changes, examples_of_harm, examples_of_reads, examples_of_ways)
+TOLD_IN: Final = (
+    examples_of_changes,
+    examples_of_harm,
+    examples_of_management,
+    examples_of_reads,
+    examples_of_ways,
+)
 """Importing them notes their examples."""
 
 
