@@ -43,6 +43,7 @@ from admission.objects.reader import (
 from admission.objects.size_limits import (
     LARGE_VALUES,
     MAX_SKIPPED_VALUES,
+    bytes_of_objects,
     check_size,
     drop_status,
     is_too_large,
@@ -293,7 +294,7 @@ class Gatherer:
             return await self._rbac_changes.read(request)
         if request.value_count <= LARGE_VALUES:
             return await self._reader.read(request, facts)
-        async with self.seats.seat(_flow(request, facts), _size(request)):
+        async with self.seats.seat(_flow(request, facts), bytes_of_objects(request)):
             return await self._reader.read(request, facts)
 
     async def _of_reading(
@@ -327,7 +328,7 @@ class Gatherer:
         return EvaluatedObject(request, reading, facts, answer, parts, evaluation.projection, began)
 
     def _fair_engine(self, request: Request, facts: Facts) -> FairEngine:
-        size = _size(request) if request.value_count else 0
+        size = bytes_of_objects(request) if request.value_count else 0
         return FairEngine(self.engine, self.seats, _flow(request, facts), size)
 
     async def gather_notes(
@@ -457,11 +458,6 @@ def _flow(request: Request, facts: Facts) -> Flow:
     """Return whose turn it is; names that nobody knows could be made up without end."""
     known = facts.namespace is not None
     return Flow(request.namespace if known else "", request.subject.username)
-
-
-def _size(request: Request) -> int:
-    """Return the bytes of both objects."""
-    return sum(len(memoryview(each)) for each in (request.object, request.old_object) if each)
 
 
 def _sandboxed_by_risk_alone(reading: Reading, facts: Facts) -> bool:

@@ -154,9 +154,10 @@ def check_size(request: Request) -> None:
 
 async def give_way(request: Request) -> None:
     """Let other reviews go on before the next step of a large one."""
-    if request.value_count or _bytes_of(request) > LARGE_BYTES:
+    if request.value_count or bytes_of_objects(request) > LARGE_BYTES:
         await asyncio.sleep(0)
 
 
-def _bytes_of(request: Request) -> int:
+def bytes_of_objects(request: Request) -> int:
+    """Return the bytes of both objects."""
     return sum(len(each) for each in (request.object, request.old_object) if each)

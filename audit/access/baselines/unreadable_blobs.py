@@ -7,6 +7,7 @@ import msgspec
 from audit.access.model.detection import EventContext
 from audit.access.model.sightings import digest_of, touch
 from core.weights.documents.access import Access
+from core.weights.documents.events import Finding
 
 _MOST_BLOBS: Final = 16_384
 _MOST_DAYS: Final = 512
@@ -80,3 +81,9 @@ def note_refusal(
 def is_lost(use: BlobUse, reader: str) -> bool:
     """Return whether a blob could be read before somebody else than this reader changed it."""
     return bool(use.before or use.read) and use.who != reader
+
+
+def about_changer(found: Finding, use: BlobUse) -> Finding:
+    """Return a finding of a refused read as one about who changed the blob, and not its reader."""
+    addresses = [use.address] if use.address else []
+    return msgspec.structs.replace(found, who=use.who, addresses=addresses, pods=[], requesters=[])

@@ -8,6 +8,7 @@ import msgspec
 from audit.access.baselines.unreadable_blobs import (
     BlobUse,
     RefusedDay,
+    about_changer,
     is_lost,
     note_change,
     note_read,
@@ -127,10 +128,7 @@ def _judge_refusal(
         events=day.events,
         evidence=[use.change] if use.change else [],
     )
-    addresses = [use.address] if use.address else []
-    return [
-        msgspec.structs.replace(found, who=use.who, addresses=addresses, pods=[], requesters=[])
-    ]
+    return [about_changer(found, use)]
 
 
 DETECTION: Final = Detection(

@@ -13,6 +13,7 @@ from audit.access.baselines.recoverability import (
 from audit.access.baselines.unreadable_blobs import (
     BlobUse,
     RefusedDay,
+    about_changer,
     is_lost,
     note_change,
     note_read,
@@ -90,10 +91,7 @@ def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequ
         events=day.events,
         evidence=[use.change] if use.change else [],
     )
-    addresses = [use.address] if use.address else []
-    return [
-        msgspec.structs.replace(found, who=use.who, addresses=addresses, pods=[], requesters=[])
-    ]
+    return [about_changer(found, use)]
 
 
 DETECTION: Final = Detection(

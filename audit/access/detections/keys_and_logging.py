@@ -8,6 +8,7 @@ import msgspec
 from audit.access.model.detection import Detection, EventContext
 from audit.access.model.findings import make_finding
 from audit.access.model.habits import DoneBefore, note_habit, week_of
+from audit.access.model.scopes import is_subscription_or_above
 from audit.access.model.sightings import is_news
 from audit.access.parsers.activity_facts import actor_text, is_delete
 from core.weights.documents.access import Access, Act
@@ -99,8 +100,7 @@ def _is_watched(event: Activity, known: EventContext) -> bool:
         held = {store.spec.account for store in known.surroundings.stores.values()}
         return event.account in held
     above = event.resource.partition(_SETTINGS)[0]
-    is_above = above.count("/") <= 2  # noqa: PLR2004  /subscriptions/ID
-    return is_above or _CLUSTERS in above or _ENTRA in event.resource
+    return is_subscription_or_above(above) or _CLUSTERS in above or _ENTRA in event.resource
 
 
 def _keys_listed(_event: Activity) -> _Judged:

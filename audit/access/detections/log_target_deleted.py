@@ -7,6 +7,7 @@ import msgspec
 
 from audit.access.model.detection import Detection, EventContext, ResponseStep
 from audit.access.model.findings import make_finding
+from audit.access.model.scopes import is_subscription_or_above
 from audit.access.model.sightings import MOST_RAISED, is_news, touch
 from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
 from core.weights.documents.events import Activity, Finding, Severity, Topic
@@ -69,7 +70,7 @@ def _note_targets(event: Activity, state: LogTargetDeletedState, known: EventCon
     """Remember where the settings of stores' accounts and of subscriptions send logs."""
     above = event.resource.partition(_SETTINGS)[0]
     held = {store.spec.account for store in known.surroundings.stores.values()}
-    if not known.done or (event.account not in held and above.count("/") > 2):  # noqa: PLR2004  /subscriptions/ID
+    if not known.done or (event.account not in held and not is_subscription_or_above(above)):
         return
     if is_delete(event):
         state.targets.pop(event.resource, None)

@@ -11,6 +11,15 @@ _SUBSCRIPTION_SLASHES: Final = 4
 """`/subscriptions/ID/resourcegroups/NAME` has four."""
 
 
+_ID_SLASHES: Final = 2
+"""`/subscriptions/ID` has two."""
+
+
+def is_subscription_or_above(scope: str) -> bool:
+    """Return whether a scope lies in no resource group."""
+    return scope.count("/") <= _ID_SLASHES
+
+
 def stores_under(scope: str, event: Activity, known: EventContext) -> Iterator[WeightStore]:
     """Yield the stores at or below a scope, in lower case, by name; what is not known counts.
 
