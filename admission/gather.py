@@ -44,9 +44,8 @@ from admission.objects.size_limits import (
     LARGE_VALUES,
     MAX_SKIPPED_VALUES,
     bytes_of_objects,
-    check_size,
     drop_status,
-    is_too_large,
+    problem_of_size,
 )
 from admission.objects.workloads import TOO_LARGE
 from admission.profiles.access_reviews import ProfileRights, ask_usable
@@ -61,6 +60,7 @@ from admission.risk.facts import RiskGatherer
 from admission.sandbox.facts import SandboxGatherer
 from admission.site_rules.facts import SiteRuleGatherer
 from admission.weights.facts import WeightGatherer
+from core.base.errors import InvalidObjectError
 from core.base.fair_queue import FairQueue, Flow
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
@@ -170,9 +170,10 @@ class Gatherer:
         if LARGE_VALUES < request.value_count <= MAX_SKIPPED_VALUES:
             request = await drop_status(request)
         if request.value_count and self._must_be_read(request):
-            if is_too_large(request) and (why := _why_left_alone_unread(request)):
-                return msgspec.structs.replace(facts, left_alone=why)
-            check_size(request)
+            if problem := problem_of_size(request):
+                if why := _why_left_alone_unread(request):
+                    return msgspec.structs.replace(facts, left_alone=why)
+                raise InvalidObjectError(request.kind.kind, "object", problem)
         elif request.value_count > MAX_SKIPPED_VALUES:
             return msgspec.structs.replace(facts, left_alone=TOO_LARGE)
         facts = await self._of_kind(request, facts)

@@ -71,7 +71,9 @@ class AllowlistGuard:
         raw, kind = request.object, request.kind.kind
         if raw is None:
             raise InvalidObjectError(kind, "object", "the review holds none")
-        new, old = read_intent(raw, kind, request.namespace), _before(request)
+        new = read_intent(raw, kind, request.namespace)
+        await asyncio.sleep(0)  # Either may be large: others go on between.
+        old = _before(request)
         found = annotations_of(new.meta.annotations, _WRITTEN)
         findings = await self._kept(request, new, old)
         if old is not None and old.digest == new.digest:
@@ -80,6 +82,7 @@ class AllowlistGuard:
         recorded = writers_of(old.meta if old else None, person_of(request.subject))
         if request.phase is Phase.MUTATING:
             return GuardFacts(recorded, found)
+        await asyncio.sleep(0)
         try:
             what = _parse(raw, kind, request.namespace)
         except InvalidObjectError as error:

@@ -28,6 +28,9 @@ _LINE = 120
 _PATH = 300
 """Characters shown of a field's path or a privilege: its author chooses annotations' names."""
 
+_ENCODED = 2048
+"""Characters of a privilege that are decoded: one character takes up to 12, and 80 are shown."""
+
 _MOMENT = 35
 """Characters of an RFC 3339 time; the line that shows it stays under 120."""
 
@@ -71,10 +74,15 @@ def privilege_message(template: str, privilege: str) -> str:
     """
     _, _, value = privilege.partition("/")
     _, _, rest = value.partition("/")
-    said = printable(urllib.parse.unquote(rest or value), 80)
+    said = printable(_decoded(rest or value), 80)
     if "/{rest}" in template:
         said = said.removeprefix("/")
-    return rule_message(template.replace("{rest}", said), urllib.parse.unquote(value))
+    return rule_message(template.replace("{rest}", said), _decoded(value))
+
+
+def _decoded(value: str) -> str:
+    """Return what a privilege says, as far as a message may show it."""
+    return urllib.parse.unquote(value[:_ENCODED])
 
 
 def rule_message(template: str, value: str) -> str:

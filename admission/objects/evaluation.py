@@ -18,6 +18,7 @@ from admission.objects.size_limits import LARGE_BYTES
 from core.base.errors import NotSyncedError
 from core.base.fair_queue import FairQueue, Flow
 from core.cluster import Cluster
+from core.decision.decision import Need
 from core.decision.namespaces import Namespace
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
@@ -165,6 +166,9 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """What was evaluated: the projection, or a JSON list of the projections of several parts."""
 
 
+_AT_ONCE: Final = 200
+"""Needs that are placed before others may go on: 20 us for each."""
+
 _OF_NEED: Final = 80
 """Bytes of a need, as it is told to who judges."""
 
@@ -264,21 +268,26 @@ class PartJudge:
 async def _evaluate(engine: FairEngine, part: Part) -> PartEvaluation:
     projection = encode(part.projection)
     said = await engine.ask(projection)
-    return PartEvaluation(part, projection, said, _of_part(said, part))
+    return PartEvaluation(part, projection, said, await _of_part(said, part))
 
 
-def _of_part(answer: PolicyAnswer, part: Part) -> PolicyAnswer:
+async def _of_part(answer: PolicyAnswer, part: Part) -> PolicyAnswer:
     """Leave out what is not certain, and say where in the object the rest lies."""
     template = part.template
     if template is None:
         return answer
     put = msgspec.structs.replace
-    return PolicyAnswer(
-        tuple(
+    needs: list[Need] = []
+    for start in range(0, len(answer.needs), _AT_ONCE):
+        if start:
+            await asyncio.sleep(0)
+        needs += [
             put(need, path=template.place(need.path))
-            for need in answer.needs
+            for need in answer.needs[start : start + _AT_ONCE]
             if part.counts(need.path)
-        ),
+        ]
+    return PolicyAnswer(
+        tuple(needs),
         tuple(map(part.with_object_path, answer.denials)),
         _signals(answer.signals, part),
         tuple(put(feature, path=template.place(feature.path)) for feature in answer.features),

@@ -3,6 +3,7 @@
 From the cluster it takes only what is in memory: which PersistentVolume a claim is bound to.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -135,6 +136,7 @@ class ObjectReader:
         if isinstance(reading, LeftAlone) or not _is_update(request):
             return reading
         before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
+        await asyncio.sleep(0)  # Either may be large: others go on between.
         old = await self.read(before, facts)
         same = isinstance(old, Reading) and _same(old, reading)
         return LeftAlone(UNCHANGED) if same else reading
@@ -276,7 +278,7 @@ class ObjectReader:
             (Part(project_object(*kind, raw)),),
             (request.subject,),
             request.namespace,
-            settings=read_settings(*kind, raw),
+            settings=read_settings(*kind, raw) if request.operation is Operation.UPDATE else b"",
         )
 
 

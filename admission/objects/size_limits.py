@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from core.base import names
-from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
 from core.base.json_values import count_values
 from core.decision.request import Kind, Request
@@ -85,7 +84,15 @@ def most_values(kind: Kind) -> int:
 
 def is_too_large(request: Request) -> bool:
     """Return whether a review's objects, or one of them, hold too much to be read."""
-    return request.value_count > most_values(request.kind) or _largest(request) > MAX_VALUES_OF_ONE
+    return bool(problem_of_size(request))
+
+
+def problem_of_size(request: Request) -> str:
+    """Say what a review's objects, or one of them, hold too much of; empty where they do not."""
+    most, count = most_values(request.kind), request.value_count
+    if count <= most:
+        most, count = MAX_VALUES_OF_ONE, _largest(request)
+    return f"holds about {count:,} values; more than {most:,} are not judged" * (count > most)
 
 
 def _largest(request: Request) -> int:
@@ -140,16 +147,6 @@ def _without_status(raw: msgspec.Raw | None) -> msgspec.Raw | None:
     if metadata.pop("managedFields", None) is not None:
         fields["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
     return msgspec.Raw(msgspec.json.encode(fields))
-
-
-def check_size(request: Request) -> None:
-    """Raise InvalidObjectError if a review's objects hold too much to be read."""
-    if is_too_large(request):
-        most, count = most_values(request.kind), request.value_count
-        if count <= most:
-            most, count = MAX_VALUES_OF_ONE, _largest(request)
-        problem = f"holds about {count:,} values; more than {most:,} are not judged"
-        raise InvalidObjectError(request.kind.kind, "object", problem)
 
 
 async def give_way(request: Request) -> None:

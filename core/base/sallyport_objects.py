@@ -49,6 +49,8 @@ class _Head(msgspec.Struct, rename="camel"):
     metadata: Metadata = Metadata()
 
 
+_HOLDERS: Final = (dict, list)
+
 _FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
@@ -69,8 +71,8 @@ def read_object(
         InvalidObjectError: with the field's path and what it must be.
     """
     try:
-        head = msgspec.json.decode(raw, type=_Head)
         whole = msgspec.json.decode(raw)
+        head = msgspec.convert(whole, _Head)
     except DECODE_ERRORS as error:
         raise decode_error(kind, error) from error
     what = f"{kind} {head.metadata.name}"
@@ -139,10 +141,12 @@ def _digest(kind: str, meta: Metadata, spec: Any) -> str:
 def _without_nulls(value: Any, optional: Collection[str]) -> Any:
     if isinstance(value, dict):
         return {
-            key: _without_nulls(each, optional)
+            key: _without_nulls(each, optional) if isinstance(each, _HOLDERS) else each
             for key, each in value.items()
             if each is not None or key not in optional
         }
     if isinstance(value, list):
-        return [_without_nulls(each, optional) for each in value]
+        return [
+            _without_nulls(each, optional) if isinstance(each, _HOLDERS) else each for each in value
+        ]
     return value

@@ -93,7 +93,8 @@ def _at_place(  # noqa: PLR0913, PLR0917  What lies where, in what, and how deep
 
 
 def _embedded(path: str, value: Json, depth: int) -> Iterator[PodTemplate | None]:
-    """Yield what an object that lies at a path would make."""
+    """Yield what an object that lies at a path would make, and None: there may be thousands."""
+    yield None
     group = str(value.get("apiVersion") or "").rpartition("/")[0]
     kind = str(value.get("kind") or "")
     if (group, kind) == ("", "Pod"):

@@ -271,7 +271,7 @@ def read_settings(group: str, kind: str, raw: bytes | msgspec.Raw) -> bytes:
         return b""
     try:
         held = msgspec.json.decode(raw, type=dict[str, Any])
-        marks = msgspec.json.decode(raw, type=_WithMetadata).metadata.annotations or {}
+        marks = msgspec.convert(held, _WithMetadata).metadata.annotations or {}
     except DECODE_ERRORS as error:
         raise decode_error(kind, error) from error
     said = {

@@ -25,11 +25,11 @@ AT_ONCE: Final = 6
 """Creates of each tenant."""
 CREATES: Final = size(ci=20, proof=500)
 """Of the neighbour."""
-MOST_S: Final = 0.15
-"""The neighbour's 99th of a hundred creates. kube-apiserver, etcd, the gate and its tenants share
-two cores here; wanted are 100 ms."""
-MOST_OF_GATE_S: Final = 0.1
-"""The 99th of a hundred of the gate's own answers to the neighbour."""
+MOST_S: Final = 0.1
+"""The neighbour's 99th of a hundred creates."""
+MOST_OF_GATE_S: Final = 0.25
+"""The 99th of a hundred of the gate's own answers to the neighbour, each over a new connection:
+kube-apiserver reads megabytes for the tenants meanwhile, on the same cores."""
 
 
 class Waits:
