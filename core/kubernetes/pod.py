@@ -42,9 +42,6 @@ READ_BY_LIBRARIES: Final = frozenset(
 NO_DEVICE: Final = frozenset({"", "none", "void"})
 """Values of such variables that ask for no device."""
 
-_MOST_NAMES: Final = 4096
-"""Names of variables: the same ones come with every Pod."""
-
 _LONGEST_QUANTITY: Final = 64
 """Characters of one that is remembered: real ones are shorter."""
 
@@ -365,9 +362,11 @@ def _is_zero(quantity: str) -> bool:
     return not number.lower().partition("e")[0].strip("+-0.")
 
 
-@cache_short_text(_MOST_NAMES, longest=256)
-def names_devices(name: str) -> bool:
-    """Return whether a toolkit reads a variable of this name."""
-    if name in READ_BY_TOOLKITS:
-        return True
-    return name.endswith(VISIBLE) and name not in READ_BY_LIBRARIES
+def device_variables(variables: list[EnvVar]) -> list[tuple[int, EnvVar]]:
+    """Return the variables that a toolkit reads, and where each stands in the list."""
+    return [
+        (index, each)
+        for index, each in enumerate(variables)
+        if (name := each.name) in READ_BY_TOOLKITS
+        or (name.endswith(VISIBLE) and name not in READ_BY_LIBRARIES)
+    ]

@@ -10,7 +10,7 @@ import msgspec
 from core.base.short_text_cache import cache_short_text
 from core.decision.id_ranges import IdRanges
 from core.kubernetes import pod as k8s
-from core.kubernetes.pod import NO_DEVICE, Pod, is_nothing, names_devices
+from core.kubernetes.pod import NO_DEVICE, Pod, device_variables, is_nothing
 from policies.projection.container_risks import NONE, ContainerRisk, risks_of, special_resources
 from policies.projection.hints import project_hints
 from policies.projection.images import origin
@@ -446,9 +446,8 @@ def _handler_hosts(path: str, container: k8s.Container) -> Iterator[HandlerHost]
 def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
     found = [
         EnvVar(f"{path}.env[{index}]", variable.name)
-        for index, variable in enumerate(variables)
+        for index, variable in device_variables(variables)
         if len(variable.name) <= MAX_NAME
-        and names_devices(variable.name)
         and (variable.value_from is not None or (variable.value or "") not in NO_DEVICE)
     ]
     bound(len(found), f"{path}.env")

@@ -24,7 +24,7 @@ from audit.behaviour.cluster_habits import ClusterHabits
 from core.base.errors import InvalidObjectError
 from core.base.ids import writer_bits
 from core.base.networks import parse_network
-from core.kubernetes.pod import decode_pod, is_nothing, names_devices
+from core.kubernetes.pod import decode_pod, is_nothing
 from core.people.subject import Subject, pseudonymous_group
 from core.profiles.container_profiles import ProfileSet
 from core.weights.documents.pod_life import PodLife
@@ -103,7 +103,6 @@ ASKED: Final[dict[str, Callable[[str], object]]] = {
     "hints of an image": find_named_kinds,
     "network": lambda text: parse_network(text, field="f", what="w"),
     "zero": is_nothing,
-    "variable": names_devices,
     "group": pseudonymous_group,
     "writer of a record": writer_bits,
     "privilege": lambda text: privilege_message("{value}", f"image/from/{text}"),
