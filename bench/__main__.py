@@ -52,6 +52,9 @@ MEASUREMENTS: Final = {
     "weights": Measurement(
         "the CPU that guarding model weights adds to a review", "bench.paired_gates:WEIGHTS.main"
     ),
+    "bounds": Measurement(
+        "the CPU that bounds and fair shares add to a review", "bench.bounds:main"
+    ),
     "scaling": Measurement(
         "the budget of each stage; growth with rules, Pods, profiles, connections; plots",
         "bench.scaling:main",

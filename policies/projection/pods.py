@@ -117,7 +117,7 @@ def project(
         NamespaceMarkError: it mounts a shared file system, and the namespace's IDs cannot be read.
     """
     spec, marks, affinity = pod.spec, pod.metadata.annotations, pod.spec.affinity
-    _bound_lists(pod)
+    bound_lists(pod)
     containers, ids = _containers_and_ids(pod, known, weighed=weighed)
     return Projection(
         containers=containers,
@@ -164,7 +164,7 @@ def _special_resources(spec: k8s.PodSpec) -> tuple[str, ...]:
     return special_resources(resources.limits, "spec") if resources and resources.limits else ()
 
 
-def _bound_lists(pod: k8s.Pod) -> None:
+def bound_lists(pod: k8s.Pod) -> None:
     """Raise InvalidObjectError where there is more than any real Pod has, before it is looked at.
 
     Environment variables are counted with their containers.

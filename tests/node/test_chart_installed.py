@@ -191,6 +191,9 @@ async def _collection(client: Client, resource: str) -> str:
     raise AssertionError(f"kube-apiserver has no {resource}")
 
 
+pytestmark = pytest.mark.proof
+"""All of them: each goes on where the one before ended."""
+
 TEAM, CLOSED = "team", "closed"
 SANDBOX: Final = "sallyport.dev/sandbox"
 RISKY: Final = {"app.kubernetes.io/name": "code-interpreter"}
@@ -354,7 +357,6 @@ def test_helm_test_passes(life: Life, policed: PolicedNode) -> None:
     life.took("`helm test`", began, "passed")
 
 
-@pytest.mark.proof
 @pytest.mark.skipif(not PROOF, reason="a proof: set SALLYPORT_PROOF=1 (make proof)")
 async def test_starts_are_measured(
     life: Life, policed: PolicedNode, admin: Client, tmp_path: Path
@@ -396,7 +398,6 @@ async def test_no_admission_fails_while_it_changes(
     assert before.isdisjoint({each["metadata"]["uid"] for each in await pods_of(admin, "gate")})
 
 
-@pytest.mark.proof
 @pytest.mark.skipif(not PROOF, reason="a proof: set SALLYPORT_PROOF=1 (make proof)")
 async def test_uninstalled_it_leaves_what_is_written_down(
     life: Life, policed: PolicedNode, admin: Client
