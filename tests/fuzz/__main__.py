@@ -25,7 +25,8 @@ _MOST_BYTES = 64 * 1024
 _SLOW_S = 10
 
 
-_JSON = frozenset({"review", "claims", "logs"})
+_JSON = frozenset({"bundle", "review", "claims", "logs"})
+"""Targets whose inputs are JSON, or may be."""
 
 
 def _mutate(data: bytes, most: int, seed: int) -> bytes:

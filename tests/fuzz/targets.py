@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 
 import aiohttp
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from uvicorn.config import Config
 
 from audit.access.model.batch import SourceRecord
@@ -35,7 +36,9 @@ from core.kubernetes.pod import decode_pod
 from identity.push.security_events import SecurityEventSettings, read_claims
 from kube.manifests.reader import read_stream
 from network.asgi import Receive, Scope, Send
-from policies.bundle.format import parse_bundle
+from policies.bundle.format import pack, parse_bundle
+from policies.bundle.signature_keys import SigningKey
+from policies.bundle.signatures import SIGNATURES, BundleKeys, is_structured, sign
 from policies.clients import oci_registry
 from webhooks.exchange import (
     BodyBudget,
@@ -60,6 +63,11 @@ _REGISTRY: Final = oci_registry.Registry()
 _PLACEHOLDER: Final = b"sha256:" + b"0" * 64
 _MOST_TRIED: Final = 4
 """Answers of a registry whose digest is taken for the one that is asked for."""
+
+_KEY: Final = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
+_KEYS: Final = BundleKeys({"key": _KEY.public_key()})
+_MOST_NAME: Final = 99
+"""Bytes of a name that an archive holds in one header."""
 
 _MOST_BODY: Final = 4096
 _TURNS: Final = 40
@@ -94,10 +102,63 @@ def check_yaml(data: bytes) -> None:
 
 
 def check_bundle(data: bytes) -> None:
-    """Read a bundle as it is, or its archive before it is compressed."""
+    """Read a bundle as it is, its archive before it is compressed, or files that JSON lists.
+
+    Of listed ones `signed` are those that a signature was made for: only these are taken.
+    """
+    if data[:1] == b"{":
+        _check_listed(data)
+        return
     packed = data[1:] if data[:1] == b"g" else gzip.compress(data, 1, mtime=0)
     with suppress(BundleRefusedError):
         parse_bundle(packed, "bundle")
+
+
+def _check_listed(data: bytes) -> None:
+    try:
+        listed = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    files, signed = _files_of(listed.get("files")), _files_of(listed.get("signed"))
+    if not all(0 < len(name.encode()) < _MOST_NAME for name in files):
+        return  # An archive of this form has no such names; bytes are fuzzed besides.
+    given = {SIGNATURES: sign(signed, SigningKey(_KEY))} if signed else {}
+    packed = pack(given | files)
+    with suppress(BundleRefusedError):
+        parse_bundle(packed, "bundle")
+    with suppress(BundleRefusedError):
+        assert parse_bundle(packed, "bundle", _KEYS).signed_by == "key"
+        found = {name: content for name, content in files.items() if name != SIGNATURES}
+        assert _canonical(found) == _canonical(signed), "it was not signed as it is"
+
+
+def _files_of(listed: Any) -> dict[str, bytes]:
+    """Return contents by name; what is no text is the JSON of it."""
+    if not isinstance(listed, dict):
+        return {}
+    return {
+        name.encode("utf-8", "replace").decode().replace("\0", "").lstrip("/"): content.encode(
+            "utf-8", "replace"
+        )
+        if isinstance(content, str)
+        else json.dumps(content).encode()
+        for name, content in listed.items()
+    }
+
+
+def _canonical(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return contents to be compared: of JSON that is signed as such, what it says."""
+    return {
+        name: _read_numbers_as_text(content) if is_structured(name) else content
+        for name, content in files.items()
+    }
+
+
+def _read_numbers_as_text(content: bytes) -> Any:
+    try:
+        return json.loads(content, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return content
 
 
 def check_logs(data: bytes) -> None:
