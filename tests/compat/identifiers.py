@@ -50,15 +50,14 @@ from egress.render.generated_objects import allow_name, passes_name
 from identity.entra.values import kept_event_id
 from kube.egress.network_policies import digest_of as policy_digest
 from kube.weights.recorded_objects import RecordedObject
-from tests.unit.audit.access.detections import (
-    examples_of_changes,
-    examples_of_harm,
-    examples_of_management,
-    examples_of_reads,
-    examples_of_ways,
-)
+from tests.unit.audit.access.detections.callers import stories as callers_stories
+from tests.unit.audit.access.detections.changes import stories as changes_stories
+from tests.unit.audit.access.detections.credentials import stories as credentials_stories
 from tests.unit.audit.access.detections.events import shown
 from tests.unit.audit.access.detections.examples import EXAMPLES
+from tests.unit.audit.access.detections.logs import stories as logs_stories
+from tests.unit.audit.access.detections.management import stories as management_stories
+from tests.unit.audit.access.detections.reads import stories as reads_stories
 
 AT_MS: Final = 1_795_262_400_000
 ID: Final = "01a1fdfa-4600-741a-844b-d5e85b7c5f0f"
@@ -68,11 +67,12 @@ NAMELESS: Final = Subject("Bob@Example.com", "uid", ["b", "a"], {})
 LONG: Final = "x" * 300
 
 TOLD_IN: Final = (
-    examples_of_changes,
-    examples_of_harm,
-    examples_of_management,
-    examples_of_reads,
-    examples_of_ways,
+    callers_stories,
+    changes_stories,
+    credentials_stories,
+    logs_stories,
+    management_stories,
+    reads_stories,
 )
 """Importing them notes their examples."""
 

@@ -1,1 +1,1 @@
-"""Detections: one file each, all of the same shape."""
+"""Detections: one module each, all of the same shape, in folders by what they look at."""

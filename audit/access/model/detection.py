@@ -110,7 +110,7 @@ class Detection:
     """One detection; its file says nothing else."""
 
     id: str
-    """Words with dashes, the module's name with underscores."""
+    """Words with dashes. It is public and stays, whatever its module is called."""
     number: int
     """From 1 on, as docs/detections counts them."""
     title: str

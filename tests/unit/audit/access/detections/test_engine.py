@@ -30,8 +30,8 @@ from tests.unit.audit.access.detections.events import (
     reads,
     shown,
 )
-from tests.unit.audit.access.detections.examples_of_reads import key_read, slowly
-from tests.unit.audit.access.detections.examples_of_ways import copied, staged
+from tests.unit.audit.access.detections.reads.stories import key_read, slowly, staged
+from tests.unit.audit.access.detections.storage_requests import copied
 
 UNGRANTED: dict[str, Any] = {"grant": "", "ungranted": "no grant", "attribution": attributed()}
 

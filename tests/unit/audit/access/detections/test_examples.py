@@ -8,13 +8,9 @@ from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import Detection
 from audit.access.model.findings import moment_text
 from core.weights.documents.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
-from tests.unit.audit.access.detections import (
-    examples_of_changes,
-    examples_of_harm,
-    examples_of_management,
-    examples_of_reads,
-    examples_of_ways,
-)
+from tests.unit.audit.access.detections.callers import stories as callers_stories
+from tests.unit.audit.access.detections.changes import stories as changes_stories
+from tests.unit.audit.access.detections.credentials import stories as credentials_stories
 from tests.unit.audit.access.detections.events import (
     ANN,
     BOB,
@@ -25,13 +21,17 @@ from tests.unit.audit.access.detections.events import (
     shown,
 )
 from tests.unit.audit.access.detections.examples import EXAMPLES, Example
+from tests.unit.audit.access.detections.logs import stories as logs_stories
+from tests.unit.audit.access.detections.management import stories as management_stories
+from tests.unit.audit.access.detections.reads import stories as reads_stories
 
 TOLD_IN = (
-    examples_of_changes,
-    examples_of_harm,
-    examples_of_management,
-    examples_of_reads,
-    examples_of_ways,
+    callers_stories,
+    changes_stories,
+    credentials_stories,
+    logs_stories,
+    management_stories,
+    reads_stories,
 )
 """Importing them notes their examples."""
 

@@ -11,6 +11,7 @@ from audit.access.model.detection import Event
 from audit.access.model.findings import moment_text
 from core.weights.documents.access import Act, Caller
 from core.weights.documents.events import Severity, Topic
+from tests.unit.audit.access.detections.credentials.stories import TRAIN, trusted
 from tests.unit.audit.access.detections.events import (
     BOB,
     access,
@@ -23,9 +24,7 @@ from tests.unit.audit.access.detections.events import (
     shown,
     write,
 )
-from tests.unit.audit.access.detections.examples_of_changes import TRAIN, trusted
-from tests.unit.audit.access.detections.examples_of_reads import habit
-from tests.unit.audit.access.detections.examples_of_ways import copied
+from tests.unit.audit.access.detections.storage_requests import copied, habit
 
 CAROL: Final = "33333333-3333-3333-3333-333333333333"
 

@@ -1,85 +1,57 @@
-"""Stories for the detections 6 to 11 and 18: how accesses were made, by whom, with what right."""
+"""Stories of who makes requests: without a grant, a Pod or a right, at risk, never seen before."""
+
+from typing import Any
 
 from audit.access.model.detection import Event
-from core.weights.documents.access import UNATTRIBUTED, Access, Act, Caller, SignedBy
-from core.weights.documents.events import Severity, Topic
-from tests.unit.audit.access.detections.events import (
-    ANN,
-    BOB,
-    SHARD,
-    Around,
-    access,
-    activity,
-    at,
-    attributed,
-    delete,
-    pod,
-    write,
-)
+from core.weights.documents.access import UNATTRIBUTED, Act, Caller, SignedBy
+from core.weights.documents.events import Severity
+from tests.unit.audit.access.detections.events import ANN, BOB, Around, access, at, attributed, pod
 from tests.unit.audit.access.detections.examples import fires, quiet
+from tests.unit.audit.access.detections.storage_requests import (
+    CAROL,
+    OUTSIDE,
+    SAS,
+    UNGRANTED,
+    habit,
+)
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
 
+known = range(20)
 
-def staged(day: float, reads: int = 1, hours: float = 1.0, **reader: object) -> list[Event]:
-    """Tell of a blob that is written, read and deleted."""
-    return [
-        write(at(day), f"tmp/{day}"),
-        *(access(at(day, 0.2 + n / 10), blob=f"tmp/{day}", **reader) for n in range(reads)),
-        delete(at(day, hours), f"tmp/{day}"),
-    ]
-
-
-fires("create-read-delete", "once, by itself", lambda: staged(1), MEDIUM)
 fires(
-    "create-read-delete",
-    "read by somebody without a grant",
-    lambda: staged(1, principal=BOB, grant=""),
+    "new-caller",
+    "a principal without a grant",
+    lambda: [*habit(known), access(at(20), principal=BOB, **UNGRANTED)],
+    MEDIUM,
+)
+fires(
+    "new-caller",
+    "a principal with a tool of its own",
+    lambda: [*habit(known), access(at(20), principal=BOB, user_agent="rclone/v1.66", **UNGRANTED)],
     HIGH,
 )
-quiet("create-read-delete", "read often", lambda: staged(1, reads=5))
-quiet("create-read-delete", "deleted a day later", lambda: staged(1, hours=20))
-quiet("create-read-delete", "never read", lambda: staged(1, reads=0))
+fires(
+    "new-caller",
+    "a public address",
+    lambda: [*habit(known), access(at(20), caller=Caller.PUBLIC, address="203.0.113.7")],
+    HIGH,
+)
+fires(
+    "new-caller",
+    "another tool under the same grant",
+    lambda: [*habit(known), access(at(20), user_agent="AzCopy/10.21 Azure-Storage/0.15")],
+    LOW,
+)
+quiet("new-caller", "a new researcher", lambda: [*habit(known), access(at(20), principal=BOB)])
+quiet("new-caller", "while it is learnt", lambda: [access(at(1)), access(at(9), principal=BOB)])
 quiet(
-    "create-read-delete",
-    "small temporary files",
+    "new-caller",
+    "a newer version of the tool, from another node",
     lambda: [
-        write(at(1), "tmp/a", 4096),
-        access(at(1, 0.1), blob="tmp/a", bytes_out=4096),
-        delete(at(1, 0.2), "tmp/a"),
+        *habit(known),
+        access(at(20), user_agent="azsdk-python-storage-blob/12.20.1", address="10.9.9.9"),
     ],
-)
-
-
-def copied(when: float, **over: object) -> list[Access]:
-    """Make the three records of one copy."""
-    told = {"act": Act.COPY, "correlation": f"copy-{when}", "bytes_out": 0}
-    told |= {"copy_source": "weightsa/checkpoints/step-1/shard-0", **over}
-    names = ("CopyBlob", "CopyBlobSource", "CopyBlobDestination")
-    return [
-        access(when + n / 10, operation=name, operation_count=n, **told)
-        for n, name in enumerate(names)
-    ]
-
-
-AWAY = {"account": "thief", "container": "loot", "store": ""}
-
-fires("copy-out", "into another account", lambda: copied(at(1), **AWAY), HIGH)
-fires("copy-out", "into another store", lambda: copied(at(1), account="weightsb"), MEDIUM)
-fires("copy-out", "into another container", lambda: copied(at(1), container="public"), MEDIUM)
-fires(
-    "copy-out",
-    "out of order",
-    lambda: copied(at(1), **AWAY)[::-1],
-    HIGH,
-)
-quiet("copy-out", "a backup within the account", lambda: copied(at(1), container="archive"))
-quiet("copy-out", "a rename", lambda: copied(at(1)))
-quiet("copy-out", "refused", lambda: copied(at(1), status=403, **AWAY))
-quiet(
-    "copy-out",
-    "into the account, of what is no weights",
-    lambda: copied(at(1), copy_source="logs/app/today"),
 )
 
 fires("no-live-pod", "none", lambda: [access(at(1), attribution=attributed(), grant="")], HIGH)
@@ -192,34 +164,52 @@ quiet("ungranted", "refused by storage", lambda: [access(at(1), status=403, **NO
 quiet("ungranted", "by key", lambda: [access(at(1), signed_by=SignedBy.ACCOUNT_KEY, **NONE)])
 
 
-def key_issued(day: float, principal: str = BOB) -> Event:
-    """Make a request for a user delegation key."""
-    told = {"operation": "GetUserDelegationKey", "act": Act.POLICY, "container": "", "blob": ""}
-    return access(at(day), principal=principal, bytes_out=0, **told)
+FORBIDDEN: dict[str, Any] = {
+    "status": 403,
+    "status_text": "AuthorizationPermissionMismatch",
+    "bytes_out": 0,
+}
+MISSING: dict[str, Any] = {"status": 404, "status_text": "BlobNotFound", "bytes_out": 0}
+STRANGER: dict[str, Any] = {"principal": CAROL, "grant": ""}
 
 
-SAS = {"signed_by": SignedBy.DELEGATION_SAS, "principal": "", "delegator": BOB}
+def refused(day: float, count: int, seconds: float = 2.0, **over: Any) -> list[Event]:
+    """Tell of requests for one blob after the other that are refused."""
+    return [
+        access(at(day) + n * seconds, blob=f"guess-{n}", **{**FORBIDDEN, **over})
+        for n in range(count)
+    ]
 
-fires("delegation-key", "to somebody", lambda: [key_issued(1), key_issued(1.1)], HIGH)
-fires("delegation-key", "to who is listed", lambda: [key_issued(1, ANN)], MEDIUM)
+
+fires("refused-burst", "without the right", lambda: refused(1, 60, **STRANGER), MEDIUM)
+fires("refused-burst", "for names that are not there", lambda: refused(1, 400, 0.5, **MISSING), LOW)
 fires(
-    "delegation-key",
-    "told by both logs",
-    lambda: [key_issued(1), activity(at(1, 1), Topic.DELEGATION_KEY_ISSUED)],
+    "refused-burst",
+    "with a key that does not count any more, and then with a SAS",
+    lambda: [
+        *refused(1, 40, **SAS, **{**OUTSIDE, "status_text": "AuthenticationFailed"}),
+        access(at(1, 0.5), **SAS, **OUTSIDE),
+    ],
+    MEDIUM,
     HIGH,
 )
 fires(
-    "delegation-key",
-    "used from the internet",
-    lambda: [access(at(1), caller=Caller.PUBLIC, bytes_out=SHARD, **SAS)],
-    HIGH,
+    "refused-burst",
+    "under a grant, while a role that was assigned does not count yet",
+    lambda: [*refused(1, 60), access(at(1, 0.5))],
+    LOW,
 )
-fires(
-    "delegation-key",
-    "by a service, until it is one",
-    lambda: [key_issued(day, ANN) for day in range(1, 30)],
-    MEDIUM,
-    MEDIUM,
-    MEDIUM,
+quiet("refused-burst", "a few", lambda: refused(1, 20, **STRANGER))
+quiet("refused-burst", "one an hour", lambda: refused(1, 99, 3600, **STRANGER))
+quiet(
+    "refused-burst",
+    "a job that polls for a marker",
+    lambda: [access(at(1) + n, blob="_SUCCESS", **MISSING, **STRANGER) for n in range(3000)],
 )
-quiet("delegation-key", "used inside", lambda: [access(at(1), **SAS)])
+quiet(
+    "refused-burst",
+    "leases, conditions and throttling",
+    lambda: [
+        one for status in (409, 412, 503) for one in refused(1, 99, **STRANGER, status=status)
+    ],
+)

@@ -1,4 +1,4 @@
-"""Stories for the detections of harm: what is written, overwritten, deleted or shut away."""
+"""Stories of weights that are overwritten, deleted, encrypted or archived."""
 
 from typing import Any
 
@@ -7,20 +7,9 @@ from core.weights.documents.access import Caller, SignedBy
 from core.weights.documents.events import Severity, Topic
 from tests.unit.audit.access.detections.events import ANN, BOB, access, activity, at, delete, write
 from tests.unit.audit.access.detections.examples import fires, quiet
-from tests.unit.audit.access.detections.examples_of_ways import copied
+from tests.unit.audit.access.detections.storage_requests import CAROL, KEY, OUTSIDE, SAS, copied
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
-
-KEY: dict[str, Any] = {
-    "signed_by": SignedBy.ACCOUNT_KEY,
-    "principal": "",
-    "application": "",
-    "token": "key1:0123",
-    "grant": "",
-}
-SAS: dict[str, Any] = {**KEY, "signed_by": SignedBy.SAS, "token": "ab:key1:0123"}
-CAROL = "33333333-3333-3333-3333-333333333333"
-OUTSIDE: dict[str, Any] = {"caller": Caller.PUBLIC, "address": "203.0.113.7"}
 SCANNER = "xAzure/1.0 AzureStorage/1.0 ObjectLifeCycleScanner/0.50"
 
 
@@ -353,57 +342,3 @@ quiet("archived-weights", "to Cool", lambda: [*each_shard(1, 9), *moved(2, 9, "C
 quiet("archived-weights", "what nobody reads", lambda: moved(2, 99))
 quiet("archived-weights", "old ones", lambda: [*each_shard(1, 9), *moved(20, 9)])
 quiet("archived-weights", "a read of what lay there", lambda: each_shard(3, 9, **ARCHIVED))
-
-
-FORBIDDEN: dict[str, Any] = {
-    "status": 403,
-    "status_text": "AuthorizationPermissionMismatch",
-    "bytes_out": 0,
-}
-MISSING: dict[str, Any] = {"status": 404, "status_text": "BlobNotFound", "bytes_out": 0}
-STRANGER: dict[str, Any] = {"principal": CAROL, "grant": ""}
-
-
-def refused(day: float, count: int, seconds: float = 2.0, **over: Any) -> list[Event]:
-    """Tell of requests for one blob after the other that are refused."""
-    return [
-        access(at(day) + n * seconds, blob=f"guess-{n}", **{**FORBIDDEN, **over})
-        for n in range(count)
-    ]
-
-
-fires("refused-burst", "without the right", lambda: refused(1, 60, **STRANGER), MEDIUM)
-fires("refused-burst", "for names that are not there", lambda: refused(1, 400, 0.5, **MISSING), LOW)
-fires(
-    "refused-burst",
-    "with a key that does not count any more, and then with a SAS",
-    lambda: [
-        *refused(1, 40, **SAS, **{**OUTSIDE, "status_text": "AuthenticationFailed"}),
-        access(at(1, 0.5), **SAS, **OUTSIDE),
-    ],
-    MEDIUM,
-    HIGH,
-)
-fires(
-    "refused-burst",
-    "under a grant, while a role that was assigned does not count yet",
-    lambda: [*refused(1, 60), access(at(1, 0.5))],
-    LOW,
-)
-quiet("refused-burst", "a few", lambda: refused(1, 20, **STRANGER))
-quiet("refused-burst", "one an hour", lambda: refused(1, 99, 3600, **STRANGER))
-quiet(
-    "refused-burst",
-    "a job that polls for a marker",
-    lambda: [access(at(1) + n, blob="_SUCCESS", **MISSING, **STRANGER) for n in range(3000)],
-)
-quiet(
-    "refused-burst",
-    "leases, conditions and throttling",
-    lambda: [
-        one for status in (409, 412, 503) for one in refused(1, 99, **STRANGER, status=status)
-    ],
-)
-
-
-__all__ = ["KEY", "OUTSIDE", "SAS", "SCANNER", "made_by", "protection", "wiped"]

@@ -1,4 +1,4 @@
-"""Stories of harm by Azure Resource Manager, as records of its activity log in an export's form.
+"""Stories of changes of accounts and containers through Azure Resource Manager.
 
 Operations and bodies are those of Microsoft's REST reference and of its list of permissions.
 """
@@ -9,46 +9,127 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.model.detection import Event
-from audit.access.model.findings import moment_text
-from audit.access.parsers.activity_log import BegunOperations, activities_of
-from audit.access.parsers.caller_networks import CallerLocator, CallerNetworks
-from audit.access.parsers.store_index import WeightStores
-from core.weights.documents.events import Severity
-from tests.unit.audit.access.detections.events import BOB, OWN_SUBSCRIPTION, Around, at, make_store
+from core.weights.documents.access import Act
+from core.weights.documents.events import Severity, Topic
+from tests.unit.audit.access.detections.events import (
+    BOB,
+    OWN_SUBSCRIPTION,
+    Around,
+    access,
+    activity,
+    at,
+    make_store,
+)
 from tests.unit.audit.access.detections.examples import fires, quiet
-from tests.unit.audit.access.parsers.activity_records import exported
+from tests.unit.audit.access.detections.management_records import (
+    ACCOUNT,
+    ARCHIVE,
+    CONTAINERS,
+    DELETE_CONTAINER,
+    DELETE_GROUP,
+    GROUP,
+    PROVIDERS,
+    SETTINGS,
+    STORAGE,
+    TERRAFORM,
+    changed,
+    logged,
+    sent_to,
+    twice_a_day,
+)
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
-GROUP: Final = f"/subscriptions/{OWN_SUBSCRIPTION}/resourceGroups/weights"
-PROVIDERS: Final = f"{GROUP}/providers"
-ACCOUNT: Final = f"{PROVIDERS}/Microsoft.Storage/storageAccounts/weightsa"
-STORAGE: Final = "Microsoft.Storage/storageAccounts"
-CONTAINERS: Final = "/blobServices/default/containers"
-_OBJECT_ID: Final = "http://schemas.microsoft.com/identity/claims/objectidentifier"
 
 
-def logged(
-    operation: str,
-    resource: str = ACCOUNT,
-    body: Any = None,
-    *,
-    day: float = 1,
-    who: str = BOB,
-    **fields: Any,
-) -> Sequence[Event]:
-    """Return the activities of one exported record; `fields` are of `exported`."""
-    record = exported(
-        operation,
-        resource=resource,
-        body=body,
-        time=moment_text(at(day)),
-        correlationId=f"{day}-{operation}",
-        identity={"claims": {_OBJECT_ID: who, "appid": who}},
-        **fields,
-    )
-    stores = WeightStores(Around().stores.values())
-    callers = CallerLocator(CallerNetworks())
-    return activities_of(record, "east", "azure", stores, callers, BegunOperations())
+fires("keys-and-logging", "keys listed", lambda: [changed(Topic.KEYS_LISTED)], HIGH)
+fires("keys-and-logging", "a key regenerated", lambda: [changed(Topic.KEY_REGENERATED)], MEDIUM)
+fires("keys-and-logging", "a SAS issued", lambda: [changed(Topic.SAS_ISSUED)], HIGH)
+fires("keys-and-logging", "public", lambda: [changed(Topic.PUBLIC_ACCESS, public=True)], CRITICAL)
+fires("keys-and-logging", "keys allowed", lambda: [changed(Topic.SHARED_KEY, allowed=True)], HIGH)
+fires("keys-and-logging", "opened", lambda: [changed(Topic.NETWORK_RULES, open=True)], HIGH)
+fires(
+    "keys-and-logging", "unlogged", lambda: [changed(Topic.DIAGNOSTICS, change="delete")], CRITICAL
+)
+fires("keys-and-logging", "less logged", lambda: [changed(Topic.DIAGNOSTICS, off=["Read"])], HIGH)
+fires(
+    "keys-and-logging",
+    "tried",
+    lambda: [activity(at(1), Topic.KEYS_LISTED, succeeded=False)],
+    LOW,
+)
+fires(
+    "keys-and-logging",
+    "listed again and again",
+    lambda: [changed(Topic.KEYS_LISTED, day=1 + n / 100) for n in range(50)],
+    HIGH,
+)
+
+
+def requested(operation: str, **over: Any) -> Event:
+    """Make a request to storage's own interface about who may, or what is kept."""
+    return access(at(1), operation=operation, act=Act.POLICY, bytes_out=0, **over)
+
+
+fires("keys-and-logging", "a container's access", lambda: [requested("SetContainerACL")], MEDIUM)
+fires("keys-and-logging", "in vain", lambda: [requested("SetContainerACL", status=403)], LOW)
+quiet("keys-and-logging", "asked about", lambda: [requested("GetContainerACL")])
+quiet("keys-and-logging", "made private", lambda: [changed(Topic.PUBLIC_ACCESS, public=False)])
+quiet("keys-and-logging", "keys forbidden", lambda: [changed(Topic.SHARED_KEY, allowed=False)])
+quiet("keys-and-logging", "closed", lambda: [changed(Topic.NETWORK_RULES, open=False)])
+
+
+def connected(subscription: str, **over: Any) -> Event:
+    """Make an approval of a connection."""
+    facts = {"endpoint": f"/subscriptions/{subscription}/endpoints/e", "approved": True, **over}
+    return changed(Topic.PRIVATE_ENDPOINT, subscription=subscription, **facts)
+
+
+fires("private-endpoint", "of another subscription", lambda: [connected("b")], HIGH)
+fires(
+    "private-endpoint",
+    "of who knows whom",
+    lambda: [connected("b")],
+    MEDIUM,
+    around=lambda: Around(subscriptions=frozenset()),
+)
+fires(
+    "private-endpoint",
+    "of another tenant",
+    lambda: [connected(OWN_SUBSCRIPTION, tenant="foreign")],
+    HIGH,
+    around=lambda: Around(tenants=frozenset({"own"})),
+)
+quiet("private-endpoint", "one's own", lambda: [connected(OWN_SUBSCRIPTION)])
+quiet("private-endpoint", "rejected", lambda: [connected("b", approved=False)])
+
+
+def replicated(source: str, destination: str, **over: Any) -> Event:
+    """Make a replication policy."""
+    return changed(Topic.REPLICATION, source=source, destination=destination, **over)
+
+
+fires("object-replication", "away", lambda: [replicated("weightsa", "thief")], CRITICAL)
+fires("object-replication", "to another store", lambda: [replicated("weightsa", "weightsb")], HIGH)
+quiet("object-replication", "into it", lambda: [replicated("logs", "weightsa")])
+quiet("object-replication", "deleted", lambda: [replicated("weightsa", "thief", change="delete")])
+
+OFF = Topic.PROTECTION
+
+fires("protection-off", "versioning", lambda: [changed(OFF, off=["isversioningenabled"])], MEDIUM)
+fires("protection-off", "a legal hold", lambda: [changed(OFF, off=["legalhold"])], HIGH)
+fires(
+    "protection-off",
+    "a lock",
+    lambda: [changed(OFF, off=["locks"], which=["locks"], change="delete")],
+    HIGH,
+)
+fires("protection-off", "asked", lambda: [requested("DeleteBlobImmutabilityPolicy")], MEDIUM)
+fires("protection-off", "properties", lambda: [requested("SetBlobServiceProperties")], MEDIUM)
+quiet("protection-off", "in vain", lambda: [requested("SetBlobServiceProperties", status=403)])
+quiet("protection-off", "on", lambda: [changed(OFF, which=["isversioningenabled"], off=[])])
+quiet(
+    "protection-off", "tried", lambda: [activity(at(1), OFF, succeeded=False, facts={"off": ["x"]})]
+)
 
 
 def without_ids() -> Around:
@@ -57,9 +138,6 @@ def without_ids() -> Around:
     spec = msgspec.structs.replace(store.spec, resource_id=None)
     return Around(stores={"frontier": msgspec.structs.replace(store, spec=spec)})
 
-
-DELETE_GROUP: Final = "Microsoft.Resources/subscriptions/resourceGroups/delete"
-DELETE_CONTAINER: Final = f"{STORAGE}/blobServices/containers/delete"
 
 fires("storage-deleted", "the account", lambda: logged(f"{STORAGE}/delete"), CRITICAL)
 fires("storage-deleted", "its group", lambda: logged(DELETE_GROUP, GROUP), CRITICAL)
@@ -336,207 +414,7 @@ fires(
 )
 quiet(PLAIN, "TLS 1.2", lambda: written(supportsHttpsTrafficOnly=True, minimumTlsVersion="TLS1_2"))
 quiet(PLAIN, "how it stands", lambda: written(answer={"minimumTlsVersion": "TLS1_0"}))
-
-ROLES: Final = "Microsoft.Authorization/roleDefinitions"
-BLOBS: Final = f"{STORAGE}/blobServices/containers/blobs"
-ROLE: Final = "custom-role"
-
-
-def allowed(
-    *data: str,
-    but: Sequence[str] = (),
-    actions: Sequence[str] = (),
-    day: float = 1,
-    at_: str = GROUP,
-) -> Sequence[Event]:
-    """Write a custom role: "Role Definitions - Create Or Update"."""
-    permissions = {
-        "actions": list(actions),
-        "notActions": [],
-        "dataActions": list(data),
-        "notDataActions": list(but),
-    }
-    body = {
-        "name": BOB,
-        "properties": {
-            "roleName": "tidy",
-            "type": "CustomRole",
-            "assignableScopes": [at_],
-            "permissions": [permissions],
-        },
-    }
-    resource = f"/subscriptions/{OWN_SUBSCRIPTION}/providers/{ROLES}/{BOB}"
-    return logged(f"{ROLES}/write", resource, body, day=day)
-
-
-ELEVATE: Final = "Microsoft.Authorization/elevateAccess/action"
-TENANT_ROOT: Final = "/providers/Microsoft.Authorization"
-
-fires(ROLE, "all of storage", lambda: allowed("Microsoft.Storage/*"), HIGH)
-fires(ROLE, "reads", lambda: allowed(f"{BLOBS}/read"), HIGH)
-fires(ROLE, "an odd pattern", lambda: allowed("*/blobs/*"), HIGH)
-fires(ROLE, "all but deletes", lambda: allowed("*", but=[f"{BLOBS}/delete"]), HIGH)
-fires(ROLE, "keys", lambda: allowed(actions=[f"{STORAGE}/listKeys/action"]), MEDIUM)
-fires(
-    ROLE,
-    "deletes added",
-    lambda: [*allowed(f"{BLOBS}/read"), *allowed(f"{BLOBS}/read", f"{BLOBS}/delete", day=2)],
-    HIGH,
-    HIGH,
-)
-fires(ROLE, "not told", lambda: logged(f"{ROLES}/write", f"{GROUP}/providers/{ROLES}/x"), MEDIUM)
-fires(ROLE, "elevated", lambda: logged(ELEVATE, TENANT_ROOT), HIGH)
-fires(ROLE, "refused", lambda: logged(ELEVATE, TENANT_ROOT, result="Failure"), MEDIUM)
-quiet(ROLE, "machines", lambda: allowed("Microsoft.Compute/virtualMachines/login/action"))
-quiet(ROLE, "taken out again", lambda: allowed("*", but=["Microsoft.Storage/*"]))
-quiet(ROLE, "elsewhere", lambda: allowed("*", at_=f"{GROUP}-of-others"))
-quiet(ROLE, "deleted", lambda: logged(f"{ROLES}/delete", f"{GROUP}/providers/{ROLES}/x"))
-
-fires(
-    "role-assignment",
-    "at the root of the tenant",
-    lambda: logged(
-        "Microsoft.Authorization/roleAssignments/write",
-        f"{TENANT_ROOT}/roleAssignments/x",
-        {
-            "properties": {
-                "principalId": BOB,
-                "roleDefinitionId": f"{TENANT_ROOT}/roleDefinitions/"
-                "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9",
-            }
-        },
-    ),
-    HIGH,
-)
-
-SETTINGS: Final = "Microsoft.Insights/diagnosticSettings"
-HUBS: Final = f"{PROVIDERS}/Microsoft.EventHub/namespaces/logs"
-WORKSPACE: Final = f"{PROVIDERS}/Microsoft.OperationalInsights/workspaces/sec"
-ARCHIVE: Final = f"{PROVIDERS}/Microsoft.Storage/storageAccounts/logarchive"
-TARGET: Final = "log-target-deleted"
-
-
-def sent_to(
-    account: str = "weightsa", day: float = 0, hub: str = "storage", **logs: bool
-) -> Sequence[Event]:
-    """Write a diagnostic setting that sends logs to each kind of target."""
-    properties = {
-        "eventHubAuthorizationRuleId": f"{HUBS}/authorizationRules/Root",
-        **({"eventHubName": hub} if hub else {}),
-        "workspaceId": WORKSPACE,
-        "storageAccountId": ARCHIVE,
-        "logs": [
-            {("categoryGroup" if name in {"audit", "allLogs"} else "category"): name, "enabled": on}
-            for name, on in (logs or {"audit": True}).items()
-        ],
-    }
-    above = f"{PROVIDERS}/Microsoft.Storage/storageAccounts/{account}/blobServices/default"
-    resource = f"{above}/providers/{SETTINGS}/all"
-    return logged(f"{SETTINGS}/write", resource, {"properties": properties}, day=day)
-
-
-def after_setting(operation: str, resource: str, **fields: Any) -> Sequence[Event]:
-    """Do something once it is known where both stores send their logs."""
-    return [*sent_to(), *sent_to("weightsb"), *logged(operation, resource, **fields)]
-
-
-HUB: Final = "Microsoft.EventHub/namespaces"
-SPACES: Final = "Microsoft.OperationalInsights/workspaces"
-
-fires(TARGET, "the namespace", lambda: after_setting(f"{HUB}/delete", HUBS), CRITICAL)
-fires(
-    TARGET,
-    "the hub",
-    lambda: after_setting(f"{HUB}/eventhubs/delete", f"{HUBS}/eventhubs/storage"),
-    CRITICAL,
-)
-fires(
-    TARGET,
-    "a hub that Azure named",
-    lambda: [
-        *sent_to(hub=""),
-        *logged(f"{HUB}/eventhubs/delete", f"{HUBS}/eventhubs/insights-logs-storageread"),
-    ],
-    CRITICAL,
-)
-fires(
-    TARGET,
-    "the rule",
-    lambda: after_setting(f"{HUB}/authorizationRules/delete", f"{HUBS}/authorizationRules/Root"),
-    CRITICAL,
-)
-fires(TARGET, "the workspace", lambda: after_setting(f"{SPACES}/delete", WORKSPACE), CRITICAL)
-fires(TARGET, "a purge", lambda: after_setting(f"{SPACES}/purge/action", WORKSPACE), CRITICAL)
-fires(TARGET, "the account", lambda: after_setting(f"{STORAGE}/delete", ARCHIVE), CRITICAL)
-fires(TARGET, "their group", lambda: after_setting(DELETE_GROUP, GROUP), CRITICAL)
-fires(
-    TARGET,
-    "a container of logs",
-    lambda: after_setting(DELETE_CONTAINER, f"{ARCHIVE}{CONTAINERS}/insights-logs-storageread"),
-    CRITICAL,
-)
-fires(
-    TARGET,
-    "in vain",
-    lambda: after_setting(f"{HUB}/delete", HUBS, result="Failure"),
-    MEDIUM,
-)
-fires(TARGET, "while no setting is known", lambda: logged(f"{HUB}/delete", HUBS), MEDIUM)
-quiet(TARGET, "another hub", lambda: after_setting(f"{HUB}/delete", f"{HUBS}-of-others"))
-quiet(
-    TARGET,
-    "another container",
-    lambda: after_setting(DELETE_CONTAINER, f"{ARCHIVE}{CONTAINERS}/scratch"),
-)
-quiet(TARGET, "another account", lambda: logged(f"{STORAGE}/delete", ARCHIVE))
-
-AKS: Final = "Microsoft.ContainerService/managedClusters"
-CLUSTER: Final = f"{PROVIDERS}/{AKS}/train"
-CREDENTIAL: Final = "cluster-credential"
-TERRAFORM: Final = "55555555-5555-5555-5555-555555555555"
-LIST_ADMIN: Final = f"{AKS}/listClusterAdminCredential/action"
-LIST_PROFILE: Final = f"{AKS}/accessProfiles/listCredential/action"
 LIST_KEYS: Final = f"{STORAGE}/listKeys/action"
-
-
-def twice_a_day(operation: str, resource: str, days: int, **fields: Any) -> Sequence[Event]:
-    """Do as Terraform does at each plan."""
-    return [
-        one
-        for half in range(2 * days)
-        for one in logged(operation, resource, day=1 + half / 2, who=TERRAFORM, **fields)
-    ]
-
-
-fires(CREDENTIAL, "the administrator's", lambda: logged(LIST_ADMIN, CLUSTER), HIGH)
-fires(
-    CREDENTIAL,
-    "the old way",
-    lambda: logged(LIST_PROFILE, f"{CLUSTER}/accessProfiles/clusterAdmin"),
-    HIGH,
-)
-fires(CREDENTIAL, "a command", lambda: logged(f"{AKS}/runCommand/action", CLUSTER), HIGH)
-fires(CREDENTIAL, "failed", lambda: logged(LIST_ADMIN, CLUSTER, result="Failure"), LOW)
-fires(
-    CREDENTIAL,
-    "Terraform, and then its secret from elsewhere",
-    lambda: [
-        *twice_a_day(LIST_ADMIN, CLUSTER, 3),
-        *logged(LIST_ADMIN, CLUSTER, day=4, who=TERRAFORM, callerIpAddress="192.0.2.77"),
-    ],
-    HIGH,
-    LOW,
-    LOW,
-    HIGH,
-)
-quiet(
-    CREDENTIAL,
-    "a user's",
-    lambda: [
-        *logged(f"{AKS}/listClusterUserCredential/action", CLUSTER),
-        *logged(LIST_PROFILE, f"{CLUSTER}/accessProfiles/clusterUser"),
-    ],
-)
 
 KEYS: Final = "keys-and-logging"
 

@@ -1,6 +1,5 @@
-"""Stories for the detections 1 to 5: who reads how much, with what, from where."""
+"""Stories of weights that are read, looked for or copied away."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from audit.access.model.detection import Event
@@ -13,11 +12,13 @@ from tests.unit.audit.access.detections.events import (
     access,
     at,
     attributed,
+    delete,
     make_store,
     reads,
     write,
 )
 from tests.unit.audit.access.detections.examples import fires, quiet
+from tests.unit.audit.access.detections.storage_requests import UNGRANTED, copied, habit
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
 
@@ -26,12 +27,6 @@ def key_read(day: float, **over: Any) -> Event:
     """Make a read with an account key."""
     told = {"signed_by": SignedBy.ACCOUNT_KEY, "principal": "", "application": "", "token": "k1"}
     return access(at(day), **{**told, "bytes_out": 1 << 20, **over})
-
-
-def habit(days: range, shards: int = 5, step: str = "step-1", **over: Any) -> Iterator[Event]:
-    """Tell of a principal that reads the same shards each day."""
-    for day in days:
-        yield from reads(at(day, 9), range(shards), step, **over)
 
 
 fires("key-or-anonymous-read", "a key", lambda: [key_read(1)], HIGH)
@@ -146,8 +141,6 @@ def slowly(days: int, shards: int, **over: Any) -> list[Event]:
     ]
 
 
-UNGRANTED: dict[str, Any] = {"grant": "", "ungranted": "no grant", "attribution": attributed()}
-
 fires("slow-exfiltration", "four shards a day, granted", lambda: slowly(25, 4), MEDIUM)
 fires("slow-exfiltration", "without a grant", lambda: slowly(25, 4, **UNGRANTED), HIGH)
 fires(
@@ -172,45 +165,6 @@ quiet(
     lambda: [
         write(at(0), "step-1/shard-0", 10 << 30, principal=BOB),
         *(access(at(1 + n / 10), status=206, bytes_out=20 << 30) for n in range(250)),
-    ],
-)
-
-ON_NODE = attributed(confidence=Confidence.NODE)
-
-known = range(20)
-
-fires(
-    "new-caller",
-    "a principal without a grant",
-    lambda: [*habit(known), access(at(20), principal=BOB, **UNGRANTED)],
-    MEDIUM,
-)
-fires(
-    "new-caller",
-    "a principal with a tool of its own",
-    lambda: [*habit(known), access(at(20), principal=BOB, user_agent="rclone/v1.66", **UNGRANTED)],
-    HIGH,
-)
-fires(
-    "new-caller",
-    "a public address",
-    lambda: [*habit(known), access(at(20), caller=Caller.PUBLIC, address="203.0.113.7")],
-    HIGH,
-)
-fires(
-    "new-caller",
-    "another tool under the same grant",
-    lambda: [*habit(known), access(at(20), user_agent="AzCopy/10.21 Azure-Storage/0.15")],
-    LOW,
-)
-quiet("new-caller", "a new researcher", lambda: [*habit(known), access(at(20), principal=BOB)])
-quiet("new-caller", "while it is learnt", lambda: [access(at(1)), access(at(9), principal=BOB)])
-quiet(
-    "new-caller",
-    "a newer version of the tool, from another node",
-    lambda: [
-        *habit(known),
-        access(at(20), user_agent="azsdk-python-storage-blob/12.20.1", address="10.9.9.9"),
     ],
 )
 
@@ -262,4 +216,55 @@ quiet(
             ),
         )
     ],
+)
+
+
+def staged(day: float, reads: int = 1, hours: float = 1.0, **reader: object) -> list[Event]:
+    """Tell of a blob that is written, read and deleted."""
+    return [
+        write(at(day), f"tmp/{day}"),
+        *(access(at(day, 0.2 + n / 10), blob=f"tmp/{day}", **reader) for n in range(reads)),
+        delete(at(day, hours), f"tmp/{day}"),
+    ]
+
+
+fires("create-read-delete", "once, by itself", lambda: staged(1), MEDIUM)
+fires(
+    "create-read-delete",
+    "read by somebody without a grant",
+    lambda: staged(1, principal=BOB, grant=""),
+    HIGH,
+)
+quiet("create-read-delete", "read often", lambda: staged(1, reads=5))
+quiet("create-read-delete", "deleted a day later", lambda: staged(1, hours=20))
+quiet("create-read-delete", "never read", lambda: staged(1, reads=0))
+quiet(
+    "create-read-delete",
+    "small temporary files",
+    lambda: [
+        write(at(1), "tmp/a", 4096),
+        access(at(1, 0.1), blob="tmp/a", bytes_out=4096),
+        delete(at(1, 0.2), "tmp/a"),
+    ],
+)
+
+
+AWAY = {"account": "thief", "container": "loot", "store": ""}
+
+fires("copy-out", "into another account", lambda: copied(at(1), **AWAY), HIGH)
+fires("copy-out", "into another store", lambda: copied(at(1), account="weightsb"), MEDIUM)
+fires("copy-out", "into another container", lambda: copied(at(1), container="public"), MEDIUM)
+fires(
+    "copy-out",
+    "out of order",
+    lambda: copied(at(1), **AWAY)[::-1],
+    HIGH,
+)
+quiet("copy-out", "a backup within the account", lambda: copied(at(1), container="archive"))
+quiet("copy-out", "a rename", lambda: copied(at(1)))
+quiet("copy-out", "refused", lambda: copied(at(1), status=403, **AWAY))
+quiet(
+    "copy-out",
+    "into the account, of what is no weights",
+    lambda: copied(at(1), copy_source="logs/app/today"),
 )

@@ -1,0 +1,1 @@
+"""Detections of who makes requests to storage: grant, Pod, token, risk, refusals."""

@@ -1,0 +1,1 @@
+"""Detections of requests to storage that overwrite, delete, encrypt or archive weights."""

@@ -1,0 +1,1 @@
+"""Detections of logs that are missing, or whose target is deleted."""

@@ -1,0 +1,1 @@
+"""Detections of changes of accounts and containers through Azure Resource Manager."""
