@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from audit.access.model.detection import GIB, Detection, Event, EventContext
+from audit.access.model.sightings import is_news
 from core.base.ids import stable_id
 from core.base.safe_text import shorten
 from core.base.times import day_text, milli_text
@@ -13,6 +14,7 @@ from core.weights.documents.events import FORMAT, Activity, Finding, Severity
 LONGEST_TITLE: Final = 119
 
 _MOST_PODS: Final = 8
+_ORDER: Final = {each: number for number, each in enumerate(Severity)}
 _UNITS: Final = (("TiB", 1 << 40), ("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
@@ -86,6 +88,19 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
     )
 
 
+def graver_key(
+    raised: dict[str, int], name: str, severity: Severity, *, least: Severity
+) -> tuple[str, str] | None:
+    """Return the key of a finding that was not raised yet, or only less gravely; and note it.
+
+    None where it was. `least` is the least severity that the detection gives such findings: what
+    it remembers is counted from there, and is stored.
+    """
+    if not is_news(raised, name, _gravity(severity, least)):
+        return None
+    return name, severity.value
+
+
 def make_failure_finding(
     detection: Detection, error: str, event: Event, known: EventContext
 ) -> Finding:
@@ -113,3 +128,12 @@ def _where(event: Event) -> tuple[str, str, str, str, str]:
     if isinstance(event, Access | Activity):
         return event.store, event.account, event.container, event.address, event.who
     return "", "", "", "", ""
+
+
+def _gravity(severity: Severity, least: Severity) -> int:
+    """Return how grave a severity is, from 1 for the least one."""
+    level = 1 + _ORDER[severity] - _ORDER[least]
+    if level < 1:
+        message = f"a finding of severity {severity.value} is below {least.value}, the least one"
+        raise ValueError(message)
+    return level

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import make_finding, moment_text, size_text
-from audit.access.model.sightings import is_news, touch
+from audit.access.model.findings import graver_key, make_finding, moment_text, size_text
+from audit.access.model.sightings import touch
 from core.base.times import day_text
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Finding, Severity
@@ -129,14 +129,15 @@ def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
         return ()
     severity = _severity(standing)
     name = f"{day.store} {who} {day.day}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
         return ()
     is_later = at < known.at
     finding = make_finding(
         DETECTION,
         access,
         known,
-        (name, severity.value),
+        finding_key,
         severity,
         f"{who} accessed {day.store or 'an account of weights'} while at risk ({standing})",
         f"{size_text(day.bytes)} in {day.events} requests on {day_text(day.first)}; at "
@@ -169,8 +170,6 @@ def _severity(standing: str) -> Severity:
         return Severity.CRITICAL
     return Severity.MEDIUM if standing in {"low", "medium"} else Severity.HIGH
 
-
-_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}
 
 DETECTION: Final = Detection(
     id="access-at-risk",

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import Detection, EventContext, Tunable
-from audit.access.model.findings import make_finding, size_text
-from audit.access.model.sightings import is_news, origin_of, touch
+from audit.access.model.findings import graver_key, make_finding, size_text
+from audit.access.model.sightings import origin_of, touch
 from core.weights.documents.access import Access, Act, SignedBy
 from core.weights.documents.events import Finding, Severity
 
@@ -48,7 +48,8 @@ def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence
         severity = Severity.CRITICAL
     else:
         severity = Severity.MEDIUM if access.attribution.gaps else Severity.HIGH
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
+    if finding_key is None:
         return ()
     did = "looked at" if is_listing else _DID.get(access.act, "accessed")
     return [
@@ -56,7 +57,7 @@ def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"{known.who} {did} {access.store} without a live grant",
             f"{access.ungranted}. {done.events} requests and {size_text(done.bytes)} read so far "
@@ -69,7 +70,6 @@ def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence
 
 
 _DID: Final = {Act.READ: "read", Act.WRITE: "wrote to", Act.DELETE: "deleted from"}
-_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3, Severity.CRITICAL: 4}
 
 DETECTION: Final = Detection(
     id="ungranted",

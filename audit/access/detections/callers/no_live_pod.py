@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import Detection, EventContext
-from audit.access.model.findings import make_finding, size_text
-from audit.access.model.sightings import is_news, origin_of, touch
+from audit.access.model.findings import graver_key, make_finding, size_text
+from audit.access.model.sightings import origin_of, touch
 from core.weights.documents.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
 from core.weights.documents.events import Finding, Severity
 
@@ -49,7 +49,8 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
     reads.bytes += access.bytes_out
     reads.events += 1
     severity = _severity(is_unattributed=is_unattributed, gaps=attribution.gaps)
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
+    if finding_key is None:
         return ()
     title = (
         f"{known.who} reads {access.store}, but no Pod of it lived"
@@ -62,7 +63,7 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             title,
             f"{size_text(reads.bytes)} in {reads.events} requests so far this day, from "
@@ -79,8 +80,6 @@ def _severity(*, is_unattributed: bool, gaps: bool) -> Severity:
         return Severity.LOW
     return Severity.HIGH if is_unattributed else Severity.MEDIUM
 
-
-_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3}
 
 DETECTION: Final = Detection(
     id="no-live-pod",

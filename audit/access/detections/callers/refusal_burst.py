@@ -13,7 +13,7 @@ from audit.access.model.detection import (
     ResponseStep,
     Tunable,
 )
-from audit.access.model.findings import make_finding
+from audit.access.model.findings import graver_key, make_finding
 from audit.access.model.sightings import LISTED, digest_of, is_news, origin_of, touch
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Finding, Severity
@@ -26,7 +26,6 @@ _DISTANCES: Final = 5.0
 _SPREAD: Final = 0.7
 _KINDS: Final = {401: "unauthenticated", 403: "forbidden", 404: "missing"}
 _ENTERS: Final = frozenset({Act.READ, Act.WRITE, Act.DELETE, Act.COPY})
-_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3}
 _WORDS: Final = {
     "unauthenticated": "without a valid token (401)",
     "forbidden": "without the right (403)",
@@ -113,14 +112,15 @@ def _judge_burst(
         return ()
     severity = Severity.LOW if _is_ours(access) else Severity.MEDIUM
     name = f"{known.pair} {access.address} {kind} {known.day}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
+    if finding_key is None:
         return ()
     return [
         make_finding(
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"Many requests to {access.store} were refused: {_WORDS[kind]}",
             f"{counts.count:.0f} by {known.who} from {origin_of(access)}, each counting half after "

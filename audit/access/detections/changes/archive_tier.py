@@ -16,7 +16,7 @@ from audit.access.baselines.unreadable_blobs import (
 )
 from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
 from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
-from audit.access.model.findings import make_finding, moment_text
+from audit.access.model.findings import graver_key, make_finding, moment_text
 from audit.access.model.sightings import is_news, origin_of, touch
 from core.base.times import DAY_S
 from core.weights.documents.access import Access, Act
@@ -28,7 +28,6 @@ _CODES: Final = frozenset({"blobarchived", "blobbeingrehydrated"})
 _SETS: Final = frozenset({"setblobtier", "submitbatch", "blobbatch"})
 _ARCHIVE: Final = "archive"
 _MOST: Final = 1024
-_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2}
 
 
 class TierDay(msgspec.Struct, gc=False, array_like=True):
@@ -82,7 +81,8 @@ def _judge_move(
     is_grave = day.archived >= least and claim is ScannerClaim.NONE
     severity = Severity.HIGH if is_grave else Severity.MEDIUM
     name = f"moved {key}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
         return ()
     where = "to Archive" if day.archived else "to another tier, which the log does not name"
     return [
@@ -90,7 +90,7 @@ def _judge_move(
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"{known.who} moves weights of {access.store} that are in use",
             f"{day.blobs} blobs that were read within the last days were moved {where} so far this "

@@ -20,16 +20,13 @@ from audit.access.baselines.unreadable_blobs import (
     note_refusal,
 )
 from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
-from audit.access.model.findings import make_finding, moment_text
-from audit.access.model.sightings import is_news
+from audit.access.model.findings import graver_key, make_finding, moment_text
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, Severity, Topic
 
 _CODE: Final = "blobusescustomerspecifiedencryption"
 """Error code of a request without the key that a blob was written with: HTTP 409 ("Provide an
 encryption key on a request to Blob storage")."""
-
-_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}
 
 
 class CustomerKeyState(msgspec.Struct):
@@ -67,7 +64,8 @@ def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequ
     else:
         severity = Severity.HIGH
     name = f"{access.store} {known.day}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
         return ()
     folder, _, file = access.blob.rpartition("/")
     wrote = (
@@ -80,7 +78,7 @@ def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequ
         DETECTION,
         access,
         known,
-        (name, severity.value),
+        finding_key,
         severity,
         f"Weights of {access.store} were encrypted with a key that their readers do not have",
         f"{len(day.blobs)} blobs and {day.events} requests of {len(day.readers)} readers were "

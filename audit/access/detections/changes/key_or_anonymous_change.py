@@ -14,8 +14,8 @@ from audit.access.baselines.recoverability import (
 )
 from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
 from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
-from audit.access.model.findings import make_finding, size_text
-from audit.access.model.sightings import is_news, origin_of, touch
+from audit.access.model.findings import graver_key, make_finding, size_text
+from audit.access.model.sightings import origin_of, touch
 from core.weights.documents.access import Access, Act, Caller, SignedBy
 from core.weights.documents.events import Activity, Finding, Severity, Topic
 
@@ -49,8 +49,6 @@ _UPKEEP: Final = (
     "setattr",
 )
 """Parts of the names of writes that change no bytes of a blob."""
-
-_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}
 
 
 class SignatureChanges(msgspec.Struct, gc=False, array_like=True):
@@ -89,9 +87,10 @@ def _see(
     severity = _severity(event, did, changes.events, known)
     if claim is ScannerClaim.CLAIMED:
         severity = Severity.MEDIUM
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
         return ()
-    return [_finding(event, did, changes, state, known, name, severity, claim)]
+    return [_finding(event, did, changes, state, known, finding_key, severity, claim)]
 
 
 def _is_target(access: Access, known: EventContext) -> bool:
@@ -129,7 +128,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
     changes: SignatureChanges,
     state: KeyOrAnonymousChangeState,
     known: EventContext,
-    name: str,
+    finding_key: tuple[str, str],
     severity: Severity,
     claim: ScannerClaim,
 ) -> Finding:
@@ -147,7 +146,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         DETECTION,
         access,
         known,
-        (name, severity.value),
+        finding_key,
         severity,
         f"Weights of {access.store} were {did} with {_WORDS[access.signed_by]}",
         f"{changes.events} requests{sizes} so far this day, from {origin_of(access)}; the last one "

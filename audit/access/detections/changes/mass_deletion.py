@@ -21,8 +21,8 @@ from audit.access.model.detection import (
     ResponseStep,
     Tunable,
 )
-from audit.access.model.findings import make_finding
-from audit.access.model.sightings import LISTED, digest_of, is_news, origin_of, touch
+from audit.access.model.findings import graver_key, make_finding
+from audit.access.model.sightings import LISTED, digest_of, origin_of, touch
 from audit.access.parsers.operations import OperationLevel, find_operation
 from core.base.times import day_text
 from core.weights.documents.access import Access, Act
@@ -35,7 +35,6 @@ _SPREAD: Final = 0.7
 _YOUNG_DAYS: Final = 3
 _LIVE_S: Final = 24 * HOUR_S
 _EXPIRES: Final = "SetBlobExpiry"
-_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}
 
 
 class MadeBlob(msgspec.Struct, gc=False, array_like=True):
@@ -104,7 +103,8 @@ def _judge_container(
 ) -> Sequence[Finding]:
     severity = Severity.HIGH if access.grant and access.caller in LISTED else Severity.CRITICAL
     name = f"container {access.account}/{access.container} {known.who} {known.day}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
         return ()
     back = recovery_text(state.accounts, access.account, CONTAINERS)
     return [
@@ -112,7 +112,7 @@ def _judge_container(
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"A container of {access.store} was deleted",
             f"{access.account}/{access.container}, with all weights in it, by {known.who} from "
@@ -132,9 +132,11 @@ def _judge_many(
     is_grave = count >= known.tuned["deleted_grave_blobs"] and not is_claimed
     severity = Severity.HIGH if is_grave else Severity.MEDIUM
     name = f"deleted {access.store} {known.who} {known.day}"
-    if state.raised.get(name, 0) >= _LEVELS[severity] or _is_usual(days, known.day, count):
+    if _is_usual(days, known.day, count):
         return []
-    is_news(state.raised, name, _LEVELS[severity])
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
+        return []
     usual = usual_before(days, known.day)
     history = (
         f"a day had {usual.median:.0f} (median of {usual.days})"
@@ -148,7 +150,7 @@ def _judge_many(
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"{known.who} deletes many blobs of {access.store}",
             f"{count:.0f} on {day_text(known.at)}{folders}, from {origin_of(access)}; {history}. "
@@ -179,16 +181,18 @@ def _judge_others(
     is_grave = (live >= least or is_strange) and not is_claimed
     severity = Severity.HIGH if is_grave else Severity.MEDIUM
     name = f"others {access.store} {known.who} {known.day}"
-    if state.raised.get(name, 0) >= _LEVELS[severity] or _is_usual(days, known.day, count):
+    if _is_usual(days, known.day, count):
         return []
-    is_news(state.raised, name, _LEVELS[severity])
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
+        return []
     folder = access.blob.rpartition("/")[0] or access.container
     return [
         make_finding(
             DETECTION,
             access,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"{known.who} deletes what others wrote to {access.store}",
             f"{count:.0f} blobs on {day_text(known.at)}, {live:.0f} of them read within a day "

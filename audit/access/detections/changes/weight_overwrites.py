@@ -17,8 +17,8 @@ from audit.access.model.detection import (
     ResponseStep,
     Tunable,
 )
-from audit.access.model.findings import make_finding
-from audit.access.model.sightings import LISTED, digest_of, is_news, origin_of, touch
+from audit.access.model.findings import graver_key, make_finding
+from audit.access.model.sightings import LISTED, digest_of, origin_of, touch
 from core.base.times import DAY_S, day_text
 from core.weights.documents.access import Access, Act, Caller
 from core.weights.documents.events import Activity, Finding, Severity, Topic
@@ -38,8 +38,6 @@ _REPLACES: Final = frozenset(
     }
 )
 """Operations after which a blob holds other bytes; blocks that are put and not committed do not."""
-
-_LEVELS: Final = {Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}
 
 
 class WeightBlob(msgspec.Struct, gc=False, array_like=True):
@@ -133,9 +131,10 @@ def _judge(
             return ()
         day.folders.append(folder)
     name = f"{key} {access.container}/{folder}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.MEDIUM)
+    if finding_key is None:
         return ()
-    return [_finding(access, before, day, state, known, name, severity)]
+    return [_finding(access, before, day, state, known, finding_key, severity)]
 
 
 def _severity(access: Access, before: WeightBlob, known: EventContext) -> Severity | None:
@@ -157,7 +156,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
     day: OverwriteDay,
     state: OverwrittenWeightsState,
     known: EventContext,
-    name: str,
+    finding_key: tuple[str, str],
     severity: Severity,
 ) -> Finding:
     folder, _, file = access.blob.rpartition("/")
@@ -171,7 +170,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         DETECTION,
         access,
         known,
-        (name, severity.value),
+        finding_key,
         severity,
         f"The checkpoint {folder or access.container} of {access.store} was overwritten",
         f"{file} {wrote}, {used}; {known.who} replaced it by {access.operation} from "

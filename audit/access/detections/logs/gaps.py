@@ -6,8 +6,7 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import make_finding, moment_text
-from audit.access.model.sightings import is_news
+from audit.access.model.findings import graver_key, make_finding, moment_text
 from core.base.times import DAY_S, seconds_of
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, LogGap, Severity, Topic
@@ -86,7 +85,8 @@ def _judge_gap(gap: LogGap, state: LogGapState, known: EventContext) -> Sequence
     else:
         severity = Severity.LOW
     name = f"{gap.log} {gap.subject} {gap.begin}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
+    if finding_key is None:
         return ()
     because = (
         f" Diagnostic settings were changed at {moment_text(switched)}." if was_switched else ""
@@ -95,7 +95,7 @@ def _judge_gap(gap: LogGap, state: LogGapState, known: EventContext) -> Sequence
         DETECTION,
         gap,
         known,
-        (name, severity.value),
+        finding_key,
         severity,
         f"The log {gap.log} says nothing of {hours:.1f} hours ({gap.subject})",
         f"From {gap.begin} to {gap.end}: {gap.why}.{because} What happened in it is not in this "
@@ -154,7 +154,6 @@ def _seconds(text: str) -> float:
 
 
 _FORGETTING: Final = 0.5 ** (1 / 14)
-_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3}
 
 DETECTION: Final = Detection(
     id="log-gap",

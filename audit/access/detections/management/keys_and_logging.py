@@ -6,10 +6,9 @@ from typing import Final
 import msgspec
 
 from audit.access.model.detection import Detection, EventContext
-from audit.access.model.findings import make_finding
+from audit.access.model.findings import graver_key, make_finding
 from audit.access.model.habits import DoneBefore, note_habit, week_of
 from audit.access.model.scopes import is_subscription_or_above
-from audit.access.model.sightings import is_news
 from audit.access.parsers.activity_facts import actor_text, is_delete
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, Severity, Topic
@@ -60,14 +59,15 @@ def _see(
     if not known.done:
         severity, did = Severity.LOW, f"tried and failed: {did}"
     name = f"{kind} {account} {known.who} {since}"
-    if not is_news(state.raised, name, _LEVELS[severity]):
+    finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
+    if finding_key is None:
         return ()
     return [
         make_finding(
             DETECTION,
             event,
             known,
-            (name, severity.value),
+            finding_key,
             severity,
             f"{account.rsplit('/', 1)[-1]}: {did}",
             f"By {by}: {event.operation}. {why}",
@@ -90,7 +90,7 @@ def _as_usual(
             return Severity.LOW, did, f"{_USUAL} {why}"
     if _is_watched(event, known):
         return judged
-    most = min(severity, Severity.MEDIUM, key=_LEVELS.__getitem__)
+    most = Severity.LOW if severity is Severity.LOW else Severity.MEDIUM
     return most, did, f"No WeightStore lies there. {why}"
 
 
@@ -176,7 +176,6 @@ _JUDGES: Final = {
     Topic.SHARED_KEY: _shared_key,
     Topic.NETWORK_RULES: _network_rules,
 }
-_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3, Severity.CRITICAL: 4}
 
 DETECTION: Final = Detection(
     id="keys-and-logging",
