@@ -7,7 +7,6 @@ object; the validating one requires that they are there and that the requester m
 one object from the cluster: these kinds are rare.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +20,7 @@ from admission.approvals.store_narrowing import NarrowingGuard, is_store_write
 from admission.egress.allowlists import AllowlistGuard
 from admission.model.candidates import candidates
 from admission.model.facts import Facts, GuardFacts
+from admission.objects.size_limits import give_way
 from admission.profiles.access_reviews import ProfileRights
 from core.approvals import approvals, break_glass, exceptions
 from core.approvals.approvals import Approval, ApprovedObject, account_of, parse_approval
@@ -107,7 +107,7 @@ class GuardedObjects:
         if request.object is None:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
         raw, old = request.object, _before(request)
-        await asyncio.sleep(0)  # Either may be large: others go on between.
+        await give_way(request)
         if request.kind.kind == exceptions.KIND:
             exception = parse_exception(raw, request.namespace)
             return await self._of_exception(request, exception, old, facts)

@@ -1,14 +1,13 @@
 """The CPU that bounds and fair shares add to one review, in this process, part by part.
 
-Each part is timed on the usual Pod of five containers. What is large is
-counted, queued and cut besides: an ordinary review is not. With `--record` the result is written to
+Each part is timed on the usual Pod of five containers. What is large is counted, queued and cut
+besides: an ordinary review is not. With `--record` the result is written to
 docs/evidence/bounds-cost.md.
 """
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Final
@@ -19,7 +18,7 @@ from audit.ledger.records import recorder
 from audit.ledger.records.admission_shares import AdmissionShares
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.records.refusal_budget import RefusalBudget
-from bench.review_stages import Bench, Case, opened
+from bench.review_stages import Bench, Case, median_us, opened
 from bench.reviews import USUAL
 from core.decision.document import DecisionDocument, encode_document
 from core.kubernetes.pod import decode_pod
@@ -30,7 +29,6 @@ from webhooks.exchange import BodyBudget, BodyShare
 MOST_US: Final = 15.0
 """What all parts may add, on the average of an admitted and a refused Pod."""
 
-_TIMES: Final = 2000
 _ROUNDS: Final = 9
 
 
@@ -66,8 +64,8 @@ def main(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
 def _parts(bench: Bench, case: Case) -> Mapping[str, float]:
     pod = decode_pod(case.request.object or b"")
     return {
-        "bytes of bodies that are held": _median(partial(_hold_body, case.body)),
-        "lengths of the Pod's lists": _median(partial(bound_lists, pod)),
+        "bytes of bodies that are held": median_us(partial(_hold_body, case.body)),
+        "lengths of the Pod's lists": median_us(partial(bound_lists, pod)),
         "shares and sizes of records": _added_by_shares(bench, case),
     }
 
@@ -80,9 +78,9 @@ def _added_by_shares(bench: Bench, case: Case) -> float:
     )
     added = []
     for _ in range(_ROUNDS):
-        with_shares = _median(limited)
+        with_shares = median_us(limited)
         with patch.object(recorder, "bound_document", _encode_whole):
-            added.append(with_shares - _median(plain))
+            added.append(with_shares - median_us(plain))
     return statistics.median(added)
 
 
@@ -110,13 +108,3 @@ def _encode_whole(document: DecisionDocument, _most: int) -> bytes:
 def _hold_body(body: bytes) -> None:
     with BodyShare(BodyBudget(1 << 26)) as share:
         share.take(len(body), whole=True)
-
-
-def _median(timed: Callable[[], None]) -> float:
-    """Return the median µs of this thread's CPU."""
-    times = []
-    for _ in range(_TIMES):
-        start = time.thread_time_ns()
-        timed()
-        times.append(time.thread_time_ns() - start)
-    return statistics.median(times) / 1000

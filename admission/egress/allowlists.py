@@ -15,6 +15,7 @@ from admission.approvals.approvals import annotations_of, check_expiry, guard_fi
 from admission.egress.warnings import Intent, intent_warnings, warning_finding
 from admission.model.facts import GuardFacts
 from admission.model.messages import join_words
+from admission.objects.size_limits import give_way
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
 from core.base.networks import Span, merge_spans, subtract_spans
@@ -72,7 +73,7 @@ class AllowlistGuard:
         if raw is None:
             raise InvalidObjectError(kind, "object", "the review holds none")
         new = read_intent(raw, kind, request.namespace)
-        await asyncio.sleep(0)  # Either may be large: others go on between.
+        await give_way(request)
         old = _before(request)
         found = annotations_of(new.meta.annotations, _WRITTEN)
         findings = await self._kept(request, new, old)
@@ -82,7 +83,7 @@ class AllowlistGuard:
         recorded = writers_of(old.meta if old else None, person_of(request.subject))
         if request.phase is Phase.MUTATING:
             return GuardFacts(recorded, found)
-        await asyncio.sleep(0)
+        await give_way(request)
         try:
             what = _parse(raw, kind, request.namespace)
         except InvalidObjectError as error:

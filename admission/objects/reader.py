@@ -3,7 +3,6 @@
 From the cluster it takes only what is in memory: which PersistentVolume a claim is bound to.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ import msgspec
 
 from admission.model.facts import Facts
 from admission.model.judged_object import LeftAlone, Part, Reading
+from admission.objects.size_limits import give_way
 from admission.objects.workloads import read_unlisted, read_workload
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json_as
@@ -136,7 +136,7 @@ class ObjectReader:
         if isinstance(reading, LeftAlone) or not _is_update(request):
             return reading
         before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
-        await asyncio.sleep(0)  # Either may be large: others go on between.
+        await give_way(request)
         old = await self.read(before, facts)
         same = isinstance(old, Reading) and _same(old, reading)
         return LeftAlone(UNCHANGED) if same else reading

@@ -92,7 +92,9 @@ def problem_of_size(request: Request) -> str:
     most, count = most_values(request.kind), request.value_count
     if count <= most:
         most, count = MAX_VALUES_OF_ONE, _largest(request)
-    return f"holds about {count:,} values; more than {most:,} are not judged" * (count > most)
+    return (
+        "" if count <= most else f"holds about {count:,} values; more than {most:,} are not judged"
+    )
 
 
 def _largest(request: Request) -> int:
