@@ -9,12 +9,12 @@ phases of an attack.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from audit.access.model.findings import LONGEST_TITLE, size_text
+from audit.access.model.findings import LONGEST_TITLE
 from core.base.ids import stable_id
 from core.base.safe_text import shorten
 from core.base.times import DAY_S, seconds_of
@@ -209,10 +209,14 @@ class FindingCase(msgspec.Struct, frozen=True, kw_only=True):
     techniques: list[str]
     """In the order of the phases that they belong to."""
     phases: list[str]
+    events: int
+    """The most that one finding of each store, principal and day told, as for `bytes`."""
     bytes: int
-    """The most that one finding of each detection, store, principal and day counts, added up over
+    """The most that one finding of each detection, store, principal and day told, added up over
     days: several detections look at the same bytes."""
     findings: int
+    members: list[str]
+    """Where each of its findings is kept: `place_of`."""
     steps: list[CaseStep]
     more_steps: int = 0
     joined_by: list[str]
@@ -225,6 +229,11 @@ class FindingCases(msgspec.Struct, frozen=True, kw_only=True):
     cases: list[FindingCase]
     left_out: int = 0
     """Findings that were too many to be looked at."""
+
+
+def place_of(finding: Finding) -> str:
+    """Return what tells a finding from those of all clusters."""
+    return f"{finding.cluster}/{finding.id}"
 
 
 def build_cases(findings: Iterable[Finding], networks: Sequence[str] = ()) -> FindingCases:
@@ -285,7 +294,6 @@ def _case(group: Sequence[Finding], joined: list[str]) -> FindingCase:
     if len(phases) > 2 and severity is not Severity.CRITICAL:  # noqa: PLR2004  three phases
         severity = list(Severity)[_RANK[severity] + 1]
     stores, who = _words(one.store for one in group), _words(one.who for one in group)
-    total = _bytes(group)
     begin = min(group, key=lambda one: (seconds_of(one.first), one.first)).first
     steps = _steps(group)
     return FindingCase(
@@ -295,8 +303,8 @@ def _case(group: Sequence[Finding], joined: list[str]) -> FindingCase:
         severity=severity,
         title=_title(group, stores, who),
         summary=f"{_some(len(group), 'finding')} of "
-        f"{_some(len({one.detection for one in group}), 'detection')}; "
-        f"{size_text(total)} read. Phases: {', '.join(phases)}.",
+        f"{_some(len({one.detection for one in group}), 'detection')}. "
+        f"Phases: {', '.join(phases)}.",
         stores=stores,
         accounts=_words(one.account for one in group),
         who=who,
@@ -306,8 +314,10 @@ def _case(group: Sequence[Finding], joined: list[str]) -> FindingCase:
         detections=_words(one.detection for one in group),
         techniques=_techniques(group),
         phases=phases,
-        bytes=total,
+        events=_told(group, lambda one: one.events),
+        bytes=_told(group, lambda one: one.bytes),
         findings=len(group),
+        members=[place_of(one) for one in group],
         steps=steps,
         more_steps=len(group) - len(steps),
         joined_by=joined,
@@ -357,11 +367,12 @@ def _techniques(group: Sequence[Finding]) -> list[str]:
     return sorted(found, key=lambda technique: (found[technique], technique))
 
 
-def _bytes(group: Sequence[Finding]) -> int:
+def _told(group: Sequence[Finding], amount: Callable[[Finding], int]) -> int:
+    """Add up what findings told, the most of each store, principal and day."""
     days: dict[tuple[str, str, str], int] = {}
     for one in group:
         key = (one.store, one.who, one.time[:10])
-        days[key] = max(days.get(key, 0), one.bytes)
+        days[key] = max(days.get(key, 0), amount(one))
     return sum(days.values())
 
 

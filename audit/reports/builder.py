@@ -4,31 +4,31 @@ Pure but for the tallies, which it only reads.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
+from audit.access.cases import FindingCase
 from audit.reports.attention import find_attention
-from audit.reports.model import FORMAT, CaseRow, LedgerState, Report, ReportScope
+from audit.reports.cases import case_row
+from audit.reports.model import FORMAT, LedgerState, Report, ReportScope
 from audit.reports.periods import Period
 from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.activities import ActivityTally
 from audit.reports.tallies.bounded_rows import DistinctTexts, cut_rows
 from audit.reports.tallies.decisions import DecisionTally
+from audit.reports.tallies.finding_figures import FindingFigures
 from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
-from core.weights.documents.events import Finding, Severity
+from core.weights.documents.events import Severity
 
 SAMPLE_CLUSTER: Final = "sample-month"
 """The cluster's id under which `sallyport run` keeps its made-up month."""
 
 MOST_CASES: Final = 50
-
-CaseTeller = Callable[[Sequence[Finding]], Iterable[CaseRow]]
-"""Makes cases of findings."""
 
 
 @dataclass
@@ -41,14 +41,15 @@ class Tallies:
     decisions: DecisionTally
     findings: FindingTally
     activities: ActivityTally
+    cases: list[FindingCase] = field(default_factory=list)
+    figures: FindingFigures = field(default_factory=FindingFigures)
     clusters: DistinctTexts = field(default_factory=lambda: DistinctTexts(64))
 
 
-def make_report(  # noqa: PLR0913  What a report depends on, all of it.
+def make_report(
     tallies: Tallies,
     period: Period,
     ledger: LedgerState,
-    telling: CaseTeller,
     *,
     store: str = "",
     people: Mapping[str, str] | None = None,
@@ -59,8 +60,9 @@ def make_report(  # noqa: PLR0913  What a report depends on, all of it.
     principals, more_principals = accesses.principals(objects.approvers())
     reached, more_reached = accesses.reached()
     unattributed, more_unattributed = accesses.unattributed()
-    cases, more_cases = cut_rows(telling(findings.findings()), MOST_CASES)
-    rows, more_findings = findings.rows()
+    figures = tallies.figures
+    cases, more_cases = cut_rows(tallies.cases, MOST_CASES)
+    rows, more_findings = findings.rows(figures)
     grants, more_grants = objects.grants(accesses.grants)
     exceptions, more_exceptions = objects.exceptions()
     changes, more_changes = objects.changes()
@@ -88,7 +90,7 @@ def make_report(  # noqa: PLR0913  What a report depends on, all of it.
         pictured=accesses.pictured(),
         unattributed=unattributed,
         more_unattributed=more_unattributed,
-        cases=cases,
+        cases=[case_row(case, figures.of_case(case)) for case in cases],
         more_cases=more_cases,
         findings=rows,
         more_findings=more_findings,

@@ -5,35 +5,43 @@ from typing import Final
 
 from audit.access.cases import CaseStep, FindingCase, build_cases
 from audit.reports.model import MOST_SHOWN, CaseMoment, CaseRow
+from audit.reports.tallies.finding_figures import Figures
 from core.weights.documents.events import Finding
 
 MOST_MOMENTS: Final = 40
 """Findings of one case's timeline; the rest is counted."""
 
 
-def build_case_rows(findings: Sequence[Finding]) -> list[CaseRow]:
+def report_cases(findings: Sequence[Finding]) -> list[FindingCase]:
     """Return the cases of findings, the gravest first. Pure.
 
     One finding alone is no case: it is told among the findings.
     """
-    return [_row(case) for case in build_cases(findings).cases if case.findings > 1]
+    return [case for case in build_cases(findings).cases if case.findings > 1]
 
 
-def _row(case: FindingCase) -> CaseRow:
+def case_row(case: FindingCase, figures: Figures | None) -> CaseRow:
+    """Return what a report says of a case: what the ledger counts, or else what findings told."""
+    first, last, events, amount = case.begin, case.end, case.events, case.bytes
+    if figures is not None:
+        first, last = min(first, figures.first), max(last, figures.last)
+        events, amount = figures.events, figures.amount
     steps, more = case.steps[:MOST_MOMENTS], case.steps[MOST_MOMENTS:]
     return CaseRow(
         id=case.id,
         severity=case.severity.value,
         title=case.title,
         summary=case.summary,
-        first=case.begin,
-        last=case.end,
+        first=first,
+        last=last,
         stores=case.stores[:MOST_SHOWN],
         who=case.who[: 2 * MOST_SHOWN],
         requesters=case.requesters[: 2 * MOST_SHOWN],
         addresses=case.addresses[: 2 * MOST_SHOWN],
         techniques=case.techniques,
-        bytes=case.bytes,
+        counted=figures is not None,
+        events=events,
+        bytes=amount,
         findings=case.findings,
         joined_by=case.joined_by,
         timeline=[_moment(step) for step in steps],

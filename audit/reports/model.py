@@ -123,13 +123,19 @@ class FindingRow(_Part, frozen=True, kw_only=True):
     detection: str
     severity: str
     time: str
+    """When it was found."""
     first: str
+    last: str
     store: str
     who: str
     title: str
     detail: str
+    """What was seen when it was found."""
     remedy: str
     techniques: list[str]
+    counted: bool
+    """Whether `first`, `last`, `events`, `bytes` and `evidence` are those of all accesses of the
+    period that it is about; else they are what it told when it was found."""
     events: int
     bytes: int
     addresses: list[str]
@@ -137,6 +143,8 @@ class FindingRow(_Part, frozen=True, kw_only=True):
     requesters: list[str]
     late: bool
     evidence: list[str]
+    """Ids of accesses and activities, the first hundred."""
+    more_evidence: int
 
 
 class CaseRow(_Part, frozen=True, kw_only=True):
@@ -153,6 +161,10 @@ class CaseRow(_Part, frozen=True, kw_only=True):
     requesters: list[str]
     addresses: list[str]
     techniques: list[str]
+    counted: bool
+    """Whether `events` and `bytes` are those of all accesses of the period that its findings are
+    about, each once; else what its findings told."""
+    events: int
     bytes: int
     findings: int
     joined_by: list[str]

@@ -15,6 +15,7 @@ from audit.access.ingest.state import DETECTIONS
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.queries import LedgerQueries
 from audit.reports.builder import Tallies
+from audit.reports.cases import report_cases
 from audit.reports.completeness import LearntDetections, YoungRow
 from audit.reports.model import MOST_ROWS
 from audit.reports.pages import DocumentPages, Progress, ReportRequest, merge_pages
@@ -24,6 +25,7 @@ from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.activities import ActivityTally
 from audit.reports.tallies.bounded_rows import cut_rows
 from audit.reports.tallies.decisions import DecisionTally, ReportedDecision
+from audit.reports.tallies.finding_figures import FindingFigures
 from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
@@ -169,6 +171,9 @@ class _Reader:
         add_aggregate = tallies.decisions.add_aggregate
         await self._each(FrameKind.AGGREGATE, period, decode_aggregate, add_aggregate)
         await self._each(FrameKind.FINDING, period, decode_finding, self._add_finding)
+        findings = tallies.findings.findings()
+        tallies.cases = report_cases(findings)
+        tallies.figures = FindingFigures(findings, tallies.cases)
         await self._each(FrameKind.ACCESS, period, decode_access, self._add_access)
 
     def _add_finding(self, finding: Finding) -> None:
@@ -181,6 +186,7 @@ class _Reader:
 
     def _add_access(self, access: Access) -> None:
         self.tallies.intakes.storage += 1
+        self.tallies.figures.add(access)
         if self._concerns(access.store):
             self.tallies.accesses.add(access)
 

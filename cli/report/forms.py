@@ -57,7 +57,18 @@ def _result(finding: FindingRow, index: int) -> Json:
             {"logicalLocations": [{"fullyQualifiedName": report_line(where), "kind": "resource"}]}
         ],
         "partialFingerprints": {FINGERPRINT: finding.id},
-        "properties": {"time": finding.time, "who": finding.who, "techniques": finding.techniques},
+        "properties": {
+            "time": finding.time,
+            "who": finding.who,
+            "techniques": finding.techniques,
+            "first": finding.first,
+            "last": finding.last,
+            "events": finding.events,
+            "bytes": finding.bytes,
+            "counted": finding.counted,
+            "evidence": finding.evidence,
+            "moreEvidence": finding.more_evidence,
+        },
     }
 
 

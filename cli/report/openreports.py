@@ -93,7 +93,11 @@ def _result(finding: FindingRow) -> Json:
     said = f"{finding.detection.replace('-', ' ')}{where}: the report has who and from where."
     return _entry(finding.detection, _RESULTS[finding.severity], said, finding.time) | {
         "severity": finding.severity,
-        "properties": {"finding": finding.id, "events": str(finding.events)},
+        "properties": {
+            "finding": finding.id,
+            "events": str(finding.events),
+            "bytes": str(finding.bytes),
+        },
     }
 
 

@@ -17,7 +17,6 @@ from app.settings.root import Settings
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from audit.reports.builder import SAMPLE_CLUSTER, make_report
-from audit.reports.cases import build_case_rows as tell_cases
 from audit.reports.html import title_of
 from audit.reports.ledger_state import add_verdict, read_ledger
 from audit.reports.model import AttentionItem, LedgerState, Report
@@ -175,7 +174,7 @@ async def _read(
     if cluster is None:
         _require_one(tallies.clusters)
     state = await _verified(state, settings, options)
-    return make_report(tallies, period, state, tell_cases, store=options.store, people=people)
+    return make_report(tallies, period, state, store=options.store, people=people)
 
 
 def _require_one(clusters: DistinctTexts) -> None:

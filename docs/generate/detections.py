@@ -13,6 +13,7 @@ from typing import Final
 
 from audit.access.cases import phase_of
 from audit.access.detections.catalogue import DETECTIONS
+from audit.access.model.coverage import Same, Span, bytes_written
 from audit.access.model.detection import Detection
 
 FOLDER: Final = Path(__file__).parents[1] / "detections"
@@ -41,6 +42,12 @@ _AFTER: Final = """
 ## Cases
 Findings are joined into a case where, within three days of each other, they are about the same principal and store, or share a Pod, a human or an address that no more than five principals of findings share; or where one is about what was done to an account (keys listed, a role assigned) and the other about what comes of it there (a read by key, a new caller). A case has the severity of its gravest finding, and one more where it spans three phases. It is computed when it is read: the ledger keeps findings alone.
 """
+
+_SPANS: Final = {
+    Span.FIRST_DAY: "the day (UTC) of its first event",
+    Span.DAYS: "the days (UTC) from its first event to the one that completed it",
+    Span.ONWARDS: "the day (UTC) of its first event and all after it",
+}
 
 
 def main() -> int:
@@ -110,6 +117,10 @@ def _page(each: Detection) -> str:
         "",
         *_steps(each),
         *(("## What can be recovered", "", each.recoverable, "") if each.recoverable else ()),
+        "## What a finding counts",
+        "",
+        *_counted(each),
+        "",
         "## What it remembers",
         "",
         f"At most {each.bound}. What was used longest ago is forgotten first.",
@@ -121,6 +132,23 @@ def _page(each: Detection) -> str:
 def _listed(title: str, lines: tuple[str, ...]) -> Iterator[str]:
     if lines:
         yield from (f"## {title}", "", *(f"- {one}" for one in lines), "")
+
+
+def _counted(each: Detection) -> Iterator[str]:
+    """Say whose figures a report gives for a finding."""
+    if not each.covers:
+        yield (
+            "A report gives its figures as they were when it was found: it rests on entries of "
+            "other logs, or on few accesses, whose ids stand beside it."
+        )
+        return
+    yield "A report counts, among the accesses of its period, those that the detection looks at:"
+    yield ""
+    for aspect, coverage in sorted(each.covers.items()):
+        same = ", ".join(one.value for one in Same if one in coverage.same)
+        kind = f"`{aspect}`: " if aspect else "of earlier releases: " * (len(each.covers) > 1)
+        amount = "sent to" if coverage.bytes_of is bytes_written else "read from"
+        yield f"- {kind}same {same}; {_SPANS[coverage.span]}; bytes that were {amount} storage."
 
 
 def _steps(each: Detection) -> Iterator[str]:

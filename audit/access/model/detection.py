@@ -7,11 +7,12 @@ of ten thousand events a second would cost more than all else; nobody else holds
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import msgspec
 
+from audit.access.model.coverage import CoverageByAspect
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, LogGap, Severity, Topic
 from core.weights.stores import WeightStore
@@ -135,6 +136,9 @@ class Detection:
     """
     acts: frozenset[Act] = frozenset()
     """Of which accesses it is shown those."""
+    covers: CoverageByAspect = field(default_factory=dict)
+    """Which accesses its findings are about; none where they rest on events that are told one by
+    one."""
     topics: frozenset[Topic] = frozenset()
     """Of which activities it is shown those."""
     gaps: bool = False

@@ -39,6 +39,11 @@ def count_text(amount: float) -> str:
     return f"{amount:.0f}"
 
 
+def requests_text(count: int) -> str:
+    """Return a number of requests."""
+    return f"{count} request" if count == 1 else f"{count} requests"
+
+
 def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
     detection: Detection,
     event: Event,
@@ -54,10 +59,13 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
     addresses: Sequence[str] = (),
     evidence: Sequence[str] = (),
     remedy: str = "",
+    aspect: str = "",
+    folder: str = "",
 ) -> Finding:
     """Return a finding that an event completes; `key` tells it from others of its detection.
 
-    `first` is when the first event was that it rests on, 0 for the event itself.
+    `first` is when the first event was that it rests on, 0 for the event itself. `aspect` and
+    `folder` say which accesses it is about, where its detection has several kinds of findings.
     """
     where = _where(event)
     pods = event.attribution.pods[:_MOST_PODS] if isinstance(event, Access) else []
@@ -66,6 +74,7 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
         format=FORMAT,
         id=stable_id(round(known.at * 1000), "finding", detection.id, *key),
         detection=detection.id,
+        aspect=aspect,
         time=moment_text(known.at),
         first=moment_text(first or known.at),
         cluster=known.surroundings.cluster,
@@ -73,6 +82,7 @@ def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
         store=where[0],
         account=where[1],
         container=where[2],
+        folder=folder,
         who=where[4],
         title=shorten(title, LONGEST_TITLE),
         detail=detail,

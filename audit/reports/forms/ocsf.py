@@ -68,14 +68,14 @@ def _finding(report: Report, row: FindingRow) -> Json:
     event["message"] = report_line(row.title)
     event["count"] = max(row.events, 1)
     event["start_time"] = unix_ms_of(row.first)
-    event["end_time"] = unix_ms_of(row.time)
+    event["end_time"] = unix_ms_of(row.last)
     info: Json = {
         "uid": row.id,
         "title": report_line(row.title),
         "desc": report_line(row.detail),
         "types": [row.detection],
         "first_seen_time": unix_ms_of(row.first),
-        "last_seen_time": unix_ms_of(row.time),
+        "last_seen_time": unix_ms_of(row.last),
         "analytic": {"name": row.detection, "type_id": 1, "uid": row.detection},
     }
     if row.techniques:
@@ -84,6 +84,13 @@ def _finding(report: Report, row: FindingRow) -> Json:
     event["remediation"] = {"desc": report_line(row.remedy)}
     if row.evidence:
         event["evidences"] = [{"data": {"record": each}} for each in row.evidence]
+    event["unmapped"] = {
+        "bytes": row.bytes,
+        "counted": row.counted,
+        "more_evidence": row.more_evidence,
+        "store": row.store,
+        "who": row.who,
+    }
     return event
 
 

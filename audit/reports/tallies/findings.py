@@ -7,6 +7,7 @@ from typing import Final
 from audit.access.model.findings import is_failure
 from audit.reports.model import MOST_ROWS, MOST_SHOWN, FindingRow
 from audit.reports.tallies.bounded_rows import cut_rows
+from audit.reports.tallies.finding_figures import Figures, FindingFigures
 from core.weights.documents.events import Finding, Severity
 
 RANKS: Final = {Severity.CRITICAL: 0, Severity.HIGH: 1, Severity.MEDIUM: 2, Severity.LOW: 3}
@@ -41,32 +42,46 @@ class FindingTally:
         """Return those that are kept, in the order of time."""
         return sorted((each for _, _, each in self._kept), key=lambda one: (one.time, one.id))
 
-    def rows(self) -> tuple[list[FindingRow], int]:
+    def rows(self, figures: FindingFigures) -> tuple[list[FindingRow], int]:
         """Return the gravest, and how many more there are."""
         order = sorted(self.findings(), key=lambda one: (RANKS[one.severity], one.time, one.id))
         rows, _ = cut_rows(order, MOST_ROWS)
-        return [finding_row(one) for one in rows], self.severities.total() - len(rows)
+        made = [finding_row(one, figures.of_finding(one)) for one in rows]
+        return made, self.severities.total() - len(made)
 
 
-def finding_row(finding: Finding) -> FindingRow:
-    """Return what a report says of a finding."""
+def finding_row(finding: Finding, figures: Figures | None) -> FindingRow:
+    """Return what a report says of a finding: what the ledger counts, or else what it told."""
+    seen = figures or _told_figures(finding)
     return FindingRow(
         id=finding.id,
         detection=finding.detection,
         severity=finding.severity.value,
         time=finding.time,
-        first=finding.first,
+        first=seen.first,
+        last=seen.last,
+        counted=figures is not None,
         store=finding.store,
         who=finding.who,
         title=finding.title,
         detail=finding.detail,
         remedy=finding.remedy,
         techniques=finding.techniques,
-        events=finding.events,
-        bytes=finding.bytes,
+        events=seen.events,
+        bytes=seen.amount,
         addresses=finding.addresses[:MOST_SHOWN],
         pods=finding.pods[:MOST_SHOWN],
         requesters=finding.requesters[:MOST_SHOWN],
         late=finding.late,
-        evidence=finding.evidence,
+        evidence=seen.evidence,
+        more_evidence=seen.events - len(seen.evidence) if figures else 0,
     )
+
+
+def _told_figures(finding: Finding) -> Figures:
+    """Return what a finding told when it was found."""
+    figures = Figures()
+    figures.events, figures.amount = finding.events, finding.bytes
+    figures.first, figures.last = finding.first, finding.time
+    figures.evidence = finding.evidence
+    return figures

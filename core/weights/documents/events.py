@@ -151,6 +151,8 @@ class Finding(DocumentPart, frozen=True, kw_only=True):
     """UUIDv7 of `time`; its other bits are the digest of what makes it one thing."""
     detection: str
     """Id of the detection: `key-or-anonymous-read` …"""
+    aspect: str = ""
+    """Which of its kinds of findings it is, where the detection has several: `deleted` …"""
     time: str
     """RFC 3339: of the event that completed it."""
     first: str
@@ -160,6 +162,8 @@ class Finding(DocumentPart, frozen=True, kw_only=True):
     store: str = ""
     account: str = ""
     container: str = ""
+    folder: str = ""
+    """In the container, where it is about one; without a slash at its end."""
     who: str = ""
     """`Access.who` of whom it is about; empty where it is about nobody."""
     title: str

@@ -5,8 +5,15 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage, Same, identities_of
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
-from audit.access.model.findings import graver_key, make_finding, moment_text, size_text
+from audit.access.model.findings import (
+    graver_key,
+    make_finding,
+    moment_text,
+    requests_text,
+    size_text,
+)
 from audit.access.model.sightings import touch
 from core.base.times import day_text
 from core.weights.documents.access import Access, Act
@@ -55,11 +62,15 @@ class AccessAtRiskState(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
+def _concerns(access: Access) -> bool:
+    return access.succeeded and bool(access.principal or access.application or access.delegator)
+
+
 def _see(access: Access, state: AccessAtRiskState, known: EventContext) -> Sequence[Finding]:
     findings: list[Finding] = []
-    if known.done and (access.principal or access.application or access.delegator):
+    if _concerns(access):
         key = f"{access.store} {known.day}"
-        for who in _identities(access, known):
+        for who in identities_of(access):
             identity = touch(state.identities, who, IdentityAccess, _MOST)
             day = _note(access, identity, key, known)
             if known.at >= identity.asked + _ASK_S:
@@ -70,18 +81,6 @@ def _see(access: Access, state: AccessAtRiskState, known: EventContext) -> Seque
     elif known.at > state.swept + known.tuned["at_risk_sweep_hours"] * HOUR_S:
         state.swept, state.waiting = known.at, list(state.identities)
     return findings
-
-
-def _identities(access: Access, known: EventContext) -> list[str]:
-    """Return who is behind an access: principal, application, and the human of its Pods."""
-    names = [known.who]
-    if access.principal and access.application:
-        names.append(f"client:{access.application}")
-    pods = access.attribution.pods
-    human = pods[0].requester if pods else ""
-    if human and human not in names and all(one.requester == human for one in pods[1:]):
-        names.append(human)
-    return names
 
 
 def _note(access: Access, identity: IdentityAccess, key: str, known: EventContext) -> RiskyDay:
@@ -140,7 +139,7 @@ def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
         finding_key,
         severity,
         f"{who} accessed {day.store or 'an account of weights'} while at risk ({standing})",
-        f"{size_text(day.bytes)} in {day.events} requests on {day_text(day.first)}; at "
+        f"{size_text(day.bytes)} in {requests_text(day.events)} on {day_text(day.first)}; at "
         f"{moment_text(at)} it was {standing}"
         + (f", which was known by {moment_text(known.at)}." if is_later else "."),
         first=day.first,
@@ -193,6 +192,7 @@ DETECTION: Final = Detection(
     begin=AccessAtRiskState,
     see=_see,
     acts=frozenset(Act),
+    covers={"": Coverage(_concerns, frozenset({Same.STORE, Same.IDENTITY}))},
     tuning=(
         Tunable(
             "at_risk_days",

@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage
 from audit.access.model.detection import Detection, EventContext, Tunable
-from audit.access.model.findings import graver_key, make_finding, size_text
+from audit.access.model.findings import graver_key, make_finding, requests_text, size_text
 from audit.access.model.sightings import origin_of, touch
 from core.weights.documents.access import Access, Act, SignedBy
 from core.weights.documents.events import Finding, Severity
@@ -33,8 +34,12 @@ class UngrantedState(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
+def _concerns(access: Access) -> bool:
+    return bool(access.ungranted) and access.succeeded and access.signed_by not in _UNSIGNED
+
+
 def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence[Finding]:
-    if not access.ungranted or not known.done or access.signed_by in _UNSIGNED:
+    if not _concerns(access):
         return ()
     is_listing = access.act in _LISTING
     name = f"{known.pair} {known.day}"
@@ -60,8 +65,8 @@ def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence
             finding_key,
             severity,
             f"{known.who} {did} {access.store} without a live grant",
-            f"{access.ungranted}. {done.events} requests and {size_text(done.bytes)} read so far "
-            f"this day, from {origin_of(access)}; the last one was {access.operation}.",
+            f"{access.ungranted}. {requests_text(done.events)} and {size_text(done.bytes)} read "
+            f"so far this day, from {origin_of(access)}; the last one was {access.operation}.",
             first=done.first,
             events=done.events,
             amount=done.bytes,
@@ -92,6 +97,7 @@ DETECTION: Final = Detection(
     begin=UngrantedState,
     see=_see,
     acts=frozenset(Act),
+    covers={"": Coverage(_concerns)},
     tuning=(
         Tunable(
             "ungranted_grave_share",

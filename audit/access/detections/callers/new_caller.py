@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, agent_family, is_news, network_of, origin_of, touch
@@ -162,6 +163,11 @@ DETECTION: Final = Detection(
     begin=NewCallerState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY}),
+    covers={
+        "": Coverage(
+            lambda access: access.succeeded, frozenset({Same.ACCOUNT, Same.CONTAINER, Same.WHO})
+        )
+    },
     tuning=(_LEARNING,),
     young=_young,
 )

@@ -5,14 +5,18 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage
 from audit.access.model.detection import Detection, EventContext
-from audit.access.model.findings import graver_key, make_finding, size_text
+from audit.access.model.findings import graver_key, make_finding, requests_text, size_text
 from audit.access.model.sightings import origin_of, touch
 from core.weights.documents.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
 from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 4096
 _SIGNED: Final = frozenset({SignedBy.OAUTH, SignedBy.KERBEROS, SignedBy.DELEGATION_SAS})
+
+_UNATTRIBUTED: Final = "unattributed"
+_UNADMITTED: Final = "unadmitted"
 
 
 class UnaccountedReads(msgspec.Struct, gc=False, array_like=True):
@@ -30,20 +34,28 @@ class NoLivePodState(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence[Finding]:
+def _aspect_of(access: Access) -> str:
+    """Say what is missing of an access: its Pod, or its Pod's admission; empty where nothing is."""
     attribution = access.attribution
     if attribution.pods and attribution.pods[0].decision:
-        return ()
+        return ""
     is_unattributed = attribution.confidence is Confidence.UNATTRIBUTED
     if not is_unattributed and (
         not attribution.pods or any(one.decision for one in attribution.pods)
     ):
-        return ()
-    if access.signed_by not in _SIGNED or not known.done or attribution == UNATTRIBUTED:
-        return ()
+        return ""
+    if access.signed_by not in _SIGNED or not access.succeeded or attribution == UNATTRIBUTED:
+        return ""
     if is_unattributed and access.grant:
-        return ()  # A person whom a grant lets read without a Pod.
-    what = "unattributed" if is_unattributed else "unadmitted"
+        return ""  # A person whom a grant lets read without a Pod.
+    return _UNATTRIBUTED if is_unattributed else _UNADMITTED
+
+
+def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence[Finding]:
+    attribution, what = access.attribution, _aspect_of(access)
+    if not what:
+        return ()
+    is_unattributed = what == _UNATTRIBUTED
     name = f"{known.pair} {what} {known.day}"
     reads = touch(state.reads, name, lambda: UnaccountedReads(known.at), _MOST)
     reads.bytes += access.bytes_out
@@ -66,11 +78,12 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
             finding_key,
             severity,
             title,
-            f"{size_text(reads.bytes)} in {reads.events} requests so far this day, from "
+            f"{size_text(reads.bytes)} in {requests_text(reads.events)} so far this day, from "
             f"{origin_of(access)}. What is known: {attribution.why}.{gaps}",
             first=reads.first,
             events=reads.events,
             amount=reads.bytes,
+            aspect=what,
         )
     ]
 
@@ -105,4 +118,9 @@ DETECTION: Final = Detection(
     begin=NoLivePodState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY}),
+    covers={
+        "": Coverage(lambda access: bool(_aspect_of(access))),
+        _UNATTRIBUTED: Coverage(lambda access: _aspect_of(access) == _UNATTRIBUTED),
+        _UNADMITTED: Coverage(lambda access: _aspect_of(access) == _UNADMITTED),
+    },
 )

@@ -1,11 +1,12 @@
 """26: bursts of requests that storage refused, by principal and address."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from audit.access.baselines.daily_amounts import DailyAmounts, raise_amount, usual_before
+from audit.access.model.coverage import Coverage, Same, Span
 from audit.access.model.detection import (
     HOUR_S,
     Detection,
@@ -13,7 +14,7 @@ from audit.access.model.detection import (
     ResponseStep,
     Tunable,
 )
-from audit.access.model.findings import graver_key, make_finding
+from audit.access.model.findings import graver_key, make_finding, requests_text
 from audit.access.model.sightings import LISTED, digest_of, is_news, origin_of, touch
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Finding, Severity
@@ -26,6 +27,8 @@ _DISTANCES: Final = 5.0
 _SPREAD: Final = 0.7
 _KINDS: Final = {401: "unauthenticated", 403: "forbidden", 404: "missing"}
 _ENTERS: Final = frozenset({Act.READ, Act.WRITE, Act.DELETE, Act.COPY})
+_ENTERED: Final = "entered"
+_PLACE: Final = frozenset({Same.STORE, Same.WHO, Same.ADDRESS})
 _WORDS: Final = {
     "unauthenticated": "without a valid token (401)",
     "forbidden": "without the right (403)",
@@ -129,6 +132,7 @@ def _judge_burst(
             f"({access.status_text or access.status}).",
             first=counts.first,
             events=counts.events,
+            aspect=kind,
         )
     ]
 
@@ -151,14 +155,26 @@ def _judge_entry(
             (name,),
             Severity.HIGH,
             f"{known.who} was let into {access.store} after many refusals",
-            f"{alarm.events} requests were refused, and then {access.operation} of "
+            f"{requests_text(alarm.events)} were refused, and then {access.operation} of "
             f"{access.blob or access.container} succeeded from {origin_of(access)}, "
             f"{(known.at - alarm.at) / 60:.0f} minutes after the last one.",
             first=alarm.first,
             events=alarm.events + 1,
             evidence=[alarm.evidence],
+            aspect=_ENTERED,
         )
     ]
+
+
+def _is_refused(kind: str) -> Callable[[Access], bool]:
+    """Return what says whether an access was refused in one way."""
+    return lambda access: _KINDS.get(access.status) == kind
+
+
+def _is_of_entry(access: Access) -> bool:
+    """Return whether it was refused for want of a right, or let in."""
+    is_refused = _KINDS.get(access.status, "missing") != "missing"
+    return is_refused or (access.succeeded and access.act in _ENTERS)
 
 
 def _is_ours(access: Access) -> bool:
@@ -207,6 +223,10 @@ DETECTION: Final = Detection(
     begin=RefusedBurstState,
     see=_see,
     acts=frozenset(Act),
+    covers={
+        _ENTERED: Coverage(_is_of_entry, _PLACE, Span.DAYS),
+        **{kind: Coverage(_is_refused(kind), _PLACE, Span.DAYS) for kind in _WORDS},
+    },
     tuning=(
         Tunable(
             "refused_least_forbidden",

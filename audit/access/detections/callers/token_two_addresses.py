@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage, Same, Span
 from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, moment_text
 from audit.access.model.sightings import LISTED, is_news, network_of, touch
@@ -147,6 +148,13 @@ DETECTION: Final = Detection(
     begin=TokenTwoAddressesState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY, Act.WRITE}),
+    covers={
+        "": Coverage(
+            lambda access: access.signed_by is SignedBy.OAUTH,
+            frozenset({Same.WHO, Same.ADDRESS}),
+            Span.DAYS,
+        )
+    },
     tuning=(
         Tunable(
             "token_lives_hours",

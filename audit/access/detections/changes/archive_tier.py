@@ -15,6 +15,7 @@ from audit.access.baselines.unreadable_blobs import (
     note_refusal,
 )
 from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
+from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
 from audit.access.model.findings import graver_key, make_finding, moment_text
 from audit.access.model.sightings import is_news, origin_of, touch
@@ -27,6 +28,8 @@ _CODES: Final = frozenset({"blobarchived", "blobbeingrehydrated"})
 
 _SETS: Final = frozenset({"setblobtier", "submitbatch", "blobbatch"})
 _ARCHIVE: Final = "archive"
+_MOVED: Final = "moved"
+_REFUSED: Final = "refused"
 _MOST: Final = 1024
 
 
@@ -52,13 +55,26 @@ def _see(access: Access, state: ArchivedWeightsState, known: EventContext) -> Se
     if not access.blob:
         return ()
     if access.act is Act.READ:
-        if access.status_text.lower() in _CODES:
+        if _is_refused(access):
             return _judge_refusal(access, state, known)
         if known.done:
             note_read(state.uses, access, known)
-    elif known.done and access.operation.lower() in _SETS:
+    elif _is_move(access):
         return _judge_move(access, state, known)
     return ()
+
+
+def _is_refused(access: Access) -> bool:
+    is_read = access.act is Act.READ and bool(access.blob)
+    return is_read and access.status_text.lower() in _CODES
+
+
+def _is_move(access: Access) -> bool:
+    """Return whether it moves a blob to another tier, and not by Azure's own scanner."""
+    if not access.succeeded or not access.blob or access.operation.lower() not in _SETS:
+        return False
+    tier = str(access.extra.get("tier", "")).lower()
+    return tier in {"", _ARCHIVE} and scanner_claim(access) is not ScannerClaim.SHOWN
 
 
 def _judge_move(
@@ -66,8 +82,6 @@ def _judge_move(
 ) -> Sequence[Finding]:
     tier = str(access.extra.get("tier", "")).lower()
     claim = scanner_claim(access)
-    if claim is ScannerClaim.SHOWN or tier not in {"", _ARCHIVE}:
-        return ()
     use = note_change(state.uses, access, known)
     if use.before < known.at - known.tuned["archived_live_days"] * DAY_S:
         return ()
@@ -98,6 +112,7 @@ def _judge_move(
             "is read only after it was rehydrated, which takes up to 15 hours.",
             first=day.first,
             events=day.blobs,
+            aspect=_MOVED,
         )
     ]
 
@@ -127,6 +142,7 @@ def _judge_refusal(
         first=day.first,
         events=day.events,
         evidence=[use.change] if use.change else [],
+        aspect=_REFUSED,
     )
     return [about_changer(found, use)]
 
@@ -170,6 +186,10 @@ DETECTION: Final = Detection(
     begin=ArchivedWeightsState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE}),
+    covers={
+        _MOVED: Coverage(_is_move),
+        _REFUSED: Coverage(_is_refused, frozenset({Same.STORE})),
+    },
     tuning=(
         Tunable(
             "archived_least_blobs",

@@ -19,8 +19,9 @@ from audit.access.baselines.unreadable_blobs import (
     note_read,
     note_refusal,
 )
+from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
-from audit.access.model.findings import graver_key, make_finding, moment_text
+from audit.access.model.findings import graver_key, make_finding, moment_text, requests_text
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, Severity, Topic
 
@@ -46,13 +47,17 @@ def _see(
     elif not event.blob:
         return ()
     elif event.act in {Act.READ, Act.LIST}:
-        if event.status_text.lower() == _CODE:
+        if _is_refused(event):
             return _judge(event, state, known)
         if known.done and event.act is Act.READ:
             note_read(state.uses, event, known)
     elif known.done and event.operation_count == 0 and (event.bytes_in or event.act is Act.COPY):
         note_change(state.uses, event, known)
     return ()
+
+
+def _is_refused(access: Access) -> bool:
+    return bool(access.blob) and access.status_text.lower() == _CODE
 
 
 def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequence[Finding]:
@@ -81,8 +86,8 @@ def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequ
         finding_key,
         severity,
         f"Weights of {access.store} were encrypted with a key that their readers do not have",
-        f"{len(day.blobs)} blobs and {day.events} requests of {len(day.readers)} readers were "
-        f"refused so far this day; the last one was {file} of {folder or access.container}: "
+        f"{len(day.blobs)} blobs and {requests_text(day.events)} of {len(day.readers)} readers "
+        f"were refused so far this day; the last one was {file} of {folder or access.container}: "
         f"{wrote}{before}. Storage does not keep such keys: without it the bytes are lost. "
         f"{recovery_text(state.accounts, access.account)}",
         first=day.first,
@@ -138,6 +143,7 @@ DETECTION: Final = Detection(
     begin=CustomerKeyState,
     see=_see,
     acts=frozenset({Act.READ, Act.LIST, Act.WRITE, Act.COPY}),
+    covers={"": Coverage(_is_refused, frozenset({Same.STORE}))},
     topics=frozenset({Topic.PROTECTION}),
     tuning=(
         Tunable(

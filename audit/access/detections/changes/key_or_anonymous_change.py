@@ -1,6 +1,6 @@
 """21: weights written, overwritten or deleted with an account key, a SAS, or no signature."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -13,8 +13,9 @@ from audit.access.baselines.recoverability import (
     recovery_text,
 )
 from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
+from audit.access.model.coverage import Coverage, bytes_written
 from audit.access.model.detection import Detection, EventContext, ResponseStep, Tunable
-from audit.access.model.findings import graver_key, make_finding, size_text
+from audit.access.model.findings import graver_key, make_finding, requests_text, size_text
 from audit.access.model.sightings import origin_of, touch
 from core.weights.documents.access import Access, Act, Caller, SignedBy
 from core.weights.documents.events import Activity, Finding, Severity, Topic
@@ -27,6 +28,10 @@ _WORDS: Final = {
 }
 
 _MOST: Final = 4096
+
+_DELETED: Final = "deleted"
+_CHANGED: Final = "changed"
+_WRITTEN: Final = "written"
 
 _DELETES: Final = frozenset({"setblobexpiry", "submitbatch", "blobbatch"})
 """Writes that delete, now or later: a batch holds deletes or changes of tier, and nothing else."""
@@ -74,11 +79,9 @@ def _see(
     if isinstance(event, Activity):
         note_protection(state.accounts, event, known)
         return ()
-    if event.signed_by not in _WORDS or not known.done or not _is_target(event, known):
+    if not _concerns(event) or not _is_target(event, known):
         return ()
     claim = scanner_claim(event)
-    if claim is ScannerClaim.SHOWN:
-        return ()
     did = _kind_of(event)
     name = f"{event.store} {known.who} {known.day} {did}"
     changes = touch(state.changes, name, lambda: SignatureChanges(known.at), _MOST)
@@ -93,31 +96,43 @@ def _see(
     return [_finding(event, did, changes, state, known, finding_key, severity, claim)]
 
 
+def _concerns(access: Access) -> bool:
+    if access.signed_by not in _WORDS or not access.succeeded:
+        return False
+    if access.act is Act.COPY and access.operation_count:
+        return False
+    return scanner_claim(access) is not ScannerClaim.SHOWN
+
+
+def _is_change(did: str) -> Callable[[Access], bool]:
+    """Return what says whether an access changed the store in one way."""
+    return lambda access: _concerns(access) and _kind_of(access) == did
+
+
 def _is_target(access: Access, known: EventContext) -> bool:
     """Return whether a request changes the store: a copy may only read it."""
     if access.act is not Act.COPY:
         return True
     store = known.surroundings.stores.get(access.store)
-    is_held = store is None or store.holds(access.account, access.container, access.blob)
-    return is_held and access.operation_count == 0
+    return store is None or store.holds(access.account, access.container, access.blob)
 
 
 def _kind_of(access: Access) -> str:
     """Say in one word what a change did."""
     operation = access.operation.lower()
     if access.act is Act.DELETE or operation in _DELETES:
-        return "deleted"
+        return _DELETED
     if access.act is Act.WRITE and any(word in operation for word in _UPKEEP):
-        return "changed"
-    return "written"
+        return _CHANGED
+    return _WRITTEN
 
 
 def _severity(access: Access, did: str, events: int, known: EventContext) -> Severity:
     is_open = access.caller is Caller.PUBLIC or access.signed_by is SignedBy.ANONYMOUS
-    if did == "changed":
+    if did == _CHANGED:
         return Severity.HIGH if is_open else Severity.MEDIUM
     many = events >= known.tuned["unsigned_deleted_grave_blobs"]
-    if is_open or (did == "deleted" and (many or not access.blob)):
+    if is_open or (did == _DELETED and (many or not access.blob)):
         return Severity.CRITICAL
     return Severity.HIGH
 
@@ -141,7 +156,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         else ""
     )
     sizes = f" and {size_text(changes.bytes)} sent" if changes.bytes else ""
-    back = "" if did == "changed" else f" {recovery_text(state.accounts, access.account, settings)}"
+    back = "" if did == _CHANGED else f" {recovery_text(state.accounts, access.account, settings)}"
     return make_finding(
         DETECTION,
         access,
@@ -149,11 +164,13 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         finding_key,
         severity,
         f"Weights of {access.store} were {did} with {_WORDS[access.signed_by]}",
-        f"{changes.events} requests{sizes} so far this day, from {origin_of(access)}; the last one "
-        f"was {access.operation} of {what}. Whoever holds it can do so, and no log says who that "
-        f"was.{claimed}{back}",
+        f"{requests_text(changes.events)}{sizes} so far this day, from {origin_of(access)}; the "
+        f"last one was {access.operation} of {what}. Whoever holds it can do so, and no log says "
+        f"who that was.{claimed}{back}",
         first=changes.first,
         events=changes.events,
+        amount=changes.bytes,
+        aspect=did,
     )
 
 
@@ -211,6 +228,10 @@ DETECTION: Final = Detection(
     begin=KeyOrAnonymousChangeState,
     see=_see,
     acts=frozenset({Act.WRITE, Act.DELETE, Act.COPY}),
+    covers={
+        did: Coverage(_is_change(did), bytes_of=bytes_written)
+        for did in (_DELETED, _CHANGED, _WRITTEN)
+    },
     topics=frozenset({Topic.PROTECTION}),
     tuning=(
         Tunable(

@@ -14,6 +14,7 @@ from audit.access.baselines.recoverability import (
     recovery_text,
 )
 from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
+from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import (
     HOUR_S,
     Detection,
@@ -35,6 +36,10 @@ _SPREAD: Final = 0.7
 _YOUNG_DAYS: Final = 3
 _LIVE_S: Final = 24 * HOUR_S
 _EXPIRES: Final = "SetBlobExpiry"
+
+_BLOBS: Final = "blobs"
+_CONTAINER: Final = "container"
+_PLACE: Final = frozenset({Same.ACCOUNT, Same.CONTAINER, Same.WHO})
 
 
 class MadeBlob(msgspec.Struct, gc=False, array_like=True):
@@ -71,11 +76,25 @@ def _see(
         return ()
     if not known.done:
         return ()
-    if event.act is Act.DELETE or event.operation == _EXPIRES:
+    if _is_delete(event):
         return _judge_delete(event, state, known)
     if event.blob and event.operation_count == 0 and (event.bytes_in or event.act is Act.COPY):
         _note_made(event, state, known)
     return ()
+
+
+def _is_delete(access: Access) -> bool:
+    return access.succeeded and (access.act is Act.DELETE or access.operation == _EXPIRES)
+
+
+def _is_blob_delete(access: Access) -> bool:
+    is_azure = scanner_claim(access) is ScannerClaim.SHOWN
+    return _is_delete(access) and bool(access.blob) and not is_azure
+
+
+def _is_container_delete(access: Access) -> bool:
+    is_azure = scanner_claim(access) is ScannerClaim.SHOWN
+    return _is_delete(access) and not access.blob and not is_azure
 
 
 def _note_made(access: Access, state: MassDeleteState, known: EventContext) -> None:
@@ -117,6 +136,7 @@ def _judge_container(
             f"A container of {access.store} was deleted",
             f"{access.account}/{access.container}, with all weights in it, by {known.who} from "
             f"{origin_of(access)}. {back}",
+            aspect=_CONTAINER,
         )
     ]
 
@@ -156,6 +176,7 @@ def _judge_many(
             f"{count:.0f} on {day_text(known.at)}{folders}, from {origin_of(access)}; {history}. "
             f"{recovery_text(state.accounts, access.account, BLOBS)}",
             events=int(count),
+            aspect=_BLOBS,
         )
     ]
 
@@ -199,6 +220,7 @@ def _judge_others(
             f"before, from {origin_of(access)}; the last one lay in {folder} and was written by "
             f"{made.who}. {recovery_text(state.accounts, access.account, BLOBS)}",
             events=int(count),
+            aspect=_BLOBS,
         )
     ]
 
@@ -260,6 +282,10 @@ DETECTION: Final = Detection(
     begin=MassDeleteState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY, Act.DELETE}),
+    covers={
+        _BLOBS: Coverage(_is_blob_delete),
+        _CONTAINER: Coverage(_is_container_delete, _PLACE),
+    },
     topics=frozenset({Topic.PROTECTION}),
     tuning=(
         Tunable(

@@ -10,6 +10,7 @@ from audit.access.baselines.recoverability import (
     note_protection,
     recovery_text,
 )
+from audit.access.model.coverage import Coverage, Same, bytes_written, folder_of
 from audit.access.model.detection import (
     HOUR_S,
     Detection,
@@ -78,7 +79,7 @@ def _see(
             _note_read(event, state, known)
         elif event.act is Act.DELETE:
             state.blobs.pop(digest_of(event.container, event.blob), None)
-        elif event.operation.lower() in _REPLACES and _is_target(event, known):
+        elif _is_replacement(event) and _is_target(event, known):
             return _replace(event, state, known)
     return ()
 
@@ -107,13 +108,19 @@ def _note_read(access: Access, state: OverwrittenWeightsState, known: EventConte
         blob.read = known.at
 
 
+def _is_replacement(access: Access) -> bool:
+    """Return whether a blob holds other bytes after it."""
+    if not access.succeeded or not access.blob or access.operation.lower() not in _REPLACES:
+        return False
+    return access.act is not Act.COPY or access.operation_count == 0
+
+
 def _is_target(access: Access, known: EventContext) -> bool:
     """Return whether a request writes into the store: a copy may only read it."""
     if access.act is not Act.COPY:
         return True
     store = known.surroundings.stores.get(access.store)
-    is_held = store is None or store.holds(access.account, access.container, access.blob)
-    return is_held and access.operation_count == 0
+    return store is None or store.holds(access.account, access.container, access.blob)
 
 
 def _judge(
@@ -178,6 +185,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         f"loads what was put there. {recovery_text(state.accounts, access.account)}",
         first=day.first,
         events=day.blobs,
+        folder=folder_of(access),
     )
 
 
@@ -234,6 +242,13 @@ DETECTION: Final = Detection(
     begin=OverwrittenWeightsState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY, Act.DELETE}),
+    covers={
+        "": Coverage(
+            _is_replacement,
+            frozenset({Same.STORE, Same.CONTAINER, Same.FOLDER, Same.WHO}),
+            bytes_of=bytes_written,
+        )
+    },
     topics=frozenset({Topic.PROTECTION}),
     tuning=(
         Tunable(

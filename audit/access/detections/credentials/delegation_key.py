@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import is_news, origin_of
@@ -13,6 +14,9 @@ from core.weights.documents.events import Activity, Finding, Severity, Topic
 
 _MOST: Final = 4096
 _ISSUE: Final = "GetUserDelegationKey"
+
+_ISSUED: Final = "issued"
+_USED: Final = "used"
 
 
 class DelegationKeyState(msgspec.Struct):
@@ -28,12 +32,19 @@ def _see(
 ) -> Sequence[Finding]:
     if isinstance(event, Activity):
         return _judge_issue(event, state, known) if known.done else ()
-    if event.operation == _ISSUE:
-        return _judge_issue(event, state, known) if known.done else ()
-    is_use = event.signed_by is SignedBy.DELEGATION_SAS and event.act in {Act.READ, Act.COPY}
-    if is_use and event.caller is Caller.PUBLIC and event.store and known.done:
-        return _judge_use(event, state, known)
-    return ()
+    if _is_issue(event):
+        return _judge_issue(event, state, known)
+    return _judge_use(event, state, known) if _is_public_use(event) else ()
+
+
+def _is_issue(access: Access) -> bool:
+    return access.succeeded and access.operation == _ISSUE
+
+
+def _is_public_use(access: Access) -> bool:
+    """Return whether a SAS of such a key reads weights from a public address."""
+    is_use = access.signed_by is SignedBy.DELEGATION_SAS and access.act in {Act.READ, Act.COPY}
+    return is_use and access.caller is Caller.PUBLIC and bool(access.store) and access.succeeded
 
 
 def _judge_issue(
@@ -68,6 +79,7 @@ def _judge_issue(
             + " among the identities of the WeightStore. From "
             + (event.address or "an address that is not told")
             + ".",
+            aspect=_ISSUED,
         )
     ]
 
@@ -87,6 +99,7 @@ def _judge_use(access: Access, state: DelegationKeyState, known: EventContext) -
             f"{size_text(access.bytes_out)} with this request, from {origin_of(access)}. Who holds "
             "the SAS need not be who had its key issued.",
             amount=access.bytes_out,
+            aspect=_USED,
         )
     ]
 
@@ -112,6 +125,10 @@ DETECTION: Final = Detection(
     begin=DelegationKeyState,
     see=_see,
     acts=frozenset({Act.POLICY, Act.READ, Act.COPY}),
+    covers={
+        _ISSUED: Coverage(_is_issue, frozenset({Same.ACCOUNT, Same.WHO})),
+        _USED: Coverage(_is_public_use),
+    },
     topics=frozenset({Topic.DELEGATION_KEY_ISSUED}),
     tuning=(
         Tunable(

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage, Same, bytes_written
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news, touch
@@ -17,6 +18,10 @@ _WAIT_S: Final = 900.0
 """The records of one copy come within so long of each other."""
 
 _SOURCE: Final = "CopyBlobSource"
+
+_FROM: Final = "from"
+_INTO: Final = "into"
+_PLACE: Final = frozenset({Same.ACCOUNT, Same.CONTAINER, Same.WHO})
 
 
 class CopyTrail(msgspec.Struct, gc=False, array_like=True):
@@ -58,6 +63,11 @@ def _see(access: Access, state: CopyOutState, known: EventContext) -> Sequence[F
     if known.at > copy.at + _WAIT_S:
         return ()
     return _judge(access, copy, state, known)
+
+
+def _is_copied_into(access: Access) -> bool:
+    """Return whether it is the first of the records that one copy makes at its target."""
+    return access.succeeded and access.operation != _SOURCE and access.operation_count == 0
 
 
 def _judge(
@@ -104,6 +114,7 @@ def _finding(  # noqa: PLR0913  what it is judged by
         f"{known.who} had storage copy from {source} into {target}{whose}, by {access.operation} "
         "(its three records count once). No bytes pass through the cluster or its egress control.",
         amount=access.bytes_in,
+        aspect=_FROM if access.operation == _SOURCE else _INTO,
     )
     return msgspec.structs.replace(finding, store=store)
 
@@ -144,6 +155,14 @@ DETECTION: Final = Detection(
     begin=CopyOutState,
     see=_see,
     acts=frozenset({Act.COPY}),
+    covers={
+        _FROM: Coverage(
+            lambda access: access.succeeded and access.operation == _SOURCE,
+            _PLACE,
+            bytes_of=bytes_written,
+        ),
+        _INTO: Coverage(_is_copied_into, _PLACE, bytes_of=bytes_written),
+    },
     elsewhere=True,
     tuning=(
         Tunable(

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from audit.access.baselines.daily_amounts import DailyAmounts, raise_amount, usual_before
+from audit.access.model.coverage import Coverage, Span
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news, origin_of, touch
@@ -19,6 +20,10 @@ _LISTS: Final = ("List", "FindBlobs", "ReadDir", "SftpList")
 _CHANGES: Final = ("Set", "Delete")
 _NOT_ABOUT_RIGHTS: Final = frozenset({"GetUserDelegationKey"})
 """Detection 18 looks at those."""
+
+_POLICIES: Final = "policies"
+_LISTINGS: Final = "lists"
+_LOOKS: Final = "looks"
 
 _CHANGE_WEIGHT: Final = 5.0
 _DISTANCES: Final = 5.0
@@ -60,17 +65,27 @@ def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequen
     counts = touch(state.counts, name, lambda: LookCounts(at=known.at, first=known.at), _MOST)
     _fade(counts, known.at)
     counts.events += 1
-    if act is Act.POLICY:
+    aspect = _aspect_of(access)
+    if aspect == _POLICIES:
         is_change = access.operation.startswith(_CHANGES)
         counts.policies += _CHANGE_WEIGHT if is_change else 1.0
-        return _judge(access, state, known, counts, "policies", counts.policies)
-    if access.operation.startswith(_LISTS):
+        return _judge(access, state, known, counts, aspect, counts.policies)
+    if aspect == _LISTINGS:
         counts.lists += 1
-        return _judge(access, state, known, counts, "lists", counts.lists)
+        return _judge(access, state, known, counts, aspect, counts.lists)
     counts.looks += 1
     if counts.looks < known.tuned["enumeration_looks_to_reads"] * counts.reads:
         return ()
-    return _judge(access, state, known, counts, "looks", counts.looks)
+    return _judge(access, state, known, counts, aspect, counts.looks)
+
+
+def _aspect_of(access: Access) -> str:
+    """Say what a request is that looks around; empty where it does not."""
+    if access.act is Act.READ or access.operation in _NOT_ABOUT_RIGHTS:
+        return ""
+    if access.act is Act.POLICY:
+        return _POLICIES
+    return _LISTINGS if access.operation.startswith(_LISTS) else _LOOKS
 
 
 def _fade(counts: LookCounts, at: float) -> None:
@@ -127,6 +142,7 @@ def _judge(  # noqa: PLR0913, PLR0917  one count of three
             f"{least:.0f} are looked at. Requests that were refused count as well.",
             first=counts.first,
             events=counts.events,
+            aspect=what,
         )
     ]
 
@@ -165,6 +181,12 @@ DETECTION: Final = Detection(
     begin=EnumerationState,
     see=_see,
     acts=frozenset({Act.LIST, Act.POLICY, Act.READ}),
+    covers={
+        "": Coverage(lambda access: bool(_aspect_of(access)), span=Span.DAYS),
+        _POLICIES: Coverage(lambda access: _aspect_of(access) == _POLICIES, span=Span.DAYS),
+        _LISTINGS: Coverage(lambda access: _aspect_of(access) == _LISTINGS, span=Span.DAYS),
+        _LOOKS: Coverage(lambda access: _aspect_of(access) == _LOOKS, span=Span.DAYS),
+    },
     tuning=(
         Tunable(
             "enumeration_least_lists",

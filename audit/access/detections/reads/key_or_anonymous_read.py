@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.coverage import Coverage
 from audit.access.model.detection import Detection, EventContext, Tunable
-from audit.access.model.findings import make_finding, size_text
+from audit.access.model.findings import make_finding, requests_text, size_text
 from audit.access.model.sightings import is_news, origin_of, touch
 from core.weights.documents.access import Access, Act, Caller, SignedBy
 from core.weights.documents.events import Finding, Severity
@@ -36,8 +37,12 @@ class KeyOrAnonymousReadState(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
+def _concerns(access: Access) -> bool:
+    return access.signed_by in _WORDS and access.succeeded
+
+
 def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) -> Sequence[Finding]:
-    if access.signed_by not in _WORDS or not known.done:
+    if not _concerns(access):
         return ()
     key = (access.store, known.who, str(known.day))
     name = " ".join(key)
@@ -71,7 +76,7 @@ def _finding(
         (*key, str(is_grave)),
         Severity.CRITICAL if is_grave else Severity.HIGH,
         f"Weights of {access.store} were read with {word}",
-        f"{size_text(reads.bytes)} in {reads.events} requests so far this day, from "
+        f"{size_text(reads.bytes)} in {requests_text(reads.events)} so far this day, from "
         f"{origin_of(access)}. Whoever holds it can read, and no log says who that was.",
         first=reads.first,
         events=reads.events,
@@ -102,6 +107,7 @@ DETECTION: Final = Detection(
     begin=KeyOrAnonymousReadState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY}),
+    covers={"": Coverage(_concerns)},
     tuning=(
         Tunable(
             "unsigned_grave_share",

@@ -14,6 +14,7 @@ from audit.access.baselines.blob_sizes import (
     size_of,
 )
 from audit.access.baselines.footprints import Footprint, add_window, forget_before
+from audit.access.model.coverage import Coverage, Span, is_read_of_bytes
 from audit.access.model.detection import Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import LISTED, digest_of, touch
@@ -30,6 +31,9 @@ _WINDOWS: Final = 6
 
 _REMEMBERED_DAYS: Final = 180
 """After so long a finding may come again at the same amount."""
+
+_STRANGE: Final = "strange"
+_ACCOUNTED: Final = "accounted"
 
 
 class ReaderWindow(msgspec.Struct, gc=False, array_like=True):
@@ -171,6 +175,7 @@ def _judge(
             first=first,
             events=reader.events,
             amount=total,
+            aspect=_STRANGE if is_strange else _ACCOUNTED,
         )
     ]
 
@@ -250,6 +255,16 @@ DETECTION: Final = Detection(
     begin=SlowExfiltrationState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY}),
+    covers={
+        "": Coverage(is_read_of_bytes, span=Span.ONWARDS),
+        _STRANGE: Coverage(
+            lambda access: is_read_of_bytes(access) and not _is_accounted(access),
+            span=Span.ONWARDS,
+        ),
+        _ACCOUNTED: Coverage(
+            lambda access: is_read_of_bytes(access) and _is_accounted(access), span=Span.ONWARDS
+        ),
+    },
     tuning=(
         Tunable(
             "slow_window_days",

@@ -15,6 +15,7 @@ from audit.access.baselines.daily_amounts import (
     usual_before,
 )
 from audit.access.baselines.footprints import Footprint, add_day, forget_before
+from audit.access.model.coverage import Coverage, is_read_of_bytes
 from audit.access.model.detection import GIB, Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import count_text, make_finding, size_text
 from audit.access.model.sightings import count_crowd, digest_of, is_news, touch
@@ -256,6 +257,7 @@ DETECTION: Final = Detection(
     begin=VolumeAboveBaselineState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY}),
+    covers={"": Coverage(is_read_of_bytes)},
     tuning=(
         _LEAST_DAYS,
         Tunable(

@@ -7,7 +7,6 @@ from typing import Any
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from audit.reports.builder import make_report
-from audit.reports.cases import build_case_rows
 from audit.reports.ledger_state import read_ledger
 from audit.reports.model import Report
 from audit.reports.pages import ReportRequest
@@ -292,4 +291,4 @@ async def read(
     state = await read_ledger(ledger)
     wanted = ReportRequest(period, store, None, state.size)
     tallies = await read_tallies(ledger, wanted, lambda _what, _count: None)
-    return make_report(tallies, period, state, build_case_rows, store=store, people=people)
+    return make_report(tallies, period, state, store=store, people=people)

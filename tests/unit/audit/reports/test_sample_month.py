@@ -69,6 +69,18 @@ def test_story_is_told(sample: Report) -> None:
     assert sample.attention[0].part == "cases"
 
 
+def test_findings_say_what_was_read_in_all(sample: Report) -> None:
+    """The first alarm came after 8 of the evaluator's 128 GiB, and after one read of each night."""
+    late = [row for row in sample.findings if row.detection == "ungranted"]
+    assert {(row.events, row.bytes) for row in late} == {(16, 128 << 30)}
+    nights = [row for row in sample.findings if row.detection == "key-or-anonymous-read"]
+    (sas,) = (row for row in sample.principals if row.who == nights[0].who)
+    assert sum(row.bytes for row in nights) == sas.sums.bytes_out
+    assert sum(row.events for row in nights) == sas.sums.reads
+    leak = next(case for case in sample.cases if LEAK_ADDRESS in case.addresses)
+    assert (leak.events, leak.bytes) == (sas.sums.reads, sas.sums.bytes_out)
+
+
 def test_ordinary_life_raises_nothing(sample: Report) -> None:
     """A sample that cries wolf teaches its readers to look away."""
     assert len(sample.findings) < 30
