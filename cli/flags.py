@@ -27,6 +27,12 @@ LedgerFlag = Annotated[
     str | None,
     typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
 ]
+SinceFlag = Annotated[
+    str, typer.Option(help="Not before: 15m, 2h, 3d ago, or a time (RFC 3339).", metavar="TIME")
+]
+UntilFlag = Annotated[
+    str | None, typer.Option(help="Before this time, given likewise.", metavar="TIME")
+]
 GroupFlag = Annotated[
     Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
 ]

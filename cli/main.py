@@ -7,16 +7,20 @@ import typer
 from typer.exceptions import TyperException
 
 from cli import exits
+from cli.accesses.command import app as accesses_app
 from cli.approve.command import APPROVE, approve
+from cli.cases.command import app as cases_app
 from cli.certs.command import app as certs_app
 from cli.decisions.command import DECISIONS, decisions
 from cli.egress.command import app as egress_app
 from cli.explain.command import EXPLAIN, explain
+from cli.findings.command import app as findings_app
 from cli.ledger.command import app as ledger_app
 from cli.policy.command import app as policy_app
 from cli.preflight.command import PREFLIGHT, preflight
 from cli.processes.command import AUDITOR, CONTROL, GATE, RUN, auditor, control, gate, run
 from cli.profile.command import app as profile_app
+from cli.quarantine.command import app as quarantine_app
 from cli.report.command import REPORT, report
 from cli.review.command import REVIEW, review
 from cli.risk.command import app as risk_app
@@ -49,11 +53,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=ROOT,
 )
+app.add_typer(accesses_app, name="accesses")
+app.add_typer(cases_app, name="cases")
 app.add_typer(certs_app, name="certs")
 app.add_typer(egress_app, name="egress")
+app.add_typer(findings_app, name="findings")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(policy_app, name="policy")
 app.add_typer(profile_app, name="profile")
+app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(risk_app, name="risk")
 app.add_typer(rollout_app, name="rollout")
 app.add_typer(sandbox_app, name="sandbox")

@@ -20,6 +20,7 @@ COLOURS = {
     Verdict.DENY: "red",
     Verdict.ERROR: "magenta",
 }
+SEVERITY_COLOURS = {"critical": "red", "high": "red", "medium": "yellow", "low": "blue"}
 WORDS = {
     Verdict.ALLOW: "allowed",
     Verdict.WARN: "warned",

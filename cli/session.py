@@ -6,7 +6,7 @@ Standard output belongs to the command's result, which may be JSON that a progra
 import logging
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from core.base.safe_text import safe_line
@@ -19,6 +19,8 @@ T = TypeVar("T")
 _PROGRESS_EVERY: Final = 500
 
 _EVERY_S: Final = 5.0
+
+_DOCUMENTS_EVERY_S: Final = 2.0
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
@@ -69,3 +71,16 @@ class Progress:
             rate = int(count / (now - self._began))
             sys.stderr.write(f"{count:,} of {of:,} records {self._done}, {rate:,} a second\n")
             sys.stderr.flush()
+
+
+def document_progress() -> Callable[[str, int], None]:
+    """Return what says on standard error how many documents of a kind are read, now and then."""
+    told_at = time.monotonic()
+
+    def note(what: str, count: int) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= _DOCUMENTS_EVERY_S:
+            told_at = time.monotonic()
+            sys.stderr.write(f"read {count:,} documents ({what})\n")
+
+    return note

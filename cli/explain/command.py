@@ -1,6 +1,6 @@
 """The command `sallyport explain`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,11 @@ from cli.flags import (
 )
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
+from core.base.errors import SettingsError
+
+if TYPE_CHECKING:
+    from app.settings.root import Settings
+    from cli.explain.run import NoDecisionError
 
 EXPLAIN = """**Examples**
 
@@ -30,6 +35,7 @@ EXPLAIN = """**Examples**
 
     SALLYPORT_EXPLAIN__URL=https://… sallyport explain 01a1fe42-0ac4-7b5f-…
 
+An id of a finding is explained as by `findings show`.
 The first eight digits of an id are enough where no other begins so; the
 auditor (`explain.url`), which answers you about your own decisions, wants all.
 Files are judged as `review` judges them; what of an object could not be
@@ -59,16 +65,38 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     """Say why a decision was taken, and what would change it: the smallest change first."""
     log_to_stderr()
     from cli.explain.render import print_explanations  # noqa: PLC0415
-    from cli.explain.run import exit_code, explain_target  # noqa: PLC0415
+    from cli.explain.run import NoDecisionError, exit_code, explain_target  # noqa: PLC0415
     from cli.shared.manifests import make_terms  # noqa: PLC0415
 
     terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
     settings = read_flags(
         config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle
     )
-    explanations = run_async(explain_target(settings, target, terms))
+    try:
+        explanations = run_async(explain_target(settings, target, terms))
+    except NoDecisionError as error:
+        _explain_finding(settings, target, output, error)
+        return
     if output is Format.JSON:
         print_json(explanations)
     else:
         print_explanations(explanations, make_console())
     raise typer.Exit(exit_code(explanations))
+
+
+def _explain_finding(
+    settings: "Settings", target: str, output: Format, missing: "NoDecisionError"
+) -> None:
+    """Show the finding of an id that no decision has, as `findings show` does.
+
+    Raises:
+        NoDecisionError: no finding has it either.
+    """
+    from cli.findings.command import print_shown  # noqa: PLC0415
+    from cli.findings.run import show_finding  # noqa: PLC0415
+
+    try:
+        shown = run_async(show_finding(settings, target))
+    except SettingsError:
+        raise missing from None
+    print_shown(shown, output)

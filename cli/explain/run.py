@@ -34,6 +34,10 @@ _SHORT_ID: Final = re.compile(r"[0-9a-fA-F-]{1,8}")
 _LOCAL: Final = "local"
 
 
+class NoDecisionError(LedgerError):
+    """The ledger has no decision of this id; it may have something else."""
+
+
 async def explain_target(settings: Settings, target: str, terms: ReviewTerms) -> list[Explanation]:
     """Explain the decision of an id, or those on the objects of a file.
 
@@ -41,7 +45,8 @@ async def explain_target(settings: Settings, target: str, terms: ReviewTerms) ->
 
     Raises:
         SettingsError: the target is neither, or the file holds nothing that is judged.
-        LedgerError: the ledger cannot be read, has no such decision, or not all that is asked.
+        NoDecisionError: the ledger has no such decision.
+        LedgerError: the ledger cannot be read, or has not all that is asked.
         CannotJudgeError: the cluster does not answer.
     """
     if not _is_file(target):
@@ -88,7 +93,7 @@ async def _of_ledger(settings: Settings, decision_id: str) -> list[DecisionDocum
         documents = await store.get(decision_id)
     if not documents:
         message = f"no decision {decision_id} is in the ledger: it is not shipped yet, or too old"
-        raise LedgerError(message)
+        raise NoDecisionError(message)
     return documents
 
 

@@ -1,9 +1,7 @@
 """Makes reports: reads the ledger, writes the files, says what a reviewer should look at first."""
 
 import asyncio
-import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,8 +22,10 @@ from audit.reports.pages import ReportRequest
 from audit.reports.periods import Period, month_before, parse_period, parse_span
 from audit.reports.reader import read_tallies
 from audit.reports.tallies.bounded_rows import DistinctTexts
+from cli.output import SEVERITY_COLOURS
 from cli.report.forms import FORMS, parse_forms
 from cli.report.names import read_names
+from cli.session import document_progress
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
 from core.base.times import time_text
@@ -34,11 +34,9 @@ from core.weights.documents.events import Severity
 FORMAT: Final = 1
 """Version of `sallyport report -o json`."""
 
-_PROGRESS_EVERY_S: Final = 2.0
 _SHOWN: Final = 8
 """Clusters that an error names."""
 _LAST_MS: Final = 2**48 - 1
-_COLOURS: Final = {"critical": "red", "high": "red", "medium": "yellow", "low": "blue"}
 _ORDER: Final = [severity.value for severity in Severity]
 
 
@@ -129,7 +127,7 @@ def print_summary(made: WrittenReport, console: Console) -> None:
     sample = " (sample: made up)" if made.sample else ""
     console.print(Text(f"Access to model weights, {made.title}{sample}", style="bold"))
     for one in made.attention:
-        word = Text(f"{one.severity:<9}", style=_COLOURS[one.severity])
+        word = Text(f"{one.severity:<9}", style=SEVERITY_COLOURS[one.severity])
         console.print(Text.assemble(word, safe_line(one.text)))
     for file in made.files:
         console.print(Text(safe_line(file)))
@@ -170,7 +168,7 @@ async def _read(
     period = await _period(store, options)
     state = await read_ledger(store)
     wanted = ReportRequest(period, options.store, cluster, state.size)
-    tallies = await read_tallies(store, wanted, _progress())
+    tallies = await read_tallies(store, wanted, document_progress())
     if cluster is None:
         _require_one(tallies.clusters)
     state = await _verified(state, settings, options)
@@ -228,16 +226,3 @@ def _write(report: Report, form: str, folder: Path) -> Path:
     content = made.make(report)
     path.write_bytes(content)
     return path
-
-
-def _progress() -> Callable[[str, int], None]:
-    """Return the teller of progress: plain lines on standard error, only when it takes long."""
-    told_at = time.monotonic()
-
-    def note(what: str, count: int) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= _PROGRESS_EVERY_S:
-            told_at = time.monotonic()
-            sys.stderr.write(f"read {count:,} documents ({what})\n")
-
-    return note

@@ -10,6 +10,12 @@ from typing import Any
 
 import msgspec
 
+from cli.accesses.run import FORMAT as ACCESSES
+from cli.accesses.run import AccessList, ShownAccess
+from cli.cases.run import FORMAT as CASES
+from cli.cases.run import CaseList, ShownCase
+from cli.findings.run import FORMAT as FINDINGS
+from cli.findings.run import FindingList, ShownFinding
 from cli.policy.activation.status import FORMAT as POLICY_STATUS
 from cli.policy.activation.status import Standing
 from cli.policy.bench.run import FORMAT as POLICY_BENCH
@@ -26,6 +32,8 @@ from cli.policy.test.run import FORMAT as POLICY_TEST
 from cli.policy.test.run import Tested
 from cli.preflight.run import FORMAT as PREFLIGHT
 from cli.preflight.run import Compared
+from cli.quarantine.run import FORMAT as QUARANTINE
+from cli.quarantine.run import QuarantineList, ShownRecord
 from cli.review.render import FORMAT as DIFFERENCE
 from cli.review.render import Difference
 from cli.risk.show import FORMAT as RISK_SHOW
@@ -68,6 +76,46 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"look-back-{LOOK_BACK}",
         f"What an identity at risk left behind, format {LOOK_BACK}",
         LookBackDocument,
+    ),
+    "accesses-list.schema.json": (
+        f"accesses-list-{ACCESSES}",
+        f"sallyport accesses list -o json, format {ACCESSES}",
+        AccessList,
+    ),
+    "accesses-show.schema.json": (
+        f"accesses-show-{ACCESSES}",
+        f"sallyport accesses show -o json, format {ACCESSES}",
+        ShownAccess,
+    ),
+    "cases-list.schema.json": (
+        f"cases-list-{CASES}",
+        f"sallyport cases list -o json, format {CASES}",
+        CaseList,
+    ),
+    "cases-show.schema.json": (
+        f"cases-show-{CASES}",
+        f"sallyport cases show -o json, format {CASES}",
+        ShownCase,
+    ),
+    "findings-list.schema.json": (
+        f"findings-list-{FINDINGS}",
+        f"sallyport findings list -o json, format {FINDINGS}",
+        FindingList,
+    ),
+    "findings-show.schema.json": (
+        f"findings-show-{FINDINGS}",
+        f"sallyport findings show -o json, format {FINDINGS}",
+        ShownFinding,
+    ),
+    "quarantine-list.schema.json": (
+        f"quarantine-list-{QUARANTINE}",
+        f"sallyport quarantine list -o json, format {QUARANTINE}",
+        QuarantineList,
+    ),
+    "quarantine-show.schema.json": (
+        f"quarantine-show-{QUARANTINE}",
+        f"sallyport quarantine show -o json, format {QUARANTINE}",
+        ShownRecord,
     ),
     "policy-activate.schema.json": (
         f"policy-activate-{POLICY_MADE}",

@@ -79,6 +79,7 @@ class FindingFigures:
         self._sames: set[frozenset[Same]] = set()
         self._of_finding: dict[str, Figures] = {}
         self._of_case: dict[str, Figures] = {}
+        self._counting: set[str] = set()
         self._case_of = {place: case.id for case in cases for place in case.members}
         for finding in findings:
             self._note(finding)
@@ -99,18 +100,13 @@ class FindingFigures:
             days_of(finding, coverage.span),
         )
         self._sames.add(coverage.same)
+        self._counting.add(counted.place)
         for key in keys_of_finding(finding, coverage.same):
             self._by_key[key].append(counted)
 
     def add(self, access: Access) -> None:
         """Count an access for each finding and each case that is about it, once for each."""
-        day = uuid7_unix_ms(access.id) // DAY_MS
-        found: dict[str, int] = {}
-        for same in self._sames:
-            for key in keys_of_access(access, same):
-                for one in self._by_key.get(key, ()):
-                    if one.concerns(access, day):
-                        found[one.place] = one.coverage.bytes_of(access)
+        found = self._found(access)
         cases: dict[str, int] = {}
         for place, amount in found.items():
             self._of_finding.setdefault(place, Figures()).add(access, amount)
@@ -118,6 +114,39 @@ class FindingFigures:
                 cases[case] = max(amount, cases.get(case, 0))
         for case, amount in cases.items():
             self._of_case.setdefault(case, Figures()).add(access, amount)
+
+    def _found(self, access: Access) -> dict[str, int]:
+        """Return which findings are about an access, with its bytes for each."""
+        day = uuid7_unix_ms(access.id) // DAY_MS
+        found: dict[str, int] = {}
+        for same in self._sames:
+            for key in keys_of_access(access, same):
+                for one in self._by_key.get(key, ()):
+                    if one.concerns(access, day):
+                        found[one.place] = one.coverage.bytes_of(access)
+        return found
+
+    def span(self) -> tuple[int, int | None]:
+        """Return from when to before when accesses are counted, in milliseconds since the epoch.
+
+        None: there is no end. Nothing is counted at all: nothing lies between them.
+        """
+        counted = [one for ones in self._by_key.values() for one in ones]
+        if not counted:
+            return 0, 0
+        begin = min(one.first_day for one in counted) * DAY_MS
+        stops = [None if one.days is None else one.days.stop for one in counted]
+        if None in stops:
+            return begin, None
+        return begin, max(stop for stop in stops if stop is not None) * DAY_MS
+
+    def is_counted(self, finding: Finding) -> bool:
+        """Return whether a finding counts accesses at all."""
+        return place_of(finding) in self._counting
+
+    def concerns(self, access: Access) -> bool:
+        """Return whether a finding is about an access."""
+        return bool(self._found(access))
 
     def of_finding(self, finding: Finding) -> Figures | None:
         """Return what a finding comes to; None where the period has no access that it is about."""

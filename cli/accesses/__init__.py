@@ -1,0 +1,1 @@
+"""The command `sallyport accesses`: requests to the storage of model weights."""

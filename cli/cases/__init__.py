@@ -1,0 +1,1 @@
+"""The command `sallyport cases`: findings that tell one story."""

@@ -1,0 +1,114 @@
+"""`sallyport cases`: findings that tell one story."""
+
+from typing import Final
+
+import msgspec
+
+from app.records.ledger import open_ledger
+from app.settings.root import Settings
+from audit.access.cases import FindingCase, build_cases
+from audit.ledger.records.frames import FrameKind
+from audit.reports.cases import case_row
+from audit.reports.model import CaseRow
+from audit.reports.pages import ReportRequest
+from cli.findings.run import count_accesses
+from cli.shared.ledger_documents import read_kind
+from core.base.errors import SettingsError
+from core.weights.documents.events import Finding, Severity, decode_finding
+
+FORMAT: Final = 1
+"""Of `-o json`."""
+
+_ORDER: Final = list(Severity)
+
+
+class CaseLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One case of a list."""
+
+    id: str
+    severity: Severity
+    title: str
+    first: str
+    last: str
+    stores: list[str]
+    who: list[str]
+    findings: int
+    phases: list[str]
+
+
+class CaseList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`sallyport cases list -o json`."""
+
+    format: int
+    cases: list[CaseLine]
+    """The gravest first."""
+    more: int
+    """That `--limit` left out."""
+
+
+class ShownCase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`sallyport cases show -o json`."""
+
+    format: int
+    case: CaseRow
+
+
+async def list_cases(
+    settings: Settings, wanted: ReportRequest, severity: Severity, limit: int
+) -> CaseList:
+    """Return the cases of a window's findings, at least so grave; one finding alone is one, too.
+
+    Raises:
+        LedgerError: there is no ledger, or it does not answer.
+    """
+    _, cases = await _read(settings, wanted)
+    grave = [one for one in cases if _ORDER.index(one.severity) >= _ORDER.index(severity)]
+    lines = [_line(case) for case in grave[:limit]]
+    return CaseList(format=FORMAT, cases=lines, more=len(grave) - len(lines))
+
+
+async def show_case(settings: Settings, wanted: ReportRequest, case_id: str) -> ShownCase:
+    """Return a case of a window's findings, with what it comes to.
+
+    Raises:
+        SettingsError: the window has no such case, or several begin so.
+        LedgerError: there is no ledger, or it does not answer.
+    """
+    findings, cases = await _read(settings, wanted)
+    found = [one for one in cases if one.id.startswith(case_id.lower())]
+    if not found:
+        raise SettingsError(
+            f"{case_id}: no case of this window has the id; a case has that of its first finding, "
+            "so a window that begins later has another: give --since further back"
+        )
+    if len(found) > 1:
+        raise SettingsError(f"{case_id}: {len(found)} ids begin so: give more digits")
+    (case,) = found
+    members = [one for one in findings if f"{one.cluster}/{one.id}" in case.members]
+    async with open_ledger(settings) as store:
+        figures = await count_accesses(store, members, [case])
+    return ShownCase(format=FORMAT, case=case_row(case, figures.of_case(case)))
+
+
+async def _read(
+    settings: Settings, wanted: ReportRequest
+) -> tuple[list[Finding], list[FindingCase]]:
+    async with open_ledger(settings) as store:
+        findings = [
+            one async for one in read_kind(store, wanted, FrameKind.FINDING, decode_finding)
+        ]
+    return findings, build_cases(findings).cases
+
+
+def _line(case: FindingCase) -> CaseLine:
+    return CaseLine(
+        id=case.id,
+        severity=case.severity,
+        title=case.title,
+        first=case.begin,
+        last=case.end,
+        stores=case.stores,
+        who=case.who,
+        findings=case.findings,
+        phases=case.phases,
+    )

@@ -1,0 +1,76 @@
+"""Prints findings for people."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from audit.reports.attention import plural
+from audit.reports.display_text import size_text
+from cli.findings.run import FindingList, ShownFinding
+from cli.output import SEVERITY_COLOURS
+from core.base.safe_text import safe_line
+
+
+def print_list(listed: FindingList, console: Console) -> None:
+    """Print a table, the newest first."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("TIME", "SEVERITY", "DETECTION", "STORE", "WHO", "TITLE", "ID"):
+        table.add_column(column, overflow="fold", no_wrap=column in {"TIME", "SEVERITY", "ID"})
+    for one in listed.findings:
+        severity = one.severity.value
+        words = (one.detection, one.store or "–", one.who or "–", one.title, one.id)
+        table.add_row(
+            Text(f"{one.time[:19]}Z"),
+            Text(severity, style=SEVERITY_COLOURS[severity]),
+            *(Text(safe_line(each)) for each in words),
+        )
+    console.print(table)
+    if listed.more:
+        console.print(f"and {plural(listed.more, 'older one')}: --limit, or another --until")
+
+
+def print_finding(shown: ShownFinding, console: Console) -> None:
+    """Print one finding whole."""
+    row = shown.finding
+    title = Text.assemble(
+        Text(f"{row.severity}  ", style=SEVERITY_COLOURS[row.severity]),
+        Text(safe_line(row.title), style="bold"),
+    )
+    console.print(title)
+    console.print(Text(safe_line(f"When found: {row.detail}")))
+    for name, text in _facts(shown):
+        console.print(Text.assemble(Text(f"{name:<11}", style="dim"), safe_line(text)))
+    console.print(Text(safe_line(f"Do: {row.remedy}")))
+    for step in shown.steps:
+        console.print(Text(f"  within {plural(step.minutes, 'minute')}: {step.action}"))
+    if shown.recoverable:
+        console.print(Text(f"Recoverable: {shown.recoverable}"))
+
+
+def _facts(shown: ShownFinding) -> Iterator[tuple[str, str]]:
+    row = shown.finding
+    size = f", {size_text(row.bytes)}" if row.bytes else ""
+    told = "" if row.counted else " (when found)"
+    yield "id", row.id
+    yield "found", f"{row.time} by {row.detection}" + (", late" if row.late else "")
+    yield "comes to", f"{plural(row.events, 'event')}{size}, {row.first} to {row.last}{told}"
+    if row.store or shown.account:
+        place = "/".join(word for word in (shown.account, shown.container) if word)
+        yield "store", f"{row.store or 'no WeightStore'} ({place or 'no account'})"
+    if row.who:
+        yield "who", row.who
+    for name, words in (("humans", row.requesters), ("from", row.addresses), ("Pods", row.pods)):
+        if words:
+            yield name, ", ".join(words)
+    yield "techniques", " ".join(row.techniques)
+    if row.evidence:
+        more = f" and {row.more_evidence:,} more" if row.more_evidence else ""
+        yield "evidence", f"{', '.join(row.evidence[:5])}{_left(row.evidence)}{more}"
+    if shown.case is not None:
+        yield "case", f"{shown.case.title} ({plural(shown.case.findings, 'finding')})"
+
+
+def _left(evidence: list[str]) -> str:
+    return f" and {len(evidence) - 5} more (-o json)" if len(evidence) > 5 else ""  # noqa: PLR2004

@@ -1,0 +1,1 @@
+"""The command `sallyport quarantine`: records of logs that could not be read."""

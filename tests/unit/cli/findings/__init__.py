@@ -1,0 +1,1 @@
+"""`sallyport findings`, `cases`, `accesses` and `quarantine`."""
