@@ -10,10 +10,20 @@ from typing import Any
 
 import msgspec
 
+from audit.reports.model import FORMAT as REPORT
+from audit.reports.model import Report as AccessReport
 from cli.accesses.run import FORMAT as ACCESSES
 from cli.accesses.run import AccessList, ShownAccess
 from cli.cases.run import FORMAT as CASES
 from cli.cases.run import CaseList, ShownCase
+from cli.certs.run import FORMAT as CERTS
+from cli.certs.run import CertificatesStatus
+from cli.egress.release import FORMAT as EGRESS_RELEASE
+from cli.egress.release import ReleaseResult
+from cli.egress.suggest import FORMAT as EGRESS_SUGGEST
+from cli.egress.suggest import SuggestedAllowlists
+from cli.egress.verify import FORMAT as EGRESS_VERIFY
+from cli.egress.verify import EgressVerification
 from cli.findings.run import FORMAT as FINDINGS
 from cli.findings.run import FindingList, ShownFinding
 from cli.policy.activation.status import FORMAT as POLICY_STATUS
@@ -32,8 +42,13 @@ from cli.policy.test.run import FORMAT as POLICY_TEST
 from cli.policy.test.run import Tested
 from cli.preflight.run import FORMAT as PREFLIGHT
 from cli.preflight.run import Compared
+from cli.profile.check import CheckedWorkload
+from cli.profile.diff import Difference as ProfileDifference
+from cli.profile.suggest import Suggestion
 from cli.quarantine.run import FORMAT as QUARANTINE
 from cli.quarantine.run import QuarantineList, ShownRecord
+from cli.report.run import FORMAT as REPORT_MADE
+from cli.report.run import WrittenReport
 from cli.review.render import FORMAT as DIFFERENCE
 from cli.review.render import Difference
 from cli.risk.show import FORMAT as RISK_SHOW
@@ -53,12 +68,19 @@ from cli.sandbox.run import Report
 from cli.shared.results import Reviewed
 from cli.verify.run import FORMAT as VERIFY
 from cli.verify.run import ClusterVerification
+from cli.weights.access import FORMAT as WEIGHTS_ACCESS
+from cli.weights.access import Accesses
+from cli.who_can.run import UsersOfProfile
 from core.decision.document import FORMAT as DECISION
 from core.decision.document import DecisionDocument
 from core.decision.refusal_aggregate import FORMAT as AGGREGATE
 from core.decision.refusal_aggregate import RefusalAggregate
 from core.risk.look_back import FORMAT as LOOK_BACK
 from core.risk.look_back import LookBackDocument
+from core.weights.documents.access import FORMAT as ACCESS
+from core.weights.documents.access import Access
+from core.weights.documents.events import FORMAT as FINDING
+from core.weights.documents.events import Finding
 
 FOLDER = Path(__file__).parents[1] / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {
@@ -116,6 +138,71 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"quarantine-show-{QUARANTINE}",
         f"sallyport quarantine show -o json, format {QUARANTINE}",
         ShownRecord,
+    ),
+    "access.schema.json": (
+        f"access-{ACCESS}",
+        f"What the ledger keeps of a request to storage, format {ACCESS}",
+        Access,
+    ),
+    "finding.schema.json": (
+        f"finding-{FINDING}",
+        f"What the ledger keeps of a finding, format {FINDING}",
+        Finding,
+    ),
+    "certs-status.schema.json": (
+        f"certs-status-{CERTS}",
+        f"sallyport certs status -o json, format {CERTS}",
+        CertificatesStatus,
+    ),
+    "egress-release.schema.json": (
+        f"egress-release-{EGRESS_RELEASE}",
+        f"sallyport egress release -o json, format {EGRESS_RELEASE}",
+        ReleaseResult,
+    ),
+    "egress-suggest.schema.json": (
+        f"egress-suggest-{EGRESS_SUGGEST}",
+        f"sallyport egress suggest -o json, format {EGRESS_SUGGEST}",
+        SuggestedAllowlists,
+    ),
+    "egress-verify.schema.json": (
+        f"egress-verify-{EGRESS_VERIFY}",
+        f"sallyport egress verify -o json, format {EGRESS_VERIFY}",
+        EgressVerification,
+    ),
+    "profile-check.schema.json": (
+        "profile-check-1",
+        "sallyport profile check -o json, format 1",
+        list[CheckedWorkload],
+    ),
+    "profile-diff.schema.json": (
+        "profile-diff-1",
+        "sallyport profile diff -o json, format 1",
+        ProfileDifference,
+    ),
+    "profile-suggest.schema.json": (
+        "profile-suggest-1",
+        "sallyport profile suggest -o json, format 1",
+        Suggestion,
+    ),
+    "report.schema.json": (
+        f"report-{REPORT}",
+        f"sallyport report --format json, format {REPORT}",
+        AccessReport,
+    ),
+    "report-made.schema.json": (
+        f"report-made-{REPORT_MADE}",
+        f"sallyport report -o json, format {REPORT_MADE}",
+        WrittenReport,
+    ),
+    "weights-access.schema.json": (
+        f"weights-access-{WEIGHTS_ACCESS}",
+        f"sallyport weights access -o json, format {WEIGHTS_ACCESS}",
+        Accesses,
+    ),
+    "who-can-use.schema.json": (
+        "who-can-use-1",
+        "sallyport who-can use -o json, format 1",
+        UsersOfProfile,
     ),
     "policy-activate.schema.json": (
         f"policy-activate-{POLICY_MADE}",
