@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 import yaml
 
+from audit.access.detections.catalogue import DETECTIONS
 from audit.reports.builder import canonical_json
 from audit.reports.display_text import report_line
 from audit.reports.forms.ocsf import render_ocsf
@@ -21,6 +23,8 @@ from core.base.errors import SettingsError
 
 FINGERPRINT: Final = "sallyportWeightFinding/v1"
 
+_DETECTIONS: Final = {each.id: each for each in DETECTIONS}
+
 _LEVELS: Final = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 
 
@@ -30,31 +34,60 @@ def sarif(report: Report, version: str) -> Json:
     for finding in report.findings:  # The gravest first.
         worst.setdefault(finding.detection, finding)
     detections = sorted(worst)
-    rules = [
-        {"id": each, "shortDescription": {"text": each.replace("-", " ")}}
-        | weight(worst[each].severity)
-        for each in detections
-    ]
+    rules = [_rule(each) | weight(worst[each].severity) for each in detections]
     run: Json = {
         "tool": {"driver": {"name": "Sallyport", "version": version, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": True, "endTimeUtc": report.made}],
         "results": [_result(one, detections.index(one.detection)) for one in report.findings],
-        "properties": {"report": report.digest, "more": report.more_findings},
+        "properties": {
+            "report": report.digest,
+            "more": report.more_findings,
+            "sample": report.scope.sample,
+        },
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(detection_id: str) -> Json:
+    """Return what a rule says by itself: code scanning shows it beside each result."""
+    detection = _DETECTIONS.get(detection_id)
+    if detection is None:  # Of another release.
+        words = detection_id.replace("-", " ")
+        return {"id": detection_id} | _described(words, words, words)
+    steps = "".join(f"\n- within {one.minutes} minutes: {one.action}" for one in detection.steps)
+    help_text = f"{detection.about}\n\n{detection.remedy}{steps}"
+    return {"id": detection_id} | _described(detection.title, detection.about, help_text)
+
+
+def _described(title: str, about: str, help_text: str) -> Json:
+    return {
+        "shortDescription": {"text": plain(title)},
+        "fullDescription": {"text": plain(about)},
+        "help": {"text": plain(help_text), "markdown": help_text},
+    }
 
 
 def _result(finding: FindingRow, index: int) -> Json:
     text = f"{finding.title}. {finding.detail} Fix: {finding.remedy}"
     where = f"WeightStore {finding.store}" if finding.store else "no store"
+    file = f"weightstores/{quote(finding.store)}" if finding.store else "weight-logs"
     return {
         "ruleId": finding.detection,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
         "message": {"text": plain(report_line(text))},
         "locations": [
-            {"logicalLocations": [{"fullyQualifiedName": report_line(where), "kind": "resource"}]}
+            {
+                # GitHub's code scanning takes no result without a file and a line.
+                "physicalLocation": {
+                    "artifactLocation": {"uri": file},
+                    "region": {"startLine": 1},
+                },
+                "logicalLocations": [
+                    {"fullyQualifiedName": report_line(where), "kind": "resource"}
+                ],
+            }
         ],
         "partialFingerprints": {FINGERPRINT: finding.id},
         "properties": {

@@ -20,6 +20,9 @@ _RESULTS: Final = {"critical": "fail", "high": "fail", "medium": "warn", "low": 
 
 Json = dict[str, Any]
 
+SAMPLE_LABEL: Final = "sallyport.dev/sample"
+"""On objects of the made-up month, which `--publish` does not write."""
+
 MANAGER: Final = "sallyport-report"
 
 
@@ -55,7 +58,7 @@ def _object(
         "kind": kind,
         "metadata": {
             "name": NAME,
-            "labels": LABELS,
+            "labels": LABELS | ({SAMPLE_LABEL: "true"} if report.scope.sample else {}),
             **({"namespace": namespace} if namespace else {}),
         },
         "source": SOURCE,

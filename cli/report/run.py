@@ -95,6 +95,8 @@ async def make_reports(settings: Settings, options: ReportOptions) -> WrittenRep
     _check_anchors(options)
     async with open_ledger(settings) as store:
         report = await _read(store, settings, options, people)
+    if options.publish and report.scope.sample:
+        raise SettingsError("--publish: these records are made up: choose a cluster's own")
     files = [_write(report, form, options.folder) for form in forms]
     published = 0
     if options.publish and settings.kubeconfig is not None:

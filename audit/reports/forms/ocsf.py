@@ -19,6 +19,12 @@ _SEVERITIES: Final = MappingProxyType({"low": 2, "medium": 3, "high": 4, "critic
 _INFORMATIONAL: Final = 1
 _NOT_KNOWN: Final = "not recorded"
 _BUCKET: Final = 99
+_SAMPLE: Final = "sample: made up"
+"""Label of what nobody did: `sallyport report --sample`."""
+
+_IP_ADDRESS, _USER_NAME, _RESOURCE = 2, 4, 10
+"""Types of observables."""
+
 _READ, _LIST = 1, 6
 """Activities of Datastore Activity: Read; List."""
 
@@ -58,7 +64,8 @@ def _event(report: Report, uid: int, activity: int, time: str, severity: int) ->
             "version": VERSION,
             "product": {"name": "Sallyport", "vendor_name": "Sallyport"},
             "correlation_uid": report.digest,
-        },
+        }
+        | ({"labels": [_SAMPLE]} if report.scope.sample else {}),
     }
 
 
@@ -82,8 +89,17 @@ def _finding(report: Report, row: FindingRow) -> Json:
         info["attacks"] = [{"technique": {"uid": each}} for each in row.techniques]
     event["finding_info"] = info
     event["remediation"] = {"desc": report_line(row.remedy)}
-    if row.evidence:
-        event["evidences"] = [{"data": {"record": each}} for each in row.evidence]
+    seen = _evidence(report, row)
+    records = [{"data": {"record": each}} for each in row.evidence]
+    if seen or records:
+        event["evidences"] = [*seen, *records]
+    if row.store:
+        event["resources"] = [
+            {"uid": row.store, "name": row.store, "type": "WeightStore"}
+            | ({"labels": [f"cluster:{each}" for each in report.scope.clusters]})
+        ]
+    if observed := list(_observables(row)):
+        event["observables"] = observed
     event["unmapped"] = {
         "bytes": row.bytes,
         "counted": row.counted,
@@ -94,18 +110,39 @@ def _finding(report: Report, row: FindingRow) -> Json:
     return event
 
 
+def _evidence(report: Report, row: FindingRow) -> list[Json]:
+    """Return who did it from where: an artifact for each address."""
+    who = {"actor": _actor(report.people, row.who)} if row.who else {}
+    place = {"databucket": _bucket(row.store)} if row.store else {}
+    found = [who | place | {"src_endpoint": {"ip": each}} for each in row.addresses]
+    return found or ([who | place] if who else [])
+
+
+def _observables(row: FindingRow) -> Iterator[Json]:
+    """Yield what a SIEM looks for in other logs."""
+    for address in row.addresses:
+        yield _observable("evidences.src_endpoint.ip", _IP_ADDRESS, address)
+    for name in dict.fromkeys([*([row.who] if row.who else []), *row.requesters]):
+        yield _observable("evidences.actor.user.uid", _USER_NAME, name)
+    if row.store:
+        yield _observable("resources.uid", _RESOURCE, row.store)
+
+
+def _observable(name: str, kind: int, value: str) -> Json:
+    return {"name": name, "type_id": kind, "value": report_line(value)}
+
+
+def _bucket(store: str) -> Json:
+    return {"name": store, "uid": store, "type_id": _BUCKET, "type": "WeightStore"}
+
+
 def _access(report: Report, row: PrincipalRow, activity: int, count: int) -> Json:
     odd = row.ungranted > 0
     event = _event(report, 6005, activity, row.last, _SEVERITIES["high"] if odd else _INFORMATIONAL)
     event |= {
         "actor": _actor(report.people, row.who),
         "src_endpoint": _endpoint(row.addresses),
-        "databucket": {
-            "name": row.store,
-            "uid": row.store,
-            "type_id": _BUCKET,
-            "type": "WeightStore",
-        },
+        "databucket": _bucket(row.store),
         "count": count,
         "start_time": unix_ms_of(row.first),
         "end_time": unix_ms_of(row.last),

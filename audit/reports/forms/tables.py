@@ -19,6 +19,9 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _BEGINNING: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every member: an archive knows none before."""
 
+_MADE_UP: Final = {"sample": "made up"}
+"""The first column of each table of `sallyport report --sample`."""
+
 _TABLES: Final = (
     "stores", "principals", "reached", "unattributed", "findings", "grants", "exceptions",
     "changes", "decisions", "activities", "roles", "attention",
@@ -37,6 +40,8 @@ def render_tables(report: Report) -> bytes:
     found["cases"] = [_without(case, "timeline") for case in msgspec.to_builtins(report.cases)]
     found["bytes-by-day"] = _days(report)
     found["about"] = [{"what": key, "value": value} for key, value in _about(report)]
+    if report.scope.sample:
+        found = {name: [_MADE_UP | row for row in rows] for name, rows in found.items()}
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for name, rows in sorted(found.items()):

@@ -86,6 +86,18 @@ def test_ocsf_events_are_valid(report: Report) -> None:
     kinds = [event["class_uid"] for event in events]
     assert kinds.count(2004) == len(report.findings)
     assert (kinds.count(6005), kinds.count(6003)) == (3, 1)
+    found = next(event for event in events if event["class_uid"] == 2004)
+    assert found["evidences"][0]["actor"]["user"]["uid"].startswith("sas:")
+    assert found["evidences"][0]["src_endpoint"] == {"ip": "203.0.113.9"}
+    assert found["resources"] == [
+        {
+            "uid": "frontier",
+            "name": "frontier",
+            "type": "WeightStore",
+            "labels": ["cluster:production"],
+        }
+    ]
+    assert "203.0.113.9" in {one["value"] for one in found["observables"]}
     read = next(event for event in events if event["type_uid"] == 600501)
     assert (read["count"], read["databucket"]["name"]) == (5, "frontier")
 
@@ -95,6 +107,13 @@ def test_sarif_is_valid(report: Report) -> None:
     log = sarif(report, "1.0")
     jsonschema.validate(log, sarif_schema(), jsonschema.Draft7Validator)
     (run,) = log["runs"]
+    for rule in run["tool"]["driver"]["rules"]:  # GitHub takes no rule without these.
+        assert rule["fullDescription"]["text"]
+        assert rule["help"]["text"]
+    for result in run["results"]:  # Nor a result without a file and a line.
+        (place,) = result["locations"]
+        assert place["physicalLocation"]["artifactLocation"]["uri"] == "weightstores/frontier"
+        assert place["physicalLocation"]["region"]["startLine"] == 1
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["key-or-anonymous-read"]
     assert len(run["results"]) == len(report.findings)
 

@@ -1,11 +1,18 @@
 """The sample month goes the way that real logs go, and its report tells the story in it."""
 
 import asyncio
+import io
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from audit.ledger.store.store import Store
+from audit.reports.builder import canonical_json
+from audit.reports.forms.ocsf import render_ocsf
+from audit.reports.forms.oscal import render_oscal
+from audit.reports.forms.tables import render_tables
 from audit.reports.html import render_html
 from audit.reports.model import Report
 from audit.reports.periods import month_period
@@ -13,6 +20,8 @@ from audit.reports.sample.cast import EVALUATORS, LEAK_ADDRESS, PIPELINE, WORKER
 from audit.reports.sample.cluster_history import sample_frames
 from audit.reports.sample.intake import take_sample
 from audit.reports.sample.logs import storage_log_files
+from cli.report.forms import sarif
+from cli.report.openreports import openreports
 from tests.unit.audit.reports.records import read
 
 OCTOBER = month_period(2026, 10)
@@ -86,6 +95,21 @@ def test_ordinary_life_raises_nothing(sample: Report) -> None:
     assert len(sample.findings) < 30
     guilty = {"", f"oid:{PIPELINE[1]}", f"oid:{EVALUATORS[0].principal}"}
     assert {row.who for row in sample.findings if not row.who.startswith("sas:")} <= guilty
+
+
+def test_every_form_says_that_it_is_made_up(sample: Report) -> None:
+    """Whichever of them somebody is sent."""
+    assert "made up" in render_html(sample)
+    events = [json.loads(line) for line in render_ocsf(sample).splitlines()]
+    assert all(event["metadata"]["labels"] == ["sample: made up"] for event in events)
+    with zipfile.ZipFile(io.BytesIO(render_tables(sample))) as tables:
+        heads = [tables.read(name).decode().partition("\r\n")[0] for name in tables.namelist()]
+    assert all(head.startswith("sample,") for head in heads if head)
+    assert sarif(sample, "1.0")["runs"][0]["properties"]["sample"] is True
+    assert "made up" in render_oscal(sample).decode()
+    labels = [each["metadata"]["labels"] for each in openreports(sample)]
+    assert all(each["sallyport.dev/sample"] == "true" for each in labels)
+    assert b'"sample":true' in canonical_json(sample)
 
 
 def test_page_is_made_of_it(sample: Report) -> None:

@@ -159,3 +159,16 @@ def test_clusters_are_not_told_of_as_if_they_were_one(run: Run, tmp_path: Path) 
         assert document["completeness"]["accesses"] == 1
     days = ("--since", "2026-05-09", "--until", "2026-05-10")
     assert run("report", *days, *where).code == 0, "only one has records then"
+
+
+def test_made_up_records_are_not_published(run: Run, tmp_path: Path) -> None:
+    """Before any file is written, and before any cluster is asked."""
+    path, to = tmp_path / "ledger.db", tmp_path / "to"
+    to.mkdir()
+    asyncio.run(_of_three(path))
+    (tmp_path / "kubeconfig").write_text("{}")
+    where = ("--ledger", f"sqlite:///{path}", "--to", str(to))
+    publish = ("--publish", "--kubeconfig", str(tmp_path / "kubeconfig"))
+    done = run("report", *MAY, *where, "--sample", *publish)
+    assert (done.code, list(to.iterdir())) == (64, [])
+    assert "--publish: these records are made up" in done.err
