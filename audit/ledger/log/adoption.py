@@ -9,7 +9,14 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.log.problems import Flaw, Problem, RecordPlace, id_ms, make_problem
+from audit.ledger.log.problems import (
+    Flaw,
+    Problem,
+    RecordPlace,
+    id_ms,
+    make_problem,
+    make_row_problem,
+)
 from audit.ledger.records.frames import FrameKind
 from core.base.document_part import require_format
 from core.base.times import DAY_MS, milli_text
@@ -127,6 +134,16 @@ class AdoptionCheck:
     def is_open(self, now_ms: int) -> bool:
         """Return whether an upgrade may still be going on."""
         return not self.is_done and not self._is_late(now_ms)
+
+    def judge_open(self, table: str) -> list[Problem]:
+        """Say that rows are taken in though it is done, or was never begun: `table` says so.
+
+        Where it was begun and is late, an auditor that starts ends it.
+        """
+        if self.records and not self.is_done:
+            return []
+        says = "the log's own row says that rows of an earlier release are to be taken in"
+        return [make_row_problem(Flaw.COLUMN, says, None, table, "adopt_until_ms")]
 
     def _wrong_with(self, read: Adoption, where: RecordPlace) -> str:
         said = f"it took in {read.records:,} records that were not recorded here"

@@ -10,6 +10,7 @@ Each line is written in one way only: what says the same in other bytes is no li
 
 import base64
 import binascii
+import datetime as dt
 from typing import Final
 
 import msgspec
@@ -94,7 +95,7 @@ class LeafLine(_Line, frozen=True, kw_only=True, tag="leaf"):
         """The payload; None where it was removed.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is none, or is not written as `leaf_line` writes it.
         """
         if self.payload is not None:
             return self.payload.encode()
@@ -176,11 +177,28 @@ def _demand_export(line: ExportLine) -> None:
     if not 0 <= line.first <= line.size:
         message = f"size: it holds the leaves {line.first} to {line.size}"
         raise ValueError(message)
-    _ = line.before
+    if [each.hex() for each in line.before.hashes] != line.frontier:
+        raise ValueError("frontier: its hashes are not written in lower-case hex digits")
+    _demand_time("made", line.made)
+    for field in ("since", "until"):
+        if text := getattr(line, field):
+            _demand_time(field, text)
 
 
 def _unbase64(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
+        content = base64.b64decode(text, validate=True)
     except binascii.Error:
         raise ValueError("payload64: it is not base64") from None
+    if _spelt(content) != (None, text):
+        raise ValueError("payload64: an export writes these bytes in another way")
+    return content
+
+
+def _demand_time(field: str, text: str) -> None:
+    try:
+        is_time = dt.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        is_time = False
+    if not is_time:
+        raise ValueError(f"{field}: it is no time as RFC 3339 writes it")

@@ -22,6 +22,9 @@ KEY_ID_DIGITS: Final = 16
 
 _SIGNATURE_BYTES: Final = 64
 
+_YEARS: Final = range(1970, 9999)
+"""Of heads: days can be added to the last of them, and taken from the first."""
+
 
 class TreeHead(msgspec.Struct, frozen=True, kw_only=True):
     """What the log was: its size and root at a time, by the key that says so."""
@@ -107,9 +110,16 @@ def decode_head(content: bytes) -> TreeHead:
     _demand_hex("root", head.root, HASH_BYTES)
     _demand_hex("key", head.key, KEY_ID_DIGITS // 2)
     _demand_hex("signature", head.signature, _SIGNATURE_BYTES)
-    if dt.datetime.fromisoformat(head.time).utcoffset() != dt.timedelta():
-        raise ValueError("time: it is not in UTC")
+    _demand_time(head.time)
     return head
+
+
+def _demand_time(text: str) -> None:
+    moment = dt.datetime.fromisoformat(text)
+    if moment.utcoffset() != dt.timedelta():
+        raise ValueError("time: it is not in UTC")
+    if moment.year not in _YEARS:
+        raise ValueError(f"time: {moment.year} is no year of a head")
 
 
 def _demand_hex(field: str, text: str, length: int) -> None:

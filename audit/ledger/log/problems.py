@@ -1,7 +1,7 @@
 """What can be wrong with a log, and what to do about it: the words of the verifier. Pure."""
 
 import enum
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
@@ -38,6 +38,7 @@ class Flaw(enum.Enum):
     ANCHOR = "anchor"
     ROW = "row"
     COLUMN = "column"
+    TRIGGER = "trigger"
 
 
 REMEDIES: Final[dict[Flaw, str]] = {
@@ -69,6 +70,8 @@ REMEDIES: Final[dict[Flaw, str]] = {
     Flaw.ANCHOR: "compare the anchor with another one, or with heads that you noted elsewhere",
     Flaw.ROW: "find out who wrote into the database; restore it from a backup",
     Flaw.COLUMN: "lists and reports go by the column: believe the document",
+    Flaw.TRIGGER: "no release makes one, and it can change what is stored or shown: find out who "
+    "made it, and drop it",
 }
 
 
@@ -86,7 +89,14 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     id: str = ""
     time: str = ""
     """RFC 3339, of the id."""
+    table: str = ""
+    """Of the database, where it is about a row that the log does not hold, or about its form."""
+    column: str = ""
     remedy: str
+
+    def of_column(self, table: str, column: str) -> Self:
+        """Return the same, about a column of a table."""
+        return msgspec.structs.replace(self, table=table, column=column)
 
 
 class RecordPlace(msgspec.Struct, frozen=True):
@@ -116,6 +126,20 @@ def make_problem(wrong: Flaw, says: str, where: RecordPlace | None = None) -> Pr
         cluster=where.cluster,
         id=id_text(where.id),
         time=id_time_text(where.id),
+        remedy=REMEDIES[wrong],
+    )
+
+
+def make_row_problem(
+    wrong: Flaw, says: str, position: int | None, table: str, column: str = ""
+) -> Problem:
+    """Make a problem of a row that is told by its table, at a position where it has one."""
+    return Problem(
+        wrong=wrong,
+        says=says,
+        position=position,
+        table=table,
+        column=column,
         remedy=REMEDIES[wrong],
     )
 

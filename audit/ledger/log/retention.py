@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from audit.ledger.log.export import ExportLine
-from audit.ledger.log.heads import TreeHead
+from audit.ledger.log.heads import TreeHead, decode_head, encode_head
 from audit.ledger.log.keys import LogKeys
 from audit.ledger.log.merkle import Frontier
 from audit.ledger.log.problems import (
@@ -56,6 +56,12 @@ _Days = tuple[dt.date, dt.date | None]
 """Of the id; and, of what may be of long ago, on which it came at the earliest."""
 
 _EPOCH: Final = dt.date(1970, 1, 1)
+
+_LAST_DAY: Final = (dt.date.max - _EPOCH).days
+"""An id may hold a time after it."""
+
+_MOST_KEEP_DAYS: Final = 36_500
+"""A century: no policy keeps longer."""
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -175,6 +181,8 @@ def decode_retention(content: bytes) -> Retention:
     """
     retention = _DECODER.decode(content)
     require_format(retention.format, FORMAT)
+    if not 0 < retention.keep_days <= _MOST_KEEP_DAYS:
+        raise ValueError(f"keepDays: no policy keeps {retention.keep_days} days")
     return retention
 
 
@@ -273,6 +281,8 @@ class RemovalCheck:
         """Judge a retention record by itself, and keep it."""
         try:
             record = decode_retention(payload)
+            if record.prefix is not None:
+                decode_head(encode_head(record.prefix.head))  # One that nobody can have signed.
             kept = dt.date.fromisoformat(record.first_kept_day)
             by_size = _named_days(record.by_size, where)
         except ValueError as error:
@@ -396,4 +406,4 @@ def _position(item: tuple[_Days, tuple[RecordPlace, int]]) -> int:
 
 
 def _date(unix_ms: int) -> dt.date:
-    return _EPOCH + dt.timedelta(days=unix_ms // DAY_MS)
+    return _EPOCH + dt.timedelta(days=min(unix_ms // DAY_MS, _LAST_DAY))

@@ -331,7 +331,7 @@ def verify_export(path: Path, trust: VerifierTrust, progress: Progress) -> Verif
         lines = _lines(file)
         try:
             opening = _opening(next(lines, None))
-            verifier = Verifier(opening, trust)
+            verifier = _begun(opening, trust)
         except ValueError as error:
             raise InvalidObjectError(str(path), "", str(error)) from None
         _feed(verifier, lines, progress)
@@ -342,6 +342,13 @@ def _opening(line: Line | None) -> ExportLine:
     if not isinstance(line, ExportLine):
         raise DamagedExportError(1, "it is not the first line of an export")
     return line
+
+
+def _begun(opening: ExportLine, trust: VerifierTrust) -> Verifier:
+    try:
+        return Verifier(opening, trust)
+    except ValueError as error:
+        raise DamagedExportError(1, str(error)) from None
 
 
 def _feed(verifier: Verifier, lines: Iterator[Line], progress: Progress) -> None:
@@ -380,14 +387,22 @@ def _demand_place(line: Line, end: EndLine | None, number: int) -> None:
 def _seen(line: LeafLine, number: int) -> PassingLeaf:
     try:
         content = line.content
-        digest = None if line.digest is None else bytes.fromhex(line.digest)
-        where = RecordPlace(line.at, line.kind, line.cluster, bytes.fromhex(line.id))
+        digest = None if line.digest is None else _unhex("digest", line.digest)
+        where = RecordPlace(line.at, line.kind, line.cluster, _unhex("id", line.id))
         is_leaf = (content is None) != (digest is None) and 0 <= line.kind <= 255  # noqa: PLR2004  A byte.
         if not is_leaf or len(where.id) > 255 or len(where.cluster.encode()) > 255:  # noqa: PLR2004
             raise ValueError("it is no leaf")  # noqa: TRY301  The same as what fails above.
     except ValueError as error:
         raise DamagedExportError(number, str(error)) from None
     return PassingLeaf(where, content, digest, line.aside)
+
+
+def _unhex(field: str, text: str) -> bytes:
+    """Return the bytes of lower-case hex digits: others may say the same, and are no export's."""
+    content = bytes.fromhex(text)
+    if content.hex() != text:
+        raise ValueError(f"{field}: give lower-case hex digits and nothing else")
+    return content
 
 
 def _lines(file: BinaryIO) -> Iterator[Line]:

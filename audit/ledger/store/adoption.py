@@ -63,7 +63,8 @@ def adopt_rows(
 
 def read_adoption_end(connection: sa.Connection) -> int:
     """Return until when an earlier release may write; 0 where nothing is taken in any more."""
-    return connection.scalar(sa.select(log.c.adopt_until_ms)) or 0
+    until = connection.scalar(sa.select(log.c.adopt_until_ms))
+    return until if isinstance(until, int) else 0
 
 
 def count_outside(connection: sa.Connection) -> int:

@@ -15,6 +15,7 @@ from audit.ledger.log.merkle import HASH_BYTES, Frontier, grow
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import ID_BYTES, Row
 from audit.ledger.store.tables import leaves, log, quarantine, tiles
+from core.base.errors import LedgerError
 
 TILE_LEVELS: Final = 8
 """A tile saves reading 2^8 leaves, or as many tiles of the level before."""
@@ -35,13 +36,31 @@ class AppendBackend(Protocol):
 
 
 def read_state(connection: sa.Connection) -> LogState:
-    """Return how far the log has come."""
+    """Return how far the log has come.
+
+    Raises:
+        LedgerError: its row does not say it.
+    """
     row = connection.execute(sa.select(log)).one()
-    return LogState(
-        row.id,
-        Frontier(row.size, _split(row.frontier)),
-        Frontier(row.prefix_size, _split(row.prefix_frontier)),
-    )
+    try:
+        tree = stored_frontier(row.size, row.frontier)
+        prefix = stored_frontier(row.prefix_size, row.prefix_frontier)
+    except ValueError as error:
+        raise LedgerError(
+            f"the log's own row: {error}: `sallyport ledger verify` says more"
+        ) from None
+    return LogState(row.id, tree, prefix)
+
+
+def stored_frontier(size: object, hashes: bytes) -> Frontier:
+    """Return a frontier as the log's row has it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(size, int):
+        raise ValueError(f"{size!r} is no number of leaves")  # noqa: TRY004  As what a frontier raises.
+    return Frontier(size, _split(hashes or b""))
 
 
 class OpenLog:

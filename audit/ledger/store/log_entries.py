@@ -10,9 +10,17 @@ import sqlalchemy as sa
 from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.heads import TreeHead, decode_head, encode_head
 from audit.ledger.log.leaves import Leaf
-from audit.ledger.log.merkle import Frontier, Range, hash_node, proof_of, root_of, whole_nodes
+from audit.ledger.log.merkle import (
+    HASH_BYTES,
+    Frontier,
+    Range,
+    hash_node,
+    proof_of,
+    root_of,
+    whole_nodes,
+)
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.columns import day_of, is_uuid7
+from audit.ledger.store.columns import ID_BYTES, day_of, is_uuid7
 from audit.ledger.store.log_append import TILE_LEVELS, read_state
 from audit.ledger.store.tables import (
     BY_LEAF,
@@ -48,7 +56,7 @@ def read_entries(
         numbers = sorted(number for kind in kinds for number in leaf_kinds(kind))
         chosen = chosen.where(leaves.c.kind.in_(numbers), leaves.c.aside == sa.false())
     page = chosen.order_by(leaves.c.position).limit(min(limit, MOST_ENTRIES))
-    return _with_payloads(connection, connection.execute(page).all())
+    return read_payloads(connection, connection.execute(page).all())
 
 
 def read_located(connection: sa.Connection, identity: bytes) -> list[LogEntry]:
@@ -62,10 +70,11 @@ def read_located(connection: sa.Connection, identity: bytes) -> list[LogEntry]:
     rows = connection.execute(
         sa.select(leaves).where(leaves.c.position.in_(positions)).order_by(leaves.c.position)
     )
-    return _with_payloads(connection, rows.all())
+    return read_payloads(connection, rows.all())
 
 
-def _with_payloads(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[LogEntry]:
+def read_payloads(connection: sa.Connection, rows: Sequence[Any]) -> list[LogEntry]:
+    """Return the entries of rows of leaves, with their documents as far as they are there."""
     wanted: dict[int, set[bytes]] = defaultdict(set)
     aside: set[bytes] = set()
     for row in rows:
@@ -92,10 +101,13 @@ def _payloads(connection: sa.Connection, kind: int, ids: set[bytes]) -> dict[_Pl
     table = BY_LEAF.get(kind)  # type: ignore[call-overload]
     if table is None:
         return {}
+    uuids = sorted(each for each in ids if len(each) == ID_BYTES)
+    if not uuids:
+        return {}
     chosen = sa.select(table.c.cluster, table.c.id, table.c.document)
-    chosen = chosen.where(table.c.id.in_(sorted(ids)))
+    chosen = chosen.where(table.c.id.in_(uuids))
     if kind not in STANDING:  # Partitions go by the id's own day.
-        days = [day_of(each) for each in ids]
+        days = [day_of(each) for each in uuids]
         chosen = chosen.where(table.c.day.between(min(days), max(days)))
     return {(row.cluster, row.id): row.document for row in connection.execute(chosen)}
 
@@ -126,7 +138,12 @@ def read_leaf_hashes(connection: sa.Connection, begin: int, end: int) -> list[by
             f"of its leaves {begin} to {end - 1} some are missing: `sallyport ledger verify` says "
             "which"
         )
-    return [Leaf(row.kind, row.cluster, row.id, row.digest).hash for row in rows]
+    try:
+        return [Leaf(row.kind, row.cluster, row.id, row.digest).hash for row in rows]
+    except (AttributeError, TypeError, ValueError):  # Not of these types, or too long.
+        raise LedgerError(
+            f"one of its leaves {begin} to {end - 1} is none: `sallyport ledger verify` says which"
+        ) from None
 
 
 class TreeReader:
@@ -176,26 +193,46 @@ class TreeReader:
             tiles.c.level == level, tiles.c.tile.between(begin, end - 1)
         )
         found = list(self._connection.scalars(chosen.order_by(tiles.c.tile)))
-        if len(found) != end - begin:
+        if [len(each) for each in found] != [HASH_BYTES] * (end - begin):
             raise LedgerError(
-                f"of its tiles of level {level}, {begin} to {end - 1}, some are missing: "
+                f"of its tiles of level {level}, {begin} to {end - 1}, some are missing or none: "
                 "`sallyport ledger verify` says more"
             )
         return found
 
 
 def read_heads(connection: sa.Connection, after: int, limit: int) -> list[TreeHead]:
-    """Return signed heads of more leaves than `after`, the smallest first."""
+    """Return signed heads of more leaves than `after`, the smallest first.
+
+    Raises:
+        LedgerError: a row holds none, or one of another size.
+    """
     order = (heads.c.size, heads.c.time_ms)
-    chosen = sa.select(heads.c.head).where(heads.c.size > after).order_by(*order).limit(limit)
-    return [decode_head(each) for each in connection.scalars(chosen)]
+    columns = (heads.c.size, heads.c.head)
+    chosen = sa.select(*columns).where(heads.c.size > after).order_by(*order).limit(limit)
+    return [_head(row.size, row.head) for row in connection.execute(chosen)]
+
+
+def _head(size: int, content: bytes) -> TreeHead:
+    try:
+        head = decode_head(content)
+        if head.size != size:
+            raise ValueError(f"size: it is {head.size}")  # noqa: TRY301  As what fails above.
+    except (ValueError, RecursionError) as error:
+        raise LedgerError(
+            f"the row of its head of {size} records holds none that can be read ({error}): "
+            "`sallyport ledger verify` says more"
+        ) from None
+    return head
 
 
 def read_last_head(connection: sa.Connection) -> TreeHead | None:
     """Return the last head that was signed."""
     order = (heads.c.size.desc(), heads.c.time_ms.desc())
-    found = connection.scalar(sa.select(heads.c.head).order_by(*order).limit(1))
-    return None if found is None else decode_head(found)
+    row = connection.execute(
+        sa.select(heads.c.size, heads.c.head).order_by(*order).limit(1)
+    ).first()
+    return None if row is None else _head(row.size, row.head)
 
 
 def write_head(connection: sa.Connection, insert: Any, head: TreeHead) -> None:

@@ -44,7 +44,7 @@ async def make_opening(
             if until_ms is not None and time_ms >= until_ms:
                 size = head.size
                 break
-    before = await ledger.frontier(first)
+    before = state.prefix if first == state.prefix.size else await ledger.frontier(first)
     return ExportLine(
         format=FORMAT,
         log=state.id,

@@ -76,6 +76,9 @@ class Postgres:
         """Say that the next transaction only reads: here nobody waits for it."""
         return connection
 
+    def read_any_text(self, connection: sa.Connection) -> None:
+        """Let texts be read that are no UTF-8: PostgreSQL stores none."""
+
     def make_room(self, days: Mapping[FrameKind, set[int]]) -> None:
         """Make the partitions of these days, where they are missing."""
         wanted = {

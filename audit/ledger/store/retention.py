@@ -134,7 +134,13 @@ def _head_to_rest_on(connection: sa.Connection, kept: KeptDays) -> TreeHead | No
     before_ms = (kept.first_day - MARGIN_DAYS + 1) * DAY_MS
     chosen = sa.select(heads.c.head).where(heads.c.time_ms < before_ms)
     found = connection.scalar(chosen.order_by(heads.c.size.desc()).limit(1))
-    return None if found is None else decode_head(found)
+    try:
+        return None if found is None else decode_head(found)
+    except ValueError as error:
+        raise LedgerError(
+            f"a row of its heads holds none that can be read ({error}): nothing is removed; "
+            "`sallyport ledger verify` says which"
+        ) from None
 
 
 def _prefix(connection: sa.Connection, head: TreeHead) -> Prefix:

@@ -27,6 +27,8 @@ _ALEMBIC: Final = threading.Lock()
 
 _TABLE: Final = "alembic_version"
 
+_MOST_DIGITS: Final = 9
+
 
 def prepare_tables(connection: sa.Connection, now_ms: int) -> None:
     """Make or update the tables, inside the caller's transaction that others wait for.
@@ -64,13 +66,12 @@ def check_tables(connection: sa.Connection) -> bool:
 def _number(connection: sa.Connection) -> str:
     if not sa.inspect(connection).has_table(_TABLE):
         return "0"
-    return (
-        connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(_TABLE))) or "0"
-    )
+    number = connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(_TABLE)))
+    return number if isinstance(number, str) else str(number or 0)
 
 
 def _usable(number: str) -> int:
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > _MOST_DIGITS:
         raise LedgerError(
             f"its tables have the version {number!r}, which is none of Sallyport's: "
             "name a database of its own"

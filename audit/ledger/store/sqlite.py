@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,8 @@ _AT_ONCE: Final = 500
 """Rows of one statement: with each, the interpreter is let go of, and must be had again."""
 
 _READS: Final = "sallyport_reads"
+
+_ANY_TEXT: Final = partial(str, encoding="utf-8", errors="replace")
 
 _DUPLICATE: Final = frozenset(
     {
@@ -85,6 +87,11 @@ class Sqlite:
     def reading(self, connection: sa.Connection) -> sa.Connection:
         """Say that the next transaction only reads, and so need not wait for a writer."""
         return connection.execution_options(**{_READS: True})
+
+    def read_any_text(self, connection: sa.Connection) -> None:
+        """Let texts be read that are no UTF-8: SQLite stores what it is given."""
+        raw: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
+        raw.text_factory = _ANY_TEXT
 
     def make_room(self, days: Mapping[FrameKind, set[int]]) -> None:
         """Prepare for records of these days: there is nothing to prepare."""

@@ -5,6 +5,7 @@ not. In the tables of weights, `day` (days since 1970-01-01, UTC) is the one aft
 forgotten, and `position` its place in the log.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -16,15 +17,32 @@ METADATA = sa.MetaData()
 """Of all tables."""
 
 
+class BytesColumn(sa.LargeBinary):
+    """Bytes; what was stored as another type in SQLite, which lets that be, is read as its text.
+
+    So reading fails nowhere, and `ledger verify` says of which row the type is another.
+    """
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002 (SQLAlchemy's signature)
+        """Return what reads a value."""
+        return _bytes_of
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    if value is None or type(value) is bytes:
+        return value
+    return bytes(value) if isinstance(value, memoryview) else str(value).encode()
+
+
 class UuidColumn(sa.TypeDecorator[bytes]):
     """16 bytes of a UUID: `uuid` in PostgreSQL, a BLOB in SQLite. Both sort by its bytes."""
 
-    impl = sa.LargeBinary
+    impl = BytesColumn
     cache_ok = True
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
         """Return the database's own type."""
-        own = postgresql.UUID(as_uuid=False) if dialect.name == "postgresql" else sa.LargeBinary()
+        own = postgresql.UUID(as_uuid=False) if dialect.name == "postgresql" else BytesColumn()
         return dialect.type_descriptor(own)
 
     def process_bind_param(self, value: bytes | None, dialect: sa.Dialect) -> Any:
@@ -66,7 +84,7 @@ decisions = sa.Table(
     _text("policy_revision"),
     _text("profiles_revision"),
     _text("projection"),
-    sa.Column("document", sa.LargeBinary),
+    sa.Column("document", BytesColumn),
     sa.Column("position", sa.BigInteger),
 )
 """One row a decision. Texts are cut short to be indexed; the document is whole.
@@ -90,9 +108,9 @@ projections = sa.Table(
     "projections",
     METADATA,
     _text("cluster"),
-    sa.Column("digest", sa.LargeBinary),
+    sa.Column("digest", BytesColumn),
     sa.Column("last_day", sa.Integer),
-    sa.Column("projection", sa.LargeBinary),
+    sa.Column("projection", BytesColumn),
 )
 """What policies were evaluated on, by its SHA-256, and the last day on which it came."""
 
@@ -102,7 +120,7 @@ sweeps = sa.Table(
     _text("cluster"),
     sa.Column("id", UuidColumn),
     sa.Column("day", sa.Integer),
-    sa.Column("document", sa.LargeBinary),
+    sa.Column("document", BytesColumn),
     sa.Column("position", sa.BigInteger),
 )
 
@@ -113,7 +131,7 @@ look_backs = sa.Table(
     sa.Column("id", UuidColumn),
     sa.Column("day", sa.Integer),
     _text("subject"),
-    sa.Column("document", sa.LargeBinary),
+    sa.Column("document", BytesColumn),
     sa.Column("position", sa.BigInteger),
 )
 """What identities at risk left behind, by their labels."""
@@ -122,11 +140,11 @@ quarantine = sa.Table(
     "quarantine",
     METADATA,
     _text("cluster"),
-    sa.Column("digest", sa.LargeBinary),
+    sa.Column("digest", BytesColumn),
     sa.Column("day", sa.Integer),
     sa.Column("kind", sa.Integer),
-    sa.Column("frame_id", sa.LargeBinary),
-    sa.Column("payload", sa.LargeBinary),
+    sa.Column("frame_id", BytesColumn),
+    sa.Column("payload", BytesColumn),
     _text("reason"),
     sa.Column("position", sa.BigInteger),
 )
@@ -139,9 +157,9 @@ log = sa.Table(
     sa.Column("one", sa.Integer),
     sa.Column("id", sa.Text),
     sa.Column("size", sa.BigInteger),
-    sa.Column("frontier", sa.LargeBinary),
+    sa.Column("frontier", BytesColumn),
     sa.Column("prefix_size", sa.BigInteger),
-    sa.Column("prefix_frontier", sa.LargeBinary),
+    sa.Column("prefix_frontier", BytesColumn),
     sa.Column("adopt_until_ms", sa.BigInteger),
 )
 """One row, whose lock is that of appending. Frontiers are their hashes, one after another.
@@ -155,8 +173,8 @@ leaves = sa.Table(
     sa.Column("position", sa.BigInteger),
     sa.Column("kind", sa.Integer),
     sa.Column("cluster", sa.Text),
-    sa.Column("id", sa.LargeBinary),
-    sa.Column("digest", sa.LargeBinary),
+    sa.Column("id", BytesColumn),
+    sa.Column("digest", BytesColumn),
     sa.Column("aside", sa.Boolean),
 )
 """Header and payload's digest of each leaf, from `log.prefix_size` on."""
@@ -166,7 +184,7 @@ tiles = sa.Table(
     METADATA,
     sa.Column("level", sa.Integer),
     sa.Column("tile", sa.BigInteger),
-    sa.Column("hash", sa.LargeBinary),
+    sa.Column("hash", BytesColumn),
 )
 """Roots of whole subtrees of 2^8, 2^16, 2^24 … leaves; `tile` is the index among them."""
 
@@ -176,7 +194,7 @@ heads = sa.Table(
     sa.Column("size", sa.BigInteger),
     sa.Column("time_ms", sa.BigInteger),
     sa.Column("key", sa.Text),
-    sa.Column("head", sa.LargeBinary),
+    sa.Column("head", BytesColumn),
 )
 """Signed heads, as `audit.ledger.log.heads` encodes them."""
 
@@ -188,7 +206,7 @@ def _own(name: str) -> sa.Table:
         sa.Column("cluster", sa.Text),
         sa.Column("id", UuidColumn),
         sa.Column("day", sa.Integer),
-        sa.Column("document", sa.LargeBinary),
+        sa.Column("document", BytesColumn),
         sa.Column("position", sa.BigInteger),
     )
 
@@ -204,7 +222,7 @@ places = sa.Table(
     METADATA,
     sa.Column("cluster", sa.Text),
     sa.Column("source", sa.Text),
-    sa.Column("place", sa.LargeBinary),
+    sa.Column("place", BytesColumn),
 )
 """From where sources go on."""
 
@@ -214,7 +232,7 @@ checkpoints = sa.Table(
     sa.Column("cluster", sa.Text),
     sa.Column("name", sa.Text),
     sa.Column("position", sa.BigInteger),
-    sa.Column("content", sa.LargeBinary),
+    sa.Column("content", BytesColumn),
 )
 """What was computed from the log's first `position` entries."""
 
@@ -231,7 +249,7 @@ def _table(name: str, *columns: sa.Column[str] | sa.Column[int] | sa.Column[bool
         sa.Column("id", UuidColumn),
         sa.Column("day", sa.Integer),
         *columns,
-        sa.Column("document", sa.LargeBinary),
+        sa.Column("document", BytesColumn),
         sa.Column("position", sa.BigInteger),
     )
 

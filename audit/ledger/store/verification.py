@@ -3,26 +3,45 @@
 Columns must agree with documents and rows with leaves; rows outside of the log are found.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from audit.ledger.log.entries import LogEntry, LogState
 from audit.ledger.log.export import ExportLine
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.merkle import WholeSubtree
-from audit.ledger.log.problems import Flaw, Problem, RecordPlace, make_problem
+from audit.ledger.log.problems import (
+    Flaw,
+    Problem,
+    RecordPlace,
+    make_problem,
+    make_row_problem,
+)
 from audit.ledger.log.verifier import PassingLeaf, Progress, Verifier, VerifierTrust
-from audit.ledger.records.frames import FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.adoption import read_adoption_end
-from audit.ledger.store.columns import day_of
+from audit.ledger.store.columns import ID_BYTES, day_of
+from audit.ledger.store.damaged_rows import (
+    find_beyond_end,
+    find_damaged_heads,
+    find_damaged_projections,
+    find_other_types,
+    read_damaged_entries,
+    read_damaged_heads,
+    read_damaged_state,
+)
 from audit.ledger.store.log_append import TILE_LEVELS
 from audit.ledger.store.log_export import walk_log
 from audit.ledger.store.queries import LedgerQueries
-from audit.ledger.store.rows import MAKERS, DocumentColumns, rule_rows
+from audit.ledger.store.rows import MAKERS, DocumentColumns, quarantine_row, rule_rows
 from audit.ledger.store.tables import (
     BY_LEAF,
+    METADATA,
     STANDING,
     decisions,
     existing_tables,
@@ -33,10 +52,14 @@ from audit.ledger.store.tables import (
     rules,
     tiles,
 )
+from audit.ledger.store.triggers import find_triggers
 from core.base.times import milliseconds_of
 
 _MOST: Final = 20
 """Rows that are named of each table."""
+
+_MOST_DAMAGE: Final = 1000
+"""Damaged rows that are kept of the walk along the log."""
 
 _NOWHERE: Final = -1
 
@@ -55,7 +78,7 @@ def find_strays(connection: sa.Connection) -> Iterator[Problem]:
             .where(table.c.position.is_not(None), leaves.c.position.is_(None))
         )
         for row in connection.execute(without.order_by(table.c.position).limit(_MOST)):
-            where = RecordPlace(row.position, int(kind or 0), row.cluster, row.id)
+            where = _place_of(row, kind, row.position)
             yield make_problem(Flaw.ROW, f"a row of {table.name} that is not in the log", where)
         yield from _shared(connection, table)
     yield from _without_decision(connection)
@@ -67,7 +90,16 @@ def _shared(connection: sa.Connection, table: sa.Table) -> Iterator[Problem]:
     twice = twice.group_by(table.c.position).having(sa.func.count() > 1).limit(_MOST)
     for position, count in connection.execute(twice):
         says = f"{count} rows of {table.name} say that they are at {position}"
-        yield make_problem(Flaw.ROW, says, RecordPlace(position, 0, "", b""))
+        yield make_problem(Flaw.ROW, says, RecordPlace(_at(position), 0, "", b""))
+
+
+def _place_of(row: Any, kind: FrameKind | None, position: object = None) -> RecordPlace:
+    """Name a row, whatever its cluster, id and position are."""
+    return RecordPlace(_at(position), int(kind or 0), f"{row.cluster}", row.id or b"")
+
+
+def _at(position: object) -> int:
+    return position if isinstance(position, int) else _NOWHERE
 
 
 def find_unplaced(connection: sa.Connection) -> tuple[list[Problem], int]:
@@ -84,12 +116,7 @@ def find_unplaced(connection: sa.Connection) -> tuple[list[Problem], int]:
             count += of_table
             others = f", as {of_table - 1:,} others there" if of_table > 1 else ""
             says = f"it is in {table.name}, and has no place in the log{others}"
-            found += [
-                make_problem(
-                    Flaw.ROW, says, RecordPlace(_NOWHERE, int(kind or 0), row.cluster, row.id)
-                )
-                for row in rows
-            ]
+            found += [make_problem(Flaw.ROW, says, _place_of(row, kind)) for row in rows]
     return found, count if read_adoption_end(connection) else 0
 
 
@@ -103,18 +130,67 @@ def _without_decision(connection: sa.Connection) -> Iterator[Problem]:
         .order_by(rules.c.cluster, rules.c.id)
     )
     for row in connection.execute(without.limit(_MOST)):
-        where = RecordPlace(_NOWHERE, int(FrameKind.DECISION), row.cluster, row.id)
-        yield make_problem(
-            Flaw.ROW, f"a row of the rule {row.rule} whose decision is not there", where
-        )
+        says = f"a row of the rule {row.rule} whose decision is not there"
+        yield make_problem(Flaw.ROW, says, _place_of(row, FrameKind.DECISION))
 
 
 _Place = tuple[str, bytes]
 """Cluster and id."""
 
 
+def find_damage(connection: sa.Connection) -> Iterator[Problem]:
+    """Say what of the tables no ledger writes, and the walk along the log does not see."""
+    names = [each for each in sa.inspect(connection).get_table_names() if each in METADATA.tables]
+    yield from find_other_types(connection, names)
+    yield from find_triggers(connection, list(METADATA.tables))
+    yield from find_damaged_heads(connection)
+    yield from find_damaged_projections(connection)
+    yield from find_beyond_end(connection)
+
+
 class VerifiableLedger(LedgerQueries):
-    """A ledger whose rows are compared with its log."""
+    """A ledger whose rows are compared with its log. What they hold is read whatever it is."""
+
+    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+        """Note where the ledger is, as `Database` does.
+
+        Raises:
+            SettingsError: the URL is none.
+        """
+        super().__init__(url, clock)
+        self._damage: list[Problem] = []
+
+    async def log_state(self) -> LogState:
+        """Return how far the log has come, also where its row does not say it."""
+        state, found = await self._read_log(read_damaged_state)
+        self._damage += found
+        return state
+
+    async def entries(
+        self,
+        after: int = -1,
+        kinds: frozenset[FrameKind] | None = None,  # noqa: ARG002  A log is verified whole.
+        limit: int = 1000,
+    ) -> list[LogEntry]:
+        """Return entries of all kinds after a position, as they can be hashed."""
+        found, damage = await self._read_log(read_damaged_entries, after, limit)
+        self._damage = [*self._damage, *damage][:_MOST_DAMAGE]
+        return found
+
+    async def heads(self, after: int = -1, limit: int = 1000) -> list[TreeHead]:
+        """Return those heads of more leaves than `after` that say what their rows say."""
+        return await self._read_log(read_damaged_heads, after, limit)
+
+    async def damage(self) -> list[Problem]:
+        """Say what of the tables no ledger writes, and what was so on the way until now."""
+        found, self._damage = self._damage, []
+        return [*found, *await self._read(lambda connection: list(find_damage(connection)))]
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with super()._reading() as connection:
+            self._backend.read_any_text(connection)
+            yield connection
 
     async def disagreements(self, page: Sequence[PassingLeaf]) -> list[Problem]:
         """Say which rows of these leaves have columns that their documents do not say."""
@@ -139,15 +215,19 @@ class VerifiableLedger(LedgerQueries):
         """
         return await self._read(_wrong_end, size, frontier)
 
+    async def adopts(self) -> bool:
+        """Return whether the log's own row says that rows are still taken in."""
+        return await self._read(read_adoption_end) != 0
+
 
 def _disagreements(connection: sa.Connection, page: Sequence[PassingLeaf]) -> list[Problem]:
-    found: list[Problem] = []
+    found = list(_compared_quarantine(connection, [seen for seen in page if seen.aside]))
     kinds: dict[int, list[PassingLeaf]] = defaultdict(list)
     for seen in page:
         if seen.payload is not None and not seen.aside and seen.where.kind in BY_LEAF:
             kinds[seen.where.kind].append(seen)
     for kind, of_kind in kinds.items():
-        rows = _rows(connection, FrameKind(kind), of_kind)
+        rows = _rows(connection, BY_LEAF[FrameKind(kind)], of_kind, by_day=kind not in STANDING)
         for seen in of_kind:
             row = rows.get((seen.where.cluster, seen.where.id))
             if row is not None:
@@ -158,14 +238,44 @@ def _disagreements(connection: sa.Connection, page: Sequence[PassingLeaf]) -> li
 
 
 def _rows(
-    connection: sa.Connection, kind: FrameKind, page: Sequence[PassingLeaf]
+    connection: sa.Connection, table: sa.Table, page: Sequence[PassingLeaf], *, by_day: bool
 ) -> dict[_Place, Any]:
-    table = BY_LEAF[kind]
-    chosen = sa.select(table).where(table.c.id.in_(sorted(seen.where.id for seen in page)))
-    if kind not in STANDING:
-        days = [day_of(seen.where.id) for seen in page]
+    """Return rows by their keys; those that are not of their ids' days are looked for in all."""
+    ids = _uuids(page)
+    chosen = sa.select(table).where(table.c.id.in_(ids))
+    if by_day and ids:
+        days = list(map(day_of, ids))
         chosen = chosen.where(table.c.day.between(min(days), max(days)))
-    return {(row.cluster, row.id): row for row in connection.execute(chosen)}
+    found = {(row.cluster, row.id): row for row in connection.execute(chosen)}
+    if by_day and len(found) < len(page):
+        others = [each for each in page if (each.where.cluster, each.where.id) not in found]
+        found |= _rows(connection, table, others, by_day=False)
+    return found
+
+
+def _uuids(page: Sequence[PassingLeaf]) -> list[bytes]:
+    """Return the ids of leaves that a table can have."""
+    return sorted(seen.where.id for seen in page if len(seen.where.id) == ID_BYTES)
+
+
+def _compared_quarantine(
+    connection: sa.Connection, page: Sequence[PassingLeaf]
+) -> Iterator[Problem]:
+    """Say which rows of the quarantine have a key that is not that of their frame."""
+    of = {seen.where.at: seen for seen in page if seen.payload is not None}
+    ids = sorted({seen.where.id for seen in of.values()})  # These have an index.
+    chosen = sa.select(quarantine).where(
+        quarantine.c.frame_id.in_(ids), quarantine.c.position.in_(sorted(of))
+    )
+    found = {row.position: row for row in connection.execute(chosen)}
+    for at, seen in of.items():
+        row, where = found.get(at), seen.where
+        frame = Frame(where.kind, where.id, seen.payload or b"")
+        if row is None:
+            yield make_problem(Flaw.ROW, "its row of the quarantine has another position", where)
+        elif row.digest != quarantine_row(where.cluster, 0, frame, "")[1]:
+            says = "its row of the quarantine has a digest that is not its frame's"
+            yield make_problem(Flaw.COLUMN, says, where).of_column(quarantine.name, "digest")
 
 
 def _compared(seen: PassingLeaf, row: Any) -> Iterator[Problem]:
@@ -174,6 +284,7 @@ def _compared(seen: PassingLeaf, row: Any) -> Iterator[Problem]:
         says = f"its row says that it is at {row.position}"
         yield make_problem(Flaw.ROW, says, where)
     maker = _maker(where.kind)
+    yield from _compared_day(where, row)
     if maker is None or seen.payload is None:
         return
     try:
@@ -182,11 +293,22 @@ def _compared(seen: PassingLeaf, row: Any) -> Iterator[Problem]:
         return  # The verifier says so.
     names = BY_LEAF[FrameKind(where.kind)].c.keys()[:-1]
     for name, says in zip(names, made.row(where.id, day_of(where.id), seen.payload), strict=True):
-        is_free = name == "day" and where.kind in STANDING
-        if not is_free and getattr(row, name) != says:
-            yield make_problem(
-                Flaw.COLUMN, f"its column {name} says what its document does not", where
-            )
+        if name != "day" and getattr(row, name) != says:
+            yield _other_column(where, name)
+
+
+def _compared_day(where: RecordPlace, row: Any) -> Iterator[Problem]:
+    """Say if a row is forgotten on another day than its id's; what stands may be kept longer."""
+    own, day = day_of(where.id), row.day
+    stands = where.kind in STANDING and isinstance(day, int) and day > own
+    if day != own and not stands:
+        yield _other_column(where, "day")
+
+
+def _other_column(where: RecordPlace, name: str) -> Problem:
+    says = f"its column {name} says what its document does not"
+    table = BY_LEAF[FrameKind(where.kind)].name
+    return make_problem(Flaw.COLUMN, says, where).of_column(table, name)
 
 
 def _maker(kind: int) -> Callable[[bytes], DocumentColumns] | None:
@@ -194,8 +316,8 @@ def _maker(kind: int) -> Callable[[bytes], DocumentColumns] | None:
 
 
 def _compared_rules(connection: sa.Connection, page: Sequence[PassingLeaf]) -> Iterator[Problem]:
-    ids = sorted(seen.where.id for seen in page)
-    days = [day_of(each) for each in ids]
+    ids = _uuids(page)
+    days = [day_of(each) for each in ids] or [0]
     chosen = sa.select(rules).where(rules.c.id.in_(ids), rules.c.day.between(min(days), max(days)))
     rows: dict[_Place, set[tuple[str, str]]] = defaultdict(set)
     for row in connection.execute(chosen):
@@ -224,16 +346,16 @@ def _wrong_tiles(connection: sa.Connection, made: Sequence[WholeSubtree]) -> lis
         for index, made_hash in sorted(expected.items()):
             if stored.get(index) != made_hash:
                 says = f"the stored hash over {1 << level:,} records from it on is not theirs"
-                where = RecordPlace(index << level, 0, "", b"")
-                found.append(make_problem(Flaw.ROW, says, where))
+                found.append(make_row_problem(Flaw.ROW, says, index << level, tiles.name, "hash"))
     return found[:_MOST]
 
 
 def _wrong_end(connection: sa.Connection, size: int, frontier: bytes) -> list[Problem]:
-    row = connection.execute(sa.select(log)).one()
-    if row.size != size or row.frontier == frontier:
+    row = connection.execute(sa.select(log)).first()
+    if row is None or row.size != size or row.frontier == frontier:
         return []
-    return [make_problem(Flaw.ROW, "the log's own row has another frontier than its leaves")]
+    says = "the log's own row has another frontier than its leaves"
+    return [make_row_problem(Flaw.ROW, says, None, log.name, "frontier")]
 
 
 async def verify_ledger(
@@ -262,9 +384,13 @@ async def verify_ledger(
     verifier.problems += await ledger.wrong_tiles(verifier.whole)
     verifier.problems += await ledger.wrong_end(tree.size, b"".join(tree.hashes))
     verifier.problems += await ledger.strays()
+    verifier.problems += await ledger.damage()
     outside, waiting = await ledger.unplaced()
-    if waiting and verifier.adoptions.is_open(milliseconds_of(opening.made)):
+    is_open = verifier.adoptions.is_open(milliseconds_of(opening.made))
+    if waiting and is_open:
         verifier.waiting = waiting
     else:
         verifier.problems += outside
+    if not is_open and await ledger.adopts():
+        verifier.problems += verifier.adoptions.judge_open(log.name)
     return verifier

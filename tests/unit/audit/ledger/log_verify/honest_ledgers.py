@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,17 +85,24 @@ async def publish(store: Store, anchor: FileAnchor | None, now_ms: int) -> None:
         await anchor.publish(head, b"".join(map(mark_of, hashes)))
 
 
-async def verify(url: str, anchor: Path) -> Verdict:
-    """Verify the ledger where it is."""
+async def verify(url: str, anchor: Path | None) -> Verdict:
+    """Verify the ledger where it is; without an anchor by its key alone."""
     ledger = VerifiableLedger(url)
     await ledger.open(make=False)
     try:
-        with anchor.open("rb") as file:
-            trust = VerifierTrust([AnchorReading("anchor", file)], [KEY.public_key()], TERMS)
-            opening = await make_opening(ledger, [], None, None, NOW_MS)
-            return verdict_of(await verify_ledger(ledger, opening, trust, lambda _, __: None))
+        return await verify_open(ledger, anchor)
     finally:
         await ledger.close()
+
+
+async def verify_open(ledger: VerifiableLedger, anchor: Path | None) -> Verdict:
+    """Verify a ledger that is open."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(anchor.open("rb"))] if anchor else []
+        readings = [AnchorReading("anchor", file) for file in files]
+        trust = VerifierTrust(readings, [KEY.public_key()], TERMS)
+        opening = await make_opening(ledger, [], None, None, NOW_MS)
+        return verdict_of(await verify_ledger(ledger, opening, trust, lambda _, __: None))
 
 
 Tamper = Callable[[sa.Connection], None]
@@ -103,9 +111,11 @@ Tamper = Callable[[sa.Connection], None]
 def tamper(url: str, change: Tamper) -> None:
     """Write into the database past the ledger."""
     engine = sa.create_engine(url, hide_parameters=True)
-    with engine.begin() as connection:
-        change(connection)
-    engine.dispose()
+    try:
+        with engine.begin() as connection:
+            change(connection)
+    finally:
+        engine.dispose()
 
 
 def sign_again(connection: sa.Connection) -> None:
