@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ROOMS: list[str] = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-CODE = [*ROOMS, "bench", "deploy", "docs", "tests"]
+CODE = [*ROOMS, "bench", "deploy", "docs", "examples", "tests"]
 
 LICENCES = {
     "Apache-2.0",

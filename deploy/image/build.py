@@ -20,6 +20,8 @@ from tests.tools.provide import locked
 HERE: Final = Path(__file__).resolve()
 NAME: Final = "localhost/sallyport"
 """The repository under which containerd imports it."""
+VERIFIER: Final = Path("examples", "ledger", "verify_export.py")
+"""Of the source: what those verify exports with who have no Sallyport."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Inputs:
     """What an image is made of. All of it is in the digest."""
 
     source: Path
-    """The folder with the rooms, `pyproject.toml` and `requirements/runtime.txt`."""
+    """The folder with the rooms, `pyproject.toml`, `requirements/runtime.txt` and VERIFIER."""
     revision: str
     """The commit."""
     epoch: int
@@ -59,7 +61,7 @@ class Inputs:
 
 
 def make(inputs: Inputs, output: Path, name: str = NAME, kept: Path | None = None) -> Written:
-    """Write the archive and the bill of materials into `output`.
+    """Write the archive, its bill of materials and VERIFIER into `output`.
 
     `kept` is a folder for the layers that change only with what is locked; without it each is made.
 
@@ -90,6 +92,7 @@ def make(inputs: Inputs, output: Path, name: str = NAME, kept: Path | None = Non
         written = write_archive(path, layers, inputs.labels, inputs.created, reference)
         image = {"version": inputs.version, "digest": written.digest, "created": inputs.created}
         (output / "sbom.json").write_text(sbom.bill(packages, [*locked, own], base, image))
+        shutil.copy(inputs.source / VERIFIER, output)
     return written
 
 

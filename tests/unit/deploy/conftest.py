@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from deploy.image import debian
-from deploy.image.build import Inputs, make
+from deploy.image.build import VERIFIER, Inputs, make
 from deploy.image.root import unpack_debian
 from tests.harness.evidence import ROOT
 from tests.harness.programs.availability import skip_or_fail
@@ -33,6 +33,8 @@ def source_in(folder: Path) -> Path:
         shutil.copytree(ROOT / room, folder / room, ignore=unwanted)
     for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copyfile(ROOT / name, folder / name)
+    (folder / VERIFIER).parent.mkdir(parents=True)
+    shutil.copy(ROOT / VERIFIER, folder / VERIFIER)
     locked = (ROOT / "requirements" / "runtime.txt").read_text()
     entries = re.split(r"\n(?=[a-z])", locked)
     kept = [each for each in entries if PROOF or each.partition("==")[0] in FEW]

@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -37,6 +39,14 @@ def test_the_same_inputs_give_the_same_bytes(made: Made, tmp_path: Path) -> None
     again = make_from(source, tmp_path / "out")
     assert again.archive.read_bytes() == made.archive.read_bytes()
     assert again.bill == made.bill
+
+
+def test_the_verifier_of_exports_lies_beside_it(made: Made) -> None:
+    """It starts where there is no Sallyport, under a Python that has nothing else."""
+    script = made.archive.with_name("verify_export.py")
+    alone = [sys.executable, "-I", "-S", str(script), "--help"]
+    done = subprocess.run(alone, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_descriptors_say_what_blobs_are(made: Made) -> None:
