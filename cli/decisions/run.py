@@ -10,7 +10,7 @@ from rich.console import Console
 
 from app.records.ledger import open_ledger
 from app.settings.root import Settings
-from audit.ledger.store.decisions import DecisionQuery
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli.decisions.render import DecisionPrinter, clusters_of, decision_table
 from cli.output import Format, print_json
@@ -36,7 +36,9 @@ async def show(settings: Settings, query: DecisionQuery, output: Format, console
         LedgerError: there is no ledger, or it cannot be read.
     """
     async with open_ledger(settings) as store:
-        found = await store.find(query)
+        asked = msgspec.structs.replace(query, limit=min(query.limit + 1, MOST_ROWS))
+        found = await store.find(asked)
+    more, found = len(found) > query.limit, found[: query.limit]
     if output is Format.JSON:
         print_json([msgspec.Raw(document) for document in found])
     elif found:
@@ -46,6 +48,8 @@ async def show(settings: Settings, query: DecisionQuery, output: Format, console
         )
     else:
         sys.stderr.write("no decision matches: ask for fewer things, or further back (--since)\n")
+    if more:
+        sys.stderr.write(f"there are more: --before {decode_document(found[-1]).id}\n")
 
 
 async def follow(

@@ -107,12 +107,17 @@ def test_table_has_the_newest_first(run: Run, ledger: str) -> None:
         ("--since 2026-11-21T12:01:30Z", [3, 2]),
         ("--since 2026-11-21T14:01:00+02:00", [3, 2, 1]),
         ("--since 1970-01-01T00:00:00+01:00", [3, 2, 1, 0]),
+        ("--until 2026-11-21T12:01:30Z", [1, 0]),
+        ("--verdict refused", [1]),
+        ("--verdict warned --verdict deny", [3, 1]),
+        (f"--before {SOME[2].id}", [1, 0]),
     ],
 )
 def test_each_flag_chooses(run: Run, ledger: str, flags: str, expected: list[int]) -> None:
     """Flags narrow what is listed; a user name is looked for as its pseudonym too."""
     done = run("decisions", "--ledger", ledger, "-o", "json", *flags.split())
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
+    assert "there are more" in done.err if "--limit" in flags else done.err == ""
     assert shown(done.out) == [SOME[each].id for each in expected]
 
 
@@ -134,6 +139,35 @@ def test_since_that_is_no_time_is_wrong_usage(run: Run, ledger: str, since: str)
     done = run("decisions", "--ledger", ledger, f"--since={since}")
     assert (done.code, done.out) == (64, "")
     assert "(15m, 2h, 3d) or a time with its zone (2026-11-21T09:00:00Z)" in done.err
+
+
+def test_pages_hold_each_decision_once(run: Run, ledger: str) -> None:
+    """The line that ends a page says how to ask for the next."""
+    found: list[str] = []
+    flags: tuple[str, ...] = ()
+    for _ in range(len(SOME)):
+        done = run("decisions", "--ledger", ledger, "--limit", "1", "-o", "json", *flags)
+        found += shown(done.out)
+        more = "there are more: " in done.err
+        flags = tuple(done.err.removeprefix("there are more: ").split())
+        assert more == (len(found) < len(SOME))
+    assert found == [each.id for each in SOME[::-1]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--verdict denied", "--verdict denied: give one of allow, warn, deny, error, allowed"),
+        ("--until tomorrow", "--until tomorrow: give how long ago"),
+        ("--before 01a1", "--before 01a1: give a decision's whole id"),
+        ("--follow --until 1h", "--follow: it shows what comes"),
+    ],
+)
+def test_what_is_typed_wrong_is_said(run: Run, ledger: str, flags: str, words: str) -> None:
+    """With the flag and what it takes."""
+    done = run("decisions", "--ledger", ledger, *flags.split())
+    assert (done.code, done.out) == (64, "")
+    assert words in done.err
 
 
 def test_nothing_that_matches_is_no_failure(run: Run, ledger: str) -> None:
