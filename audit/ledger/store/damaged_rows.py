@@ -41,13 +41,11 @@ from core.base.times import milliseconds_of
 _MOST: Final = 20
 """Rows that are named of each table."""
 
-_AT_ONCE: Final = 500
-"""Rows of a scan that are in memory at once."""
-
-_SCAN: Final = {"yield_per": _AT_ONCE}
+_SCAN: Final = {"yield_per": 500}
+"""Rows that are in memory at once."""
 
 _SCAN_CONTENT: Final = {"yield_per": 20}
-"""Projections are large: as many are in memory at once."""
+"""The same of projections, which are large."""
 
 _NO_HASH: Final = bytes(HASH_BYTES)
 
@@ -188,14 +186,9 @@ def _decoded(content: bytes) -> TreeHead | None:
 
 def find_damaged_heads(connection: sa.Connection) -> Iterator[Problem]:
     """Say which rows of heads hold no head, or say otherwise than it when and of what it is."""
-    count = 0
     for row in connection.execute(sa.select(heads), execution_options=_SCAN):
         for column, says in _wrong_with_head(row):
-            at = _number(row.size)
-            count += 1
-            yield make_row_problem(Flaw.HEAD, says, at, heads.name, column)
-        if count >= _MOST:
-            return
+            yield make_row_problem(Flaw.HEAD, says, _number(row.size), heads.name, column)
 
 
 def _wrong_with_head(row: sa.Row[Any]) -> Iterator[tuple[str, str]]:
@@ -215,16 +208,12 @@ def _wrong_with_head(row: sa.Row[Any]) -> Iterator[tuple[str, str]]:
 def find_damaged_projections(connection: sa.Connection) -> Iterator[Problem]:
     """Say which projections are not those that decisions name by these digests."""
     chosen = sa.select(projections.c.cluster, projections.c.digest, projections.c.projection)
-    count = 0
     for row in connection.execute(chosen, execution_options=_SCAN_CONTENT):
         if hashlib.sha256(row.projection or b"").digest() == row.digest:
             continue
         named = f"of the projection {(row.digest or b'').hex()} of {row.cluster}"
         says = f"the content {named} has another SHA-256: decisions saw something else"
         yield make_row_problem(Flaw.COLUMN, says, None, projections.name, "projection")
-        count += 1
-        if count >= _MOST:
-            return
 
 
 def find_beyond_end(connection: sa.Connection) -> Iterator[Problem]:
