@@ -100,6 +100,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | `sallyport findings`, `cases`, `accesses` and `quarantine`, each `list` and `show`, with `-o json` | `docs/reference/findings-list.schema.json`, `findings-show.schema.json`, and so on |
 | What the ledger keeps of a request to storage, and of a finding | `docs/reference/access.schema.json`, `finding.schema.json` |
 | `sallyport report --format json`, and `report -o json` | `docs/reference/report.schema.json`, `report-made.schema.json` |
+| `sallyport ledger verify -o json`, and `ledger prove` | `docs/reference/ledger-verify.schema.json`, `ledger-prove.schema.json` |
 | `sallyport profile suggest`, `diff` and `check` with `-o json` | `docs/reference/profile-suggest.schema.json`, `profile-diff.schema.json`, `profile-check.schema.json` |
 | `sallyport egress verify`, `suggest` and `release` with `-o json` | `docs/reference/egress-verify.schema.json`, `egress-suggest.schema.json`, `egress-release.schema.json` |
 | `sallyport who-can use`, `weights access` and `certs status` with `-o json` | `docs/reference/who-can-use.schema.json`, `weights-access.schema.json`, `certs-status.schema.json` |

@@ -10,6 +10,10 @@ from typing import Any
 
 import msgspec
 
+from audit.ledger.log.proofs import FORMAT as LEDGER_PROOF
+from audit.ledger.log.proofs import ConsistencyProof, InclusionProof
+from audit.ledger.log.verdict import FORMAT as LEDGER_VERDICT
+from audit.ledger.log.verdict import Verdict as LedgerVerdict
 from audit.reports.model import FORMAT as REPORT
 from audit.reports.model import Report as AccessReport
 from cli.accesses.run import FORMAT as ACCESSES
@@ -168,6 +172,16 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"egress-verify-{EGRESS_VERIFY}",
         f"sallyport egress verify -o json, format {EGRESS_VERIFY}",
         EgressVerification,
+    ),
+    "ledger-prove.schema.json": (
+        f"ledger-prove-{LEDGER_PROOF}",
+        f"sallyport ledger prove, format {LEDGER_PROOF}",
+        InclusionProof | ConsistencyProof,
+    ),
+    "ledger-verify.schema.json": (
+        f"ledger-verify-{LEDGER_VERDICT}",
+        f"sallyport ledger verify -o json, format {LEDGER_VERDICT}",
+        LedgerVerdict,
     ),
     "profile-check.schema.json": (
         "profile-check-1",
