@@ -50,6 +50,10 @@ INGEST = """**Examples**
 
     sallyport weights ingest --ledger sqlite:///ledger.db -o json logs/
 
+    sallyport weights ingest --stores stores/ logs/
+
+    sallyport weights ingest --stores all.yaml --cluster-id prod-2025 logs/
+
 A folder is a container of exported logs or a copy of one; files hold JSON
 lines, a list, indented documents one after another, or answers of REST APIs
 ({"value": [...]}), also under gzip. Each record tells which log it is of:
@@ -60,8 +64,19 @@ Give what is of the same days in one command: what comes after it is late.
 
 An auditor that takes in the same cluster's logs waits meanwhile.
 
+--stores FOLDER (a file, - or several) needs no cluster: YAML or JSON of
+WeightStores, AccessGrants and their Approvals, as they are printed by
+`kubectl get weightstores,accessgrants,approvals -A -o yaml`. They are recorded
+at the times that they name, so the `report` shows grants too. A grant counts
+from when the second Approval in the files was made; other kinds are counted and
+left. An error in any of them ends it before anything is stored.
+It is kept under the cluster id `files` unless --cluster-id names one, in the
+ledger that `run` keeps unless --ledger names one. No record of Pods is
+there then, so no access has a Pod: docs/operate/weight-logs.md.
+
 **Exit codes**: 0 every record is in the ledger; 1 some are in quarantine, with
-their reasons; 2 the ledger or a file cannot be read; 64 wrong usage."""
+their reasons; 2 the ledger, a file or an object of --stores cannot be read; 64
+wrong usage."""
 
 
 app = typer.Typer(
@@ -101,12 +116,18 @@ def access(
 
 
 @app.command(epilog=INGEST)
-def ingest(
+def ingest(  # noqa: PLR0913, PLR0917  One parameter a flag.
     sources: Annotated[
         list[str], typer.Argument(metavar="SOURCE...", help="Files, folders, or - for input.")
     ],
     cluster_id: Annotated[
         str | None, typer.Option(help="Whose logs they are; else cluster_id of the settings.")
+    ] = None,
+    stores: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FOLDER", help="Judge by the WeightStores and AccessGrants of these files."
+        ),
     ] = None,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
@@ -116,7 +137,7 @@ def ingest(
     from cli.weights.ingest import ingest_logs, lines_of  # noqa: PLC0415 (keeps --help quick)
 
     settings = read_flags(config, cluster_id=cluster_id, ledger=ledger)
-    taken = run_async(ingest_logs(settings, sources))
+    taken = run_async(ingest_logs(settings, sources, stores or ()))
     if output is Format.JSON:
         print_json(taken)
     else:

@@ -74,6 +74,8 @@ from cli.verify.run import FORMAT as VERIFY
 from cli.verify.run import ClusterVerification
 from cli.weights.access import FORMAT as WEIGHTS_ACCESS
 from cli.weights.access import Accesses
+from cli.weights.ingest import FORMAT as INGEST
+from cli.weights.ingest import IngestSummary
 from cli.who_can.run import UsersOfProfile
 from core.decision.document import FORMAT as DECISION
 from core.decision.document import DecisionDocument
@@ -217,6 +219,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         "who-can-use-1",
         "sallyport who-can use -o json, format 1",
         UsersOfProfile,
+    ),
+    "weights-ingest.schema.json": (
+        f"weights-ingest-{INGEST}",
+        f"sallyport weights ingest -o json, format {INGEST}",
+        IngestSummary,
     ),
     "policy-activate.schema.json": (
         f"policy-activate-{POLICY_MADE}",

@@ -99,9 +99,12 @@ def _unattributed(
 ) -> GrantCoverage:
     if access.signed_by is not SignedBy.OAUTH:
         return GrantCoverage("", f"{_SIGNED.get(access.signed_by, 'nobody signed in')}: {_BEARER}")
+    unknown = found.attribution.gaps
     if found.accounts:
-        return GrantCoverage("", f"it comes from no Pod of {', '.join(found.accounts[:3])}")
-    return _best(access, terms, lambda term: _refuses_person(term, access))
+        accounts = ", ".join(found.accounts[:3])
+        why = f"it comes from no Pod of {accounts}"
+        return GrantCoverage("", f"{why} that the record, which has a gap, names" * unknown or why)
+    return _best(access, terms, lambda term: _refuses_person(term, access, unknown=unknown))
 
 
 def _of_pod(access: Access, behind: PodAuthority, grants: GrantHistory) -> GrantCoverage:
@@ -168,9 +171,15 @@ def _refuses_pod(term: GrantTerm, behind: PodAuthority) -> str:
     return f"does not name {behind.requester}, who asked for the Pod"
 
 
-def _refuses_person(term: GrantTerm, access: Access) -> str:
+def _refuses_person(term: GrantTerm, access: Access, *, unknown: bool) -> str:
+    """Say why a grant is not for who signed in; `unknown`: a gap may hide the Pod that did."""
     if f"oid:{access.principal}" in (term.grant.spec.people or ()):
         return ""
+    if unknown and (accounts := term.grant.spec.service_accounts):
+        return (
+            f"does not name {access.who}; whether that was a Pod of {', '.join(accounts[:3])} "
+            "nobody knows: the record of Pods has a gap"
+        )
     if term.grant.spec.groups:
         return f"does not name {access.who}; who is in its groups is not known here"
     return f"does not name {access.who}"

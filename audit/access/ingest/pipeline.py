@@ -85,6 +85,8 @@ class IngestCounts:
     """Of the refused: could be read, and are older than what is kept, or too far ahead."""
     newest: dict[str, float] = field(default_factory=dict)
     """Unix seconds of the latest record, by source."""
+    oldest: dict[str, float] = field(default_factory=dict)
+    """And of the earliest."""
     taken: dict[str, float] = field(default_factory=dict)
     """Unix seconds at which a source last brought something."""
     problems: list[str] = field(default_factory=list)
@@ -107,6 +109,8 @@ class IngestCounts:
         if intake.last:
             newest = unix_seconds(intake.last)
             self.newest[intake.source] = max(self.newest.get(intake.source, 0.0), newest)
+            oldest = unix_seconds(intake.first)
+            self.oldest[intake.source] = min(self.oldest.get(intake.source, oldest), oldest)
         self.taken[intake.source] = now
 
     def note_findings(self, findings: Iterable[Finding]) -> None:

@@ -64,8 +64,9 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
     finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
     if finding_key is None:
         return ()
+    lived = "is known" if attribution.gaps else "lived"
     title = (
-        f"{known.who} reads {access.store}, but no Pod of it lived"
+        f"{known.who} reads {access.store}, but no Pod of it {lived}"
         if is_unattributed
         else f"{known.who} reads {access.store} from a Pod without an admission record"
     )

@@ -1,0 +1,1 @@
+"""`sallyport weights`."""
