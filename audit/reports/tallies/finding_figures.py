@@ -65,8 +65,8 @@ class _Counted(NamedTuple):
     days: range | None
 
     def concerns(self, access: Access, day: int) -> bool:
-        in_days = day >= self.first_day if self.days is None else day in self.days
-        if not in_days or access.act not in self.acts:
+        """Return whether it counts an access of one of its days, or of a day after its first."""
+        if day < self.first_day or access.act not in self.acts:
             return False
         return (bool(access.store) or self.elsewhere) and self.coverage.concerns(access)
 
@@ -75,7 +75,9 @@ class FindingFigures:
     """Takes accesses; gives what each finding, and each case, comes to."""
 
     def __init__(self, findings: Sequence[Finding] = (), cases: Sequence[FindingCase] = ()) -> None:
-        self._by_key: dict[CoverageKey, list[_Counted]] = defaultdict(list)
+        self._by_key: dict[tuple[CoverageKey, int | None], list[_Counted]] = defaultdict(list)
+        """By day, too: of one principal there may be findings on each day of a year. None: those
+        that count all days after their first."""
         self._sames: set[frozenset[Same]] = set()
         self._of_finding: dict[str, Figures] = {}
         self._of_case: dict[str, Figures] = {}
@@ -102,7 +104,8 @@ class FindingFigures:
         self._sames.add(coverage.same)
         self._counting.add(counted.place)
         for key in keys_of_finding(finding, coverage.same):
-            self._by_key[key].append(counted)
+            for day in (None,) if counted.days is None else counted.days:
+                self._by_key[key, day].append(counted)
 
     def add(self, access: Access) -> None:
         """Count an access for each finding and each case that is about it, once for each."""
@@ -121,7 +124,7 @@ class FindingFigures:
         found: dict[str, int] = {}
         for same in self._sames:
             for key in keys_of_access(access, same):
-                for one in self._by_key.get(key, ()):
+                for one in (*self._by_key.get((key, day), ()), *self._by_key.get((key, None), ())):
                     if one.concerns(access, day):
                         found[one.place] = one.coverage.bytes_of(access)
         return found
