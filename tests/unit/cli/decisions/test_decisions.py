@@ -110,7 +110,6 @@ def test_table_has_the_newest_first(run: Run, ledger: str) -> None:
         ("--until 2026-11-21T12:01:30Z", [1, 0]),
         ("--verdict refused", [1]),
         ("--verdict warned --verdict deny", [3, 1]),
-        (f"--before {SOME[2].id}", [1, 0]),
     ],
 )
 def test_each_flag_chooses(run: Run, ledger: str, flags: str, expected: list[int]) -> None:
@@ -139,6 +138,12 @@ def test_since_that_is_no_time_is_wrong_usage(run: Run, ledger: str, since: str)
     done = run("decisions", "--ledger", ledger, f"--since={since}")
     assert (done.code, done.out) == (64, "")
     assert "(15m, 2h, 3d) or a time with its zone (2026-11-21T09:00:00Z)" in done.err
+
+
+def test_before_gives_what_is_older(run: Run, ledger: str) -> None:
+    """Whatever the case of the id's digits."""
+    flags = ("--before", SOME[2].id.upper(), "--ledger", ledger, "-o", "json")
+    assert shown(run("decisions", *flags).out) == [SOME[1].id, SOME[0].id]
 
 
 def test_pages_hold_each_decision_once(run: Run, ledger: str) -> None:
