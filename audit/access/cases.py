@@ -241,7 +241,7 @@ def build_cases(findings: Iterable[Finding], networks: Sequence[str] = ()) -> Fi
 
     `networks` are addresses that many share (NAT, nodes) and that join nothing.
     """
-    unique = {one.id: one for one in findings}
+    unique = {place_of(one): one for one in findings}
     ordered = sorted(unique.values(), key=lambda one: (seconds_of(one.time), one.id))
     left_out = max(0, len(ordered) - MOST_FINDINGS)
     ordered = ordered[left_out:]

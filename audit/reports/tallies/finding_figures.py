@@ -21,6 +21,7 @@ from audit.access.model.coverage import (
     keys_of_finding,
 )
 from audit.access.model.detection import Detection
+from audit.access.model.findings import is_failure
 from core.base.ids import uuid7_unix_ms
 from core.base.times import DAY_MS
 from core.weights.documents.access import Access, Act
@@ -88,8 +89,8 @@ class FindingFigures:
 
     def _note(self, finding: Finding) -> None:
         detection = _BY_ID.get(finding.detection)
-        if detection is None:
-            return  # Of another release.
+        if detection is None or is_failure(finding):
+            return  # Of another release; or about the detection itself, and not about accesses.
         coverage = coverage_of(finding, detection.covers)
         if coverage is None:
             return

@@ -38,13 +38,18 @@ def _concerns(access: Access) -> bool:
     return bool(access.ungranted) and access.succeeded and access.signed_by not in _UNSIGNED
 
 
+def _bytes_of_read(access: Access) -> int:
+    """Return what left storage of blobs: a listing's answer is no part of a checkpoint."""
+    return access.bytes_out if access.act is Act.READ else 0
+
+
 def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence[Finding]:
     if not _concerns(access):
         return ()
     is_listing = access.act in _LISTING
     name = f"{known.pair} {known.day}"
     done = touch(state.done, name, lambda: UngrantedDay(known.at), _MOST)
-    done.bytes += access.bytes_out if access.act is Act.READ else 0
+    done.bytes += _bytes_of_read(access)
     done.events += 1
     checkpoint = known.checkpoint_bytes(access.store)
     if is_listing:
@@ -97,7 +102,7 @@ DETECTION: Final = Detection(
     begin=UngrantedState,
     see=_see,
     acts=frozenset(Act),
-    covers={"": Coverage(_concerns)},
+    covers={"": Coverage(_concerns, bytes_of=_bytes_of_read)},
     tuning=(
         Tunable(
             "ungranted_grave_share",

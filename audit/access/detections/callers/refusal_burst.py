@@ -172,9 +172,10 @@ def _is_refused(kind: str) -> Callable[[Access], bool]:
 
 
 def _is_of_entry(access: Access) -> bool:
-    """Return whether it was refused for want of a right, or let in."""
+    """Return whether it was refused for want of a right, or let in as a stranger."""
     is_refused = _KINDS.get(access.status, "missing") != "missing"
-    return is_refused or (access.succeeded and access.act in _ENTERS)
+    is_entry = access.succeeded and access.act in _ENTERS and not _is_ours(access)
+    return is_refused or is_entry
 
 
 def _is_ours(access: Access) -> bool:

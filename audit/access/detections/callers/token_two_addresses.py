@@ -42,8 +42,12 @@ class TokenTwoAddressesState(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
+def _concerns(access: Access) -> bool:
+    return access.signed_by is SignedBy.OAUTH and bool(access.token and access.address)
+
+
 def _see(access: Access, state: TokenTwoAddressesState, known: EventContext) -> Sequence[Finding]:
-    if access.signed_by is not SignedBy.OAUTH or not access.token or not access.address:
+    if not _concerns(access):
         return ()
     token = touch(state.tokens, access.token, lambda: TokenTrail(first=known.at), _MOST)
     if known.at > token.first + known.tuned["token_lives_hours"] * HOUR_S:
@@ -150,7 +154,7 @@ DETECTION: Final = Detection(
     acts=frozenset({Act.READ, Act.COPY, Act.WRITE}),
     covers={
         "": Coverage(
-            lambda access: access.signed_by is SignedBy.OAUTH,
+            _concerns,
             frozenset({Same.WHO, Same.ADDRESS}),
             Span.DAYS,
         )

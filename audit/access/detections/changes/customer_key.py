@@ -29,6 +29,8 @@ _CODE: Final = "blobusescustomerspecifiedencryption"
 """Error code of a request without the key that a blob was written with: HTTP 409 ("Provide an
 encryption key on a request to Blob storage")."""
 
+_READS: Final = frozenset({Act.READ, Act.LIST})
+
 
 class CustomerKeyState(msgspec.Struct):
     """What this detection remembers."""
@@ -46,7 +48,7 @@ def _see(
         note_protection(state.accounts, event, known)
     elif not event.blob:
         return ()
-    elif event.act in {Act.READ, Act.LIST}:
+    elif event.act in _READS:
         if _is_refused(event):
             return _judge(event, state, known)
         if known.done and event.act is Act.READ:
@@ -57,7 +59,9 @@ def _see(
 
 
 def _is_refused(access: Access) -> bool:
-    return bool(access.blob) and access.status_text.lower() == _CODE
+    """Return whether a read lacked the key; storage refuses writes by the same code."""
+    is_read = access.act in _READS and bool(access.blob)
+    return is_read and access.status_text.lower() == _CODE
 
 
 def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequence[Finding]:

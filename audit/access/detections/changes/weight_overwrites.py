@@ -245,7 +245,7 @@ DETECTION: Final = Detection(
     covers={
         "": Coverage(
             _is_replacement,
-            frozenset({Same.STORE, Same.CONTAINER, Same.FOLDER, Same.WHO}),
+            frozenset({Same.STORE, Same.ACCOUNT, Same.CONTAINER, Same.FOLDER, Same.WHO}),
             bytes_of=bytes_written,
         )
     },
