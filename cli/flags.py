@@ -27,6 +27,7 @@ LedgerFlag = Annotated[
     str | None,
     typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
 ]
+ClusterIdFlag = Annotated[str | None, typer.Option(help="Of the cluster with this id.")]
 SinceFlag = Annotated[
     str, typer.Option(help="Not before: 15m, 2h, 3d ago, or a time (RFC 3339).", metavar="TIME")
 ]

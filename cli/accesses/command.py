@@ -4,7 +4,15 @@ from typing import Annotated, Optional
 
 import typer
 
-from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, SinceFlag, UntilFlag, read_flags
+from cli.flags import (
+    ClusterIdFlag,
+    ConfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    SinceFlag,
+    UntilFlag,
+    read_flags,
+)
 from cli.output import Format, make_console, print_json
 from cli.session import run_async
 from core.weights.documents.access import Act, SignedBy
@@ -59,7 +67,7 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     ] = "",
     since: SinceFlag = "24h",
     until: UntilFlag = None,
-    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    cluster_id: ClusterIdFlag = None,
     after: Annotated[
         str, typer.Option(metavar="ID", help="The next page: after this access.")
     ] = "",
@@ -70,7 +78,7 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """List accesses, the oldest first."""
     from cli.accesses.render import print_list  # noqa: PLC0415 (keeps --help quick)
-    from cli.accesses.run import AccessFilter, list_accesses  # noqa: PLC0415
+    from cli.accesses.run import AccessFilter, check_filter, list_accesses  # noqa: PLC0415
     from cli.shared.ledger_documents import read_window  # noqa: PLC0415
 
     asked = AccessFilter(
@@ -80,9 +88,10 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         acts=frozenset(act or ()),
         signed_by=frozenset(signed_by or ()),
         ungranted=ungranted,
-        after=after,
+        after=after.lower(),
         limit=limit,
     )
+    check_filter(asked)
     settings = read_flags(config, ledger=ledger)
     window = read_window(since, until, cluster_id)
     listed = run_async(list_accesses(settings, window, asked, finding))
@@ -97,10 +106,12 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 @app.command(epilog=SHOW)
 def show(
     access: Annotated[str, typer.Argument(metavar="ID", help="An access's id.")],
+    cluster_id: ClusterIdFlag = None,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
 ) -> None:
     """Print one access, as JSON."""
     from cli.accesses.run import show_access  # noqa: PLC0415 (keeps --help quick)
 
-    print_json(run_async(show_access(read_flags(config, ledger=ledger), access)))
+    settings = read_flags(config, ledger=ledger)
+    print_json(run_async(show_access(settings, access, cluster_id)))

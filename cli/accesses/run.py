@@ -1,5 +1,7 @@
 """`sallyport accesses`: requests to the storage of model weights, as the ledger has them."""
 
+import re
+from ipaddress import ip_address
 from typing import Final
 
 import msgspec
@@ -18,6 +20,8 @@ from core.weights.documents.events import Finding, decode_finding
 
 FORMAT: Final = 1
 """Of `-o json`."""
+
+_WHOLE_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class AccessFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +68,25 @@ class ShownAccess(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     access: Access
 
 
+def check_filter(asked: AccessFilter) -> None:
+    """Check what was typed that could match nothing.
+
+    Raises:
+        SettingsError: naming the flag.
+    """
+    if asked.after and not _WHOLE_ID.fullmatch(asked.after):
+        raise SettingsError(
+            f"--after {asked.after}: give an access's whole id, as the page before ended with it"
+        )
+    if asked.address:
+        try:
+            ip_address(asked.address)
+        except ValueError:
+            raise SettingsError(
+                f"--from {asked.address}: give an IP address, as the list shows it"
+            ) from None
+
+
 async def list_accesses(
     settings: Settings, wanted: ReportRequest, asked: AccessFilter, finding_id: str = ""
 ) -> AccessList:
@@ -78,7 +101,7 @@ async def list_accesses(
         counted = None
         if finding_id:
             finding = await find_one(
-                store, FrameKind.FINDING, finding_id, decode_finding, "findings list"
+                store, FrameKind.FINDING, finding_id, decode_finding, "findings", wanted.cluster
             )
             counted = FindingFigures([finding])
             wanted = ReportRequest(counted_period([finding], counted), cluster=finding.cluster)
@@ -95,7 +118,9 @@ async def list_accesses(
     return AccessList(format=FORMAT, accesses=kept, next=more)
 
 
-async def show_access(settings: Settings, access_id: str) -> ShownAccess:
+async def show_access(
+    settings: Settings, access_id: str, cluster: str | None = None
+) -> ShownAccess:
     """Return one access.
 
     Raises:
@@ -103,7 +128,9 @@ async def show_access(settings: Settings, access_id: str) -> ShownAccess:
         LedgerError: there is no ledger, or it does not answer.
     """
     async with open_ledger(settings) as store:
-        access = await find_one(store, FrameKind.ACCESS, access_id, decode_access, "accesses list")
+        access = await find_one(
+            store, FrameKind.ACCESS, access_id, decode_access, "accesses", cluster
+        )
     return ShownAccess(format=FORMAT, access=access)
 
 

@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, SinceFlag, UntilFlag, read_flags
+from cli.flags import (
+    ClusterIdFlag,
+    ConfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    SinceFlag,
+    UntilFlag,
+    read_flags,
+)
 from cli.output import Format, make_console, print_json
 from cli.session import run_async
 from core.weights.documents.events import Severity
@@ -36,8 +44,6 @@ each access once.
 usage, or no such case."""
 
 app = typer.Typer(help="Lists and shows what findings tell together.")
-
-ClusterIdFlag = Annotated[str | None, typer.Option(help="Of the cluster with this id.")]
 
 
 @app.command("list", epilog=LIST)

@@ -1,7 +1,6 @@
 """Prints cases for people."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from audit.reports.attention import plural
@@ -9,22 +8,25 @@ from audit.reports.display_text import size_text
 from audit.reports.model import CaseRow
 from cli.cases.run import CaseList
 from cli.output import SEVERITY_COLOURS
+from cli.shared.list_table import print_rows
 from core.base.safe_text import safe_line
 
 
 def print_list(listed: CaseList, console: Console) -> None:
-    """Print a table, the gravest first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("SEVERITY", "FIRST", "LAST", "FINDINGS", "TITLE", "ID"):
-        table.add_column(column, overflow="fold", no_wrap=column != "TITLE")
-    for one in listed.cases:
-        severity = one.severity.value
-        words = (f"{one.first[:16]}Z", f"{one.last[:16]}Z", str(one.findings), one.title, one.id)
-        table.add_row(
-            Text(severity, style=SEVERITY_COLOURS[severity]),
-            *(Text(safe_line(each)) for each in words),
-        )
-    console.print(table)
+    """Print a list, the gravest first; there is at least one."""
+    rows = [
+        {
+            "SEVERITY": one.severity.value,
+            "FIRST": f"{one.first[:16]}Z",
+            "LAST": f"{one.last[:16]}Z",
+            "FINDINGS": str(one.findings),
+            "TITLE": one.title,
+            "ID": one.id,
+        }
+        for one in listed.cases
+    ]
+    whole = frozenset({"SEVERITY", "FIRST", "LAST", "FINDINGS", "ID"})
+    print_rows(console, rows, whole=whole)
     if listed.more:
         console.print(f"and {plural(listed.more, 'less grave one')}: --limit")
 

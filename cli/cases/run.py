@@ -12,7 +12,7 @@ from audit.reports.cases import case_row
 from audit.reports.model import CaseRow
 from audit.reports.pages import ReportRequest
 from cli.findings.run import count_accesses
-from cli.shared.ledger_documents import read_kind
+from cli.shared.ledger_documents import read_id, read_kind
 from core.base.errors import SettingsError
 from core.weights.documents.events import Finding, Severity, decode_finding
 
@@ -71,11 +71,12 @@ async def show_case(settings: Settings, wanted: ReportRequest, case_id: str) -> 
     """Return a case of a window's findings, with what it comes to.
 
     Raises:
-        SettingsError: the window has no such case, or several begin so.
+        SettingsError: it is no id, the window has no such case, or several begin so.
         LedgerError: there is no ledger, or it does not answer.
     """
+    digits = read_id(case_id)
     findings, cases = await _read(settings, wanted)
-    found = [one for one in cases if one.id.startswith(case_id.lower())]
+    found = [one for one in cases if one.id.replace("-", "").startswith(digits)]
     if not found:
         raise SettingsError(
             f"{case_id}: no case of this window has the id; a case has that of its first finding, "

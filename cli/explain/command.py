@@ -91,12 +91,16 @@ def _explain_finding(
 
     Raises:
         NoDecisionError: no finding has it either.
+        AmbiguousIdError: several findings are meant.
     """
     from cli.findings.command import print_shown  # noqa: PLC0415
     from cli.findings.run import show_finding  # noqa: PLC0415
+    from cli.shared.ledger_documents import AmbiguousIdError  # noqa: PLC0415
 
     try:
         shown = run_async(show_finding(settings, target))
+    except AmbiguousIdError:
+        raise
     except SettingsError:
         raise missing from None
     print_shown(shown, output)

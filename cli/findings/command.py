@@ -4,7 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, SinceFlag, UntilFlag, read_flags
+from cli.flags import (
+    ClusterIdFlag,
+    ConfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    SinceFlag,
+    UntilFlag,
+    read_flags,
+)
 from cli.output import Format, make_console, print_json
 from cli.session import run_async
 from core.weights.documents.events import Severity
@@ -56,7 +64,7 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     who: Annotated[str, typer.Option(help="About this principal or human.")] = "",
     since: SinceFlag = "30d",
     until: UntilFlag = None,
-    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    cluster_id: ClusterIdFlag = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
@@ -89,6 +97,7 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 @app.command(epilog=SHOW)
 def show(
     finding: Annotated[str, typer.Argument(metavar="ID", help="A finding's id.")],
+    cluster_id: ClusterIdFlag = None,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
@@ -96,7 +105,8 @@ def show(
     """Show one finding: what it comes to, what to do, which case it belongs to."""
     from cli.findings.run import show_finding  # noqa: PLC0415 (keeps --help quick)
 
-    print_shown(run_async(show_finding(read_flags(config, ledger=ledger), finding)), output)
+    settings = read_flags(config, ledger=ledger)
+    print_shown(run_async(show_finding(settings, finding, cluster_id)), output)
 
 
 def print_shown(shown: "ShownFinding", output: Format) -> None:

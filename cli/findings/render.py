@@ -3,30 +3,32 @@
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from audit.reports.attention import plural
 from audit.reports.display_text import size_text
 from cli.findings.run import FindingList, ShownFinding
 from cli.output import SEVERITY_COLOURS
+from cli.shared.list_table import NOTHING, print_rows
 from core.base.safe_text import safe_line
 
 
 def print_list(listed: FindingList, console: Console) -> None:
-    """Print a table, the newest first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("TIME", "SEVERITY", "DETECTION", "STORE", "WHO", "TITLE", "ID"):
-        table.add_column(column, overflow="fold", no_wrap=column in {"TIME", "SEVERITY", "ID"})
-    for one in listed.findings:
-        severity = one.severity.value
-        words = (one.detection, one.store or "–", one.who or "–", one.title, one.id)
-        table.add_row(
-            Text(f"{one.time[:19]}Z"),
-            Text(severity, style=SEVERITY_COLOURS[severity]),
-            *(Text(safe_line(each)) for each in words),
-        )
-    console.print(table)
+    """Print a list, the newest first; there is at least one."""
+    rows = [
+        {
+            "TIME": f"{one.time[:19]}Z",
+            "SEVERITY": one.severity.value,
+            "DETECTION": one.detection,
+            "STORE": one.store or NOTHING,
+            "WHO": one.who or NOTHING,
+            "TITLE": one.title,
+            "ID": one.id,
+        }
+        for one in listed.findings
+    ]
+    whole = frozenset({"TIME", "SEVERITY", "ID"})
+    print_rows(console, rows, whole=whole)
     if listed.more:
         console.print(f"and {plural(listed.more, 'older one')}: --limit, or another --until")
 

@@ -122,7 +122,9 @@ async def list_findings(
     )
 
 
-async def show_finding(settings: Settings, finding_id: str) -> ShownFinding:
+async def show_finding(
+    settings: Settings, finding_id: str, cluster: str | None = None
+) -> ShownFinding:
     """Return a finding, with what it comes to and what belongs to it.
 
     Raises:
@@ -131,7 +133,7 @@ async def show_finding(settings: Settings, finding_id: str) -> ShownFinding:
     """
     async with open_ledger(settings) as store:
         finding = await find_one(
-            store, FrameKind.FINDING, finding_id, decode_finding, "findings list"
+            store, FrameKind.FINDING, finding_id, decode_finding, "findings", cluster
         )
         case = await _case_of(store, finding)
         figures = await count_accesses(store, [finding], [])

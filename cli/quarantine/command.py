@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, SinceFlag, UntilFlag, read_flags
+from cli.flags import (
+    ClusterIdFlag,
+    ConfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    SinceFlag,
+    UntilFlag,
+    read_flags,
+)
 from cli.output import Format, make_console, print_json
 from cli.session import run_async
 
@@ -41,7 +49,7 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     source: Annotated[str, typer.Option(help="That came from this source.")] = "",
     since: SinceFlag = "30d",
     until: UntilFlag = None,
-    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    cluster_id: ClusterIdFlag = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
@@ -64,11 +72,12 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 
 
 @app.command(epilog=SHOW)
-def show(
+def show(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     record: Annotated[str, typer.Argument(metavar="ID", help="A record's id.")],
     is_whole: Annotated[  # noqa: FBT002 (typer)
         bool, typer.Option("--record", help="Print how it begins, too.")
     ] = False,
+    cluster_id: ClusterIdFlag = None,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
@@ -78,7 +87,7 @@ def show(
     from cli.quarantine.run import show_record  # noqa: PLC0415
 
     settings = read_flags(config, ledger=ledger)
-    shown = run_async(show_record(settings, record, is_whole=is_whole))
+    shown = run_async(show_record(settings, record, cluster_id, is_whole=is_whole))
     if output is Format.JSON:
         print_json(shown)
     else:

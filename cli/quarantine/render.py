@@ -1,25 +1,30 @@
 """Prints records in quarantine for people."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from audit.reports.attention import plural
 from cli.quarantine.run import QuarantineList, ShownRecord
+from cli.shared.list_table import print_rows
 from core.base.safe_text import safe_line, safe_text
 
 
 def print_list(listed: QuarantineList, console: Console) -> None:
-    """Print how many there are for each reason, and a table, the newest first."""
+    """Print how many there are for each reason, and a list, the newest first."""
     for reason, count in listed.reasons.items():
         console.print(Text(safe_line(f"{plural(count, 'record')}: {reason}")))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("TIME", "SOURCE", "PLACE", "SIZE", "REASON", "ID"):
-        table.add_column(column, overflow="fold", no_wrap=column in {"TIME", "ID", "SIZE"})
-    for one in listed.records:
-        words = (f"{one.time[:19]}Z", one.source, one.place, f"{one.size:,} B", one.reason, one.id)
-        table.add_row(*(Text(safe_line(each)) for each in words))
-    console.print(table)
+    rows = [
+        {
+            "TIME": f"{one.time[:19]}Z",
+            "SOURCE": one.source,
+            "PLACE": one.place,
+            "SIZE": f"{one.size:,} B",
+            "REASON": one.reason,
+            "ID": one.id,
+        }
+        for one in listed.records
+    ]
+    print_rows(console, rows, whole=frozenset({"TIME", "SIZE", "ID"}))
     if listed.more:
         console.print(f"and {plural(listed.more, 'older one')}: --limit, or another --until")
 

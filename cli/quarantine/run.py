@@ -78,7 +78,9 @@ async def list_quarantine(
     )
 
 
-async def show_record(settings: Settings, record_id: str, *, is_whole: bool) -> ShownRecord:
+async def show_record(
+    settings: Settings, record_id: str, cluster: str | None = None, *, is_whole: bool
+) -> ShownRecord:
     """Return one record, and how it begins where that is asked for.
 
     Raises:
@@ -87,7 +89,7 @@ async def show_record(settings: Settings, record_id: str, *, is_whole: bool) -> 
     """
     async with open_ledger(settings) as store:
         found = await find_one(
-            store, FrameKind.REFUSED, record_id, decode_refused, "quarantine list"
+            store, FrameKind.REFUSED, record_id, decode_refused, "quarantine", cluster
         )
     return ShownRecord(
         format=FORMAT, record=_line(found), begins=found.record if is_whole else None

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Final, TypeVar
+from uuid import UUID
 
 from audit.ledger.log.entries import Document
 from audit.ledger.records.frames import FrameKind
@@ -12,7 +13,7 @@ from audit.reports.pages import DocumentPages, ReportRequest
 from audit.reports.periods import Period
 from cli.session import document_progress
 from cli.shared.decision_queries import now_ms, read_since
-from core.base.errors import SettingsError
+from core.base.errors import LedgerError, SettingsError
 
 T = TypeVar("T")
 
@@ -22,6 +23,12 @@ _TIME_DIGITS: Final = 12
 _LEAST_DIGITS: Final = 8
 _ID: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
 _LAST_MS: Final = 2**48 - 1
+_MOST_NAMED: Final = 10
+"""Documents of one beginning that are looked at: seconds of a busy store have thousands."""
+
+
+class AmbiguousIdError(SettingsError):
+    """More than one document is meant."""
 
 
 def read_window(since: str, until: str | None, cluster: str | None = None) -> ReportRequest:
@@ -60,47 +67,68 @@ async def read_kind(
         sys.stderr.write(f"{unreadable} records are of another release: they are not shown\n")
 
 
-async def find_by_id(
-    store: Store, kind: FrameKind, text: str, decode: Callable[[bytes], T]
-) -> list[T]:
-    """Return the documents of a kind whose id begins so: an id tells its time.
+async def find_one(  # noqa: PLR0913, PLR0917  what is looked for, and what says where to look
+    store: Store,
+    kind: FrameKind,
+    text: str,
+    decode: Callable[[bytes], T],
+    command: str,
+    cluster: str | None = None,
+) -> T:
+    """Return the document whose id is or begins so; `command` lists those that there are.
 
     Raises:
-        SettingsError: it is no id, or too short.
-        LedgerError: the ledger does not give them.
+        AmbiguousIdError: several ids begin so, or several clusters have it.
+        SettingsError: it is no id, is too short, or the ledger has none.
+        LedgerError: the ledger does not give it, or it is of another release.
+    """
+    found = await _find_some(store, kind, read_id(text), cluster)
+    if not found:
+        raise SettingsError(
+            f"{text}: the ledger has none of this id; `sallyport {command} list` lists them"
+        )
+    ids = list(dict.fromkeys(str(UUID(bytes=one.id)) for one in found))
+    if len(ids) > 1:
+        raise AmbiguousIdError(f"{text}: several ids begin so, {ids[0]} and {ids[1]}: give more")
+    if len(found) > 1:
+        clusters = ", ".join(one.cluster for one in found)
+        raise AmbiguousIdError(
+            f"{text}: several clusters have it ({clusters}): choose one with --cluster-id of "
+            f"`sallyport {command}`"
+        )
+    try:
+        return decode(found[0].payload)
+    except ValueError as error:
+        raise LedgerError(
+            f"{text}: the record is of another release, and this one cannot read it: {error}"
+        ) from None
+
+
+def read_id(text: str) -> str:
+    """Return the hex digits of an id, or of how it begins.
+
+    Raises:
+        SettingsError: it is no id, or is too short.
     """
     digits = text.lower()
     if not _ID.fullmatch(digits):
         raise SettingsError(
-            f"{text}: give an id, or at least the {_LEAST_DIGITS} digits it begins with"
+            f"{text or 'an empty id'}: give an id, or at least the {_LEAST_DIGITS} digits it "
+            "begins with"
         )
-    digits = digits.replace("-", "")
+    return digits.replace("-", "")
+
+
+async def _find_some(
+    store: Store, kind: FrameKind, digits: str, cluster: str | None
+) -> list[Document]:
+    """Return documents whose id begins so, no more than are named: an id tells its time."""
     moment = digits[:_TIME_DIGITS]
     begin = int(moment.ljust(_TIME_DIGITS, "0"), 16)
     end = int(moment.ljust(_TIME_DIGITS, "f"), 16) + 1
-    pages = DocumentPages(
-        store, ReportRequest(Period(begin, end)), lambda _, __: None, kind, Period(begin, end)
-    )
+    wanted = ReportRequest(Period(begin, end), cluster=cluster)
+    pages = DocumentPages(store, wanted, lambda _, __: None, kind, wanted.period)
     found: list[Document] = []
-    while (page := await pages.next()) is not None:
+    while len(found) < _MOST_NAMED and (page := await pages.next()) is not None:
         found += [one for one in page if one.id.hex().startswith(digits)]
-    return [decode(one.payload) for one in found]
-
-
-async def find_one(
-    store: Store, kind: FrameKind, text: str, decode: Callable[[bytes], T], command: str
-) -> T:
-    """Return the document of an id; `command` lists those that there are.
-
-    Raises:
-        SettingsError: there is none, or several begin so.
-        LedgerError: the ledger does not give it, or it is of another release.
-    """
-    found = await find_by_id(store, kind, text, decode)
-    if not found:
-        raise SettingsError(
-            f"{text}: the ledger has none of this id; `sallyport {command}` lists them"
-        )
-    if len(found) > 1:
-        raise SettingsError(f"{text}: {len(found)} ids begin so: give more digits")
-    return found[0]
+    return found[:_MOST_NAMED]

@@ -7,8 +7,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from rich.console import Console
 
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
+from cli.shared.ledger_documents import find_one
+from core.base.errors import LedgerError
 from core.base.ids import stable_id
 from tests.unit.audit.reports.records import HOSTILE, at, fill, finding, something_of_everything
 from tests.unit.cli.conftest import Done, Run
@@ -178,6 +182,10 @@ def test_quarantine_shows_what_a_record_says_only_on_demand(run: Run, url: str) 
         (("findings", "list", "--since", "1x"), "--since 1x: give how long ago"),
         (("findings", "list", "--since", "1h", "--until", "2h"), "--until 2h: it is not after"),
         (("cases", "show", "00000000"), "give --since further back"),
+        (("cases", "show", ""), "an empty id: give an id"),
+        (("cases", "show", "0"), "at least the 8 digits"),
+        (("accesses", "list", "--after", "zz"), "--after zz: give an access's whole id"),
+        (("accesses", "list", "--from", "pod-1"), "--from pod-1: give an IP address"),
         (("accesses", "list", "--finding", "00000000"), "`sallyport findings list` lists them"),
         (("quarantine", "show", "00000000"), "`sallyport quarantine list` lists them"),
     ],
@@ -187,6 +195,62 @@ def test_what_is_wrong_is_said(run: Run, url: str, arguments: tuple[str, ...], w
     done = run(*arguments, "--ledger", url)
     assert (done.code, done.out) == (64, "")
     assert words in done.err
+
+
+def test_one_id_in_several_clusters_needs_the_cluster(run: Run, tmp_path: Path) -> None:
+    """Clusters that read one log give a finding one id; more digits would not help."""
+    url = f"sqlite:///{tmp_path}/two.db"
+    kind, one, payload = finding(at(12), 7)
+
+    async def make() -> None:
+        async with Store(url, keep_days=3650) as ledger:
+            for cluster in ("east", "west"):
+                there = payload.replace(b'"production"', f'"{cluster}"'.encode())
+                await ledger.deliver(cluster, [Frame(kind, decision_frame_id(one), there)])
+
+    asyncio.run(make())
+    for command in (("findings", "show", one), ("explain", one)):
+        done = run(*command, "--ledger", url)
+        assert done.code == 64
+        assert "several clusters have it (east, west): choose one with --cluster-id" in done.err
+    west = ("--cluster-id", "west", "--ledger", url, "-o", "json")
+    answer = said(run("findings", "show", one, *west), "findings-show.schema.json")
+    assert answer["cluster"] == "west"
+    assert run("accesses", "list", "--finding", one, *west).code == 0
+
+
+def test_finding_of_another_release_is_an_error_that_names_it(url: str) -> None:
+    """A ledger may be read by an older release than the one that wrote it."""
+
+    def refuse(_content: bytes) -> None:
+        raise ValueError("severity: is not known")
+
+    async def find() -> None:
+        async with Store(url, keep_days=3650) as ledger:
+            await find_one(ledger, FrameKind.FINDING, SAS_FINDING, refuse, "findings")
+
+    with pytest.raises(LedgerError, match=f"{SAS_FINDING}: the record is of another release"):
+        asyncio.run(find())
+
+
+@pytest.mark.parametrize("command", ["findings", "cases", "accesses", "quarantine"])
+def test_narrow_terminal_gets_whole_ids_and_titles(
+    run: Run, url: str, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A table of 80 columns would break each word; a terminal gets one line for each."""
+    listed = run(command, "list", *MAY, "--ledger", url, "-o", "json")
+    rows = next(value for value in json.loads(listed.out).values() if isinstance(value, list))
+    monkeypatch.setattr(f"cli.{command}.command.make_console", narrow)
+    lines = run(command, "list", *MAY, "--ledger", url).out.splitlines()
+    assert [line.split()[-1] for line in lines if line.startswith("id ")] == [
+        one["id"] for one in rows
+    ]
+    assert not any(line.startswith("ID") for line in lines)
+
+
+def narrow(_width: int = 0) -> Console:
+    """Return the console of a terminal of 80 columns."""
+    return Console(highlight=False, soft_wrap=True, width=80)
 
 
 @pytest.mark.parametrize("command", ["findings", "cases", "accesses", "quarantine"])
