@@ -6,20 +6,18 @@ import msgspec
 
 from app.records.ledger import open_ledger
 from app.settings.root import Settings
-from audit.access.cases import FindingCase, build_cases
+from audit.access.cases import FindingCase, build_cases, place_of
 from audit.ledger.records.frames import FrameKind
 from audit.reports.cases import case_row
 from audit.reports.model import CaseRow
 from audit.reports.pages import ReportRequest
-from cli.findings.run import count_accesses
+from cli.findings.run import count_accesses, is_as_grave
 from cli.shared.ledger_documents import read_id, read_kind
 from core.base.errors import SettingsError
 from core.weights.documents.events import Finding, Severity, decode_finding
 
 FORMAT: Final = 1
 """Of `-o json`."""
-
-_ORDER: Final = list(Severity)
 
 
 class CaseLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -62,7 +60,7 @@ async def list_cases(
         LedgerError: there is no ledger, or it does not answer.
     """
     _, cases = await _read(settings, wanted)
-    grave = [one for one in cases if _ORDER.index(one.severity) >= _ORDER.index(severity)]
+    grave = [one for one in cases if is_as_grave(one.severity, severity)]
     lines = [_line(case) for case in grave[:limit]]
     return CaseList(format=FORMAT, cases=lines, more=len(grave) - len(lines))
 
@@ -85,7 +83,7 @@ async def show_case(settings: Settings, wanted: ReportRequest, case_id: str) -> 
     if len(found) > 1:
         raise SettingsError(f"{case_id}: {len(found)} ids begin so: give more digits")
     (case,) = found
-    members = [one for one in findings if f"{one.cluster}/{one.id}" in case.members]
+    members = [one for one in findings if place_of(one) in case.members]
     async with open_ledger(settings) as store:
         figures = await count_accesses(store, members, [case])
     return ShownCase(format=FORMAT, case=case_row(case, figures.of_case(case)))

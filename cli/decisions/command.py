@@ -5,6 +5,7 @@ from typing import Annotated, Optional
 import typer
 
 from cli.flags import (
+    ClusterIdFlag,
     ConfigFlag,
     LedgerFlag,
     OutputFlag,
@@ -63,7 +64,7 @@ def decisions(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     source: Annotated[
         DecisionSource | None, typer.Option(help="Taken by this webhook, or by the sweep.")
     ] = None,
-    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    cluster_id: ClusterIdFlag = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
     follow: Annotated[  # noqa: FBT002 (typer)
         bool, typer.Option("--follow", "-f", help="Go on with those that come; end with Ctrl-C.")

@@ -7,7 +7,7 @@ import msgspec
 
 from app.records.ledger import open_ledger
 from app.settings.root import Settings
-from audit.access.cases import FindingCase
+from audit.access.cases import FindingCase, place_of
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.detection import ResponseStep
 from audit.ledger.records.frames import FrameKind
@@ -32,6 +32,11 @@ AROUND_MS: Final = 30 * DAY_MS
 _ORDER: Final = list(Severity)
 
 
+def is_as_grave(severity: Severity, least: Severity) -> bool:
+    """Return whether a severity is at least as grave as another."""
+    return _ORDER.index(severity) >= _ORDER.index(least)
+
+
 class FindingFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which findings are asked for; what is empty means all."""
 
@@ -44,7 +49,7 @@ class FindingFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     def means(self, finding: Finding) -> bool:
         """Return whether a finding is asked for; `who` is its principal or a human behind it."""
-        is_grave = _ORDER.index(finding.severity) >= _ORDER.index(self.severity)
+        is_grave = is_as_grave(finding.severity, self.severity)
         is_theirs = not self.who or self.who in {finding.who, *finding.requesters}
         is_there = not self.store or finding.store == self.store
         is_of = not self.detections or finding.detection in self.detections
@@ -177,7 +182,7 @@ async def _case_of(store: Store, finding: Finding) -> FindingCase | None:
     wanted = ReportRequest(Period(max(at - AROUND_MS, 0), at + AROUND_MS), cluster=finding.cluster)
     near = [one async for one in read_kind(store, wanted, FrameKind.FINDING, decode_finding)]
     return next(
-        (case for case in report_cases(near) if f"{finding.cluster}/{finding.id}" in case.members),
+        (case for case in report_cases(near) if place_of(finding) in case.members),
         None,
     )
 

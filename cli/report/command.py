@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from cli import exits
-from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
+from cli.flags import (
+    ClusterIdFlag,
+    ConfigFlag,
+    KubeconfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    read_flags,
+)
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
 from core.weights.documents.events import Severity
@@ -54,7 +61,7 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
         str | None, typer.Option(metavar="TIME", help="… to before this one; else to now.")
     ] = None,
     store: Annotated[str, typer.Option(help="Only this WeightStore.")] = "",
-    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    cluster_id: ClusterIdFlag = None,
     sample: Annotated[  # noqa: FBT002  typer's flags.
         bool, typer.Option("--sample", help="Of the made-up month that `run` brings.")
     ] = False,

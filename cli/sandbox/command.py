@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
+from cli.flags import ClusterIdFlag, ConfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
 
@@ -48,7 +48,7 @@ def report(
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="In this namespace.")
     ] = None,
-    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    cluster_id: ClusterIdFlag = None,
     ledger: LedgerFlag = None,
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,

@@ -4,6 +4,7 @@ import heapq
 from collections import Counter
 from typing import Final
 
+from audit.access.cases import place_of
 from audit.access.model.findings import is_failure
 from audit.reports.model import MOST_ROWS, MOST_SHOWN, FindingRow
 from audit.reports.tallies.bounded_rows import cut_rows
@@ -32,7 +33,7 @@ class FindingTally:
             self.broken[finding.detection] += 1
         self.severities[finding.severity.value] += 1
         self.late += finding.late
-        entry = (-RANKS[finding.severity], f"{finding.cluster}/{finding.id}", finding)
+        entry = (-RANKS[finding.severity], place_of(finding), finding)
         if len(self._kept) < MOST_FINDINGS:
             heapq.heappush(self._kept, entry)
         else:
