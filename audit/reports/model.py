@@ -282,6 +282,9 @@ class LedgerState(_Part, frozen=True, kw_only=True):
     """RFC 3339: when the last head was signed; empty where none was."""
     key: str = ""
     """Of who signed it."""
+    head: str = ""
+    """`SIZE:ROOT` of the signed head that covers just these entries, for `--at-head`; empty where
+    the log was longer than its last head."""
     status: str = ""
     """How that head stands to these entries, in words."""
     verdict: str = "not verified here"

@@ -27,6 +27,10 @@ class ReportRequest:
     cluster: str | None = None
     size: int | None = None
     """Entries of the ledger's log that are read: those of its signed head. None: all."""
+    removals: tuple[tuple[int, int], ...] = ()
+    """What retention removed of these entries is not read, gone or not: as `documents` takes it."""
+    at_head: bool = False
+    """Whether it is asked for as of a signed head, to be made again later with the same bytes."""
 
 
 class DocumentPages:
@@ -59,6 +63,7 @@ class DocumentPages:
             cluster=wanted.cluster,
             after=self._after,
             limit=PAGE,
+            removals=wanted.removals,
         )
         self._ended = len(page) < PAGE
         if page:

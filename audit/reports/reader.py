@@ -4,6 +4,7 @@ Nothing is kept of what is read but sums and bounded lists. No clock is asked: t
 the same period give the same report.
 """
 
+import dataclasses
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
@@ -21,6 +22,7 @@ from audit.reports.model import MOST_ROWS
 from audit.reports.pages import DocumentPages, Progress, ReportRequest, merge_pages
 from audit.reports.periods import Period
 from audit.reports.pod_confirmer import PATIENCE_MS
+from audit.reports.removals import LedgerRemovals, read_removals
 from audit.reports.tallies.accesses import AccessTally
 from audit.reports.tallies.activities import ActivityTally
 from audit.reports.tallies.bounded_rows import cut_rows
@@ -52,6 +54,8 @@ _MOST_AFTER_MS: Final = 7 * DAY_MS
 
 _MOST_YOUNG: Final = 20
 
+_NO_ENTRY: Final = "no entry of the ledger has it; a report without --at-head may tell it"
+
 _LAST_MS: Final = 2**48 - 1
 
 _CONFIRMING: Final[Mapping[FrameKind, Callable[[bytes], ReportedDecision | PodLife | Activity]]] = {
@@ -78,6 +82,9 @@ async def read_learnt(
     """
     found = []
     for cluster in sorted(clusters)[:MOST_ROWS]:
+        if wanted.at_head:
+            found.append(LearntDetections(cluster=cluster, unknown=_NO_ENTRY))
+            continue
         checkpoint = await source.load_checkpoint(cluster, DETECTIONS)
         if checkpoint is None:
             found.append(
@@ -125,18 +132,33 @@ async def read_tallies(source: LedgerQueries, wanted: ReportRequest, progress: P
     """Read the period.
 
     Raises:
-        LedgerError: the ledger does not give it.
+        LedgerError: the ledger does not give it; or retention removed some of it since the log had
+            the entries that are read.
     """
-    reader = _Reader(source, wanted, progress)
+    removals = await read_removals(source, wanted.size)
+    wanted = dataclasses.replace(wanted, removals=removals.before)
+    reader = _Reader(source, wanted, progress, removals)
     await reader.read_all()
+    removals = await read_removals(source, wanted.size)  # Retention may have begun meanwhile.
+    for kind, period in reader.read:
+        removals.demand(kind, period, wanted.cluster)
     clusters = reader.tallies.clusters.list()
     reader.tallies.intakes.learnt = await read_learnt(source, wanted, clusters)
     return reader.tallies
 
 
 class _Reader:
-    def __init__(self, source: LedgerQueries, wanted: ReportRequest, progress: Progress) -> None:
+    def __init__(
+        self,
+        source: LedgerQueries,
+        wanted: ReportRequest,
+        progress: Progress,
+        removals: LedgerRemovals,
+    ) -> None:
         self._source, self._wanted, self._progress = source, wanted, progress
+        self._removals = removals
+        self.read: list[tuple[FrameKind, Period]] = []
+        """What was read."""
         period = wanted.period
         self.tallies = Tallies(
             AccessTally(period),
@@ -221,6 +243,13 @@ class _Reader:
             self._add_activity(document)
 
     def _pages(self, kind: FrameKind, period: Period) -> DocumentPages:
+        """Return the pages of a kind.
+
+        Raises:
+            LedgerError: retention removed some of it since.
+        """
+        self._removals.demand(kind, period, self._wanted.cluster)
+        self.read.append((kind, period))
         return DocumentPages(self._source, self._wanted, self._progress, kind, period)
 
     async def _each(

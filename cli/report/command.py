@@ -36,18 +36,26 @@ REPORT = """**Examples**
 
     sallyport report --period 2026-10 --publish --kubeconfig ~/.kube/config
 
+    sallyport report --period 2026-10 --at-head last
+
+    sallyport report --period 2026-10 --at-head 51234:9f86d081…
+
 Without a period it is the last whole month (UTC). Formats: html, pdf, csv (an
 archive of tables), json, oscal, ocsf, sarif, openreports. The same ledger and
-period give the same bytes. --names FILE is CSV: an id (oid:… or the bare object
-id), a comma, a name; the report then says that it names people.
+period give the same bytes. --at-head SIZE:ROOT reads the log's first SIZE
+entries alone, as a signed head has them, and so gives the same bytes later,
+whatever was stored since; `last` is the newest head, which the report names.
+--names FILE is CSV: an id (oid:… or the bare object id), a comma, a name; the
+report then says that it names people.
 With --verify the whole ledger is verified against the anchors, as by the command
 `ledger verify`, and the verdict stands on the first page.
 Without --ledger it is that of the setting ledger.url, else what `run` keeps.
 Where that has several clusters, --cluster-id names the one that it is of.
 
 **Exit codes**: 0 made; 1 made, and it has findings as grave as --fail-on, or
---verify found the ledger not sound; 2 the ledger or cluster does not answer, or
-PDF needs Pango; 64 wrong usage."""
+--verify found the ledger not sound; 2 the ledger or cluster does not answer, has
+another root or no head at SIZE, or has removed what the report is of (nothing
+is written), or PDF needs Pango; 64 wrong usage."""
 
 
 def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
@@ -75,6 +83,10 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
     fail_on: Annotated[
         Severity | None,
         typer.Option(metavar="SEVERITY", help="Exit 1 with findings so grave: low … critical."),
+    ] = None,
+    at_head: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE:ROOT", help="Of the entries of this head alone, or of `last`."),
     ] = None,
     verify: Annotated[  # noqa: FBT002  typer's flags.
         bool, typer.Option("--verify", help="Verify the ledger first; exit 1 if it is not sound.")
@@ -113,6 +125,7 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
         verify=verify,
         anchors=tuple(anchor or ()),
         keys=tuple(key or ()),
+        at_head=at_head,
     )
     settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
     made = run_async(make_reports(settings, options))

@@ -42,6 +42,7 @@ def sarif(report: Report, version: str) -> Json:
         "results": [_result(one, detections.index(one.detection)) for one in report.findings],
         "properties": {
             "report": report.digest,
+            "head": report.ledger.head,
             "more": report.more_findings,
             "sample": report.scope.sample,
         },

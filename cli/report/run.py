@@ -16,9 +16,9 @@ from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from audit.reports.builder import SAMPLE_CLUSTER, make_report
 from audit.reports.html import title_of
-from audit.reports.ledger_state import add_verdict, read_ledger
+from audit.reports.ledger_state import add_verdict, read_ledger, read_ledger_at
 from audit.reports.model import AttentionItem, LedgerState, Report
-from audit.reports.pages import ReportRequest
+from audit.reports.pages import DocumentPages, ReportRequest
 from audit.reports.periods import Period, month_before, parse_period, parse_span
 from audit.reports.reader import read_tallies
 from audit.reports.tallies.bounded_rows import DistinctTexts
@@ -57,6 +57,8 @@ class ReportOptions:
     verify: bool
     anchors: tuple[Path, ...]
     keys: tuple[Path, ...]
+    at_head: str | None = None
+    """`SIZE:ROOT`, or `last`."""
 
 
 class WrittenReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -68,6 +70,8 @@ class WrittenReport(msgspec.Struct, frozen=True, rename="camel"):
     end: str
     sample: bool
     digest: str
+    head: str
+    """`SIZE:ROOT` for `--at-head`; empty where the log was longer than its last signed head."""
     files: list[str]
     published: int
     """Objects that were written into the cluster."""
@@ -93,6 +97,7 @@ async def make_reports(settings: Settings, options: ReportOptions) -> WrittenRep
     if not options.folder.is_dir():
         raise SettingsError(f"--to {options.folder}: there is no such folder")
     _check_anchors(options)
+    _check_head(options)
     async with open_ledger(settings) as store:
         report = await _read(store, settings, options, people)
     if options.publish and report.scope.sample:
@@ -110,6 +115,7 @@ async def make_reports(settings: Settings, options: ReportOptions) -> WrittenRep
         end=report.scope.end,
         sample=report.scope.sample,
         digest=report.digest,
+        head=report.ledger.head,
         files=[str(path) for path in files],
         published=published,
         accesses=report.completeness.accesses,
@@ -136,6 +142,8 @@ def print_summary(made: WrittenReport, console: Console) -> None:
     if made.published:
         console.print(f"{made.published} OpenReports objects written into the cluster")
     console.print(Text(made.digest, style="dim"))
+    if made.head:
+        console.print(Text(f"--at-head {made.head}", style="dim"))
 
 
 def _check_anchors(options: ReportOptions) -> None:
@@ -150,6 +158,16 @@ def _check_anchors(options: ReportOptions) -> None:
         for path in paths:
             if not path.exists():
                 raise SettingsError(f"{flag} {path}: there is no such file")
+
+
+def _check_head(options: ReportOptions) -> None:
+    """Refuse a period that is another one whenever the report is made."""
+    fixed = options.period or options.sample or (options.since and options.until)
+    if options.at_head is not None and not fixed:
+        raise SettingsError(
+            "--at-head: say of which period, so that it is the same later: give --period, or "
+            "--since and --until"
+        )
 
 
 async def _verified(state: LedgerState, settings: Settings, options: ReportOptions) -> LedgerState:
@@ -167,9 +185,13 @@ async def _read(
     store: Store, settings: Settings, options: ReportOptions, people: dict[str, str]
 ) -> Report:
     cluster = SAMPLE_CLUSTER if options.sample else options.cluster
-    period = await _period(store, options)
-    state = await read_ledger(store)
-    wanted = ReportRequest(period, options.store, cluster, state.size)
+    if options.at_head is None:
+        state = await read_ledger(store)
+    else:
+        state = await read_ledger_at(store, options.at_head)
+    period = await _period(store, options, state.size)
+    at_head = options.at_head is not None
+    wanted = ReportRequest(period, options.store, cluster, state.size, at_head=at_head)
     tallies = await read_tallies(store, wanted, document_progress())
     if cluster is None:
         _require_one(tallies.clusters)
@@ -194,7 +216,7 @@ def _require_one(clusters: DistinctTexts) -> None:
         )
 
 
-async def _period(store: Store, options: ReportOptions) -> Period:
+async def _period(store: Store, options: ReportOptions, size: int) -> Period:
     now_ms = int(time.time() * 1000)
     if options.period is not None:
         if options.since is not None or options.until is not None:
@@ -204,20 +226,21 @@ async def _period(store: Store, options: ReportOptions) -> Period:
         return parse_span(options.since, options.until or time_text(now_ms // 1000))
     if options.until is not None:
         raise SettingsError("--until: give --since too")
-    return await _sample_month(store) if options.sample else month_before(now_ms)
+    return await _sample_month(store, size) if options.sample else month_before(now_ms)
 
 
-async def _sample_month(store: Store) -> Period:
-    """Return the month that the ledger's sample is of: that of its first access."""
-    kind = FrameKind.ACCESS
-    found = await store.documents(kind, 0, _LAST_MS, cluster=SAMPLE_CLUSTER, limit=1)
-    if not found:
-        raise LedgerError(
-            "the ledger has no sample month: `sallyport run` makes one in a new ledger, within "
-            "its first minute"
-        )
-    at_ms = int.from_bytes(found[0].id[:6])
-    return parse_period(time_text(at_ms // 1000)[:7])
+async def _sample_month(store: Store, size: int) -> Period:
+    """Return the month that the ledger's sample is of: that of the first access of the entries."""
+    wanted = ReportRequest(Period(0, _LAST_MS), "", SAMPLE_CLUSTER, size)
+    pages = DocumentPages(store, wanted, lambda *_: None, FrameKind.ACCESS, wanted.period)
+    while (page := await pages.next()) is not None:
+        for document in page:
+            at_ms = int.from_bytes(document.id[:6])
+            return parse_period(time_text(at_ms // 1000)[:7])
+    raise LedgerError(
+        "the ledger has no sample month: `sallyport run` makes one in a new ledger, within "
+        "its first minute"
+    )
 
 
 def _write(report: Report, form: str, folder: Path) -> Path:

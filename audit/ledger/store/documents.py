@@ -33,6 +33,9 @@ class DocumentPage:
     """Only those after this one; None: from the first on."""
     limit: int = 1000
     """At most MOST_DOCUMENTS."""
+    removals: tuple[tuple[int, int], ...] = ()
+    """Positions of retention records with the first day that each kept (days since 1970-01-01):
+    what they remove is left out, whether it is gone already or not."""
 
 
 def read_documents(connection: sa.Connection, page: DocumentPage, placed: bool) -> list[Document]:  # noqa: FBT001 (through _read, by position)
@@ -47,6 +50,8 @@ def read_documents(connection: sa.Connection, page: DocumentPage, placed: bool) 
     if page.kind not in STANDING:  # Partitions go by the id's own day.
         first, last = (max(time, 0) // DAY_MS for time in (page.begin_ms, page.end_ms - 1))
         chosen = chosen.where(table.c.day.between(first, min(last, _MOST_DAY)))
+    for record, first_day in page.removals:
+        chosen = chosen.where(sa.or_(table.c.day >= first_day, table.c.position > record))
     if placed:
         chosen = chosen.where(table.c.position.is_not(None))
     if page.cluster is not None:

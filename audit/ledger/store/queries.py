@@ -95,14 +95,16 @@ class LedgerQueries(Database):
         cluster: str | None = None,
         after: DocumentKey | None = None,
         limit: int = 1000,
+        removals: tuple[tuple[int, int], ...] = (),
     ) -> list[Document]:
         """Return documents of a kind from a time to before another, the oldest first.
 
         Times are milliseconds since the epoch, by the documents' ids. The next page is `after`
         the `key` of the last document; the last page has fewer than `limit`, which is at most
-        `documents.MOST_DOCUMENTS`.
+        `documents.MOST_DOCUMENTS`. What `removals` remove (positions of retention records, and the
+        first day that each kept, in days since 1970-01-01) is left out, gone or not.
         """
-        page = DocumentPage(kind, begin_ms, end_ms, cluster, after, limit)
+        page = DocumentPage(kind, begin_ms, end_ms, cluster, after, limit, removals)
         return await self._read_log(read_documents, page, not self._is_adopting)
 
     async def entries(

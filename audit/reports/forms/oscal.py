@@ -48,6 +48,10 @@ def render_oscal(report: Report) -> bytes:
                 [{"name": "ledger-root", "ns": _NS, "value": report.ledger.root}]
                 * bool(report.ledger.root)
             ),
+            *(
+                [{"name": "ledger-head", "ns": _NS, "value": report.ledger.head}]
+                * bool(report.ledger.head)
+            ),
         ],
         "reviewed-controls": {
             "control-selections": [

@@ -98,6 +98,7 @@ def _about(report: Report) -> Iterable[tuple[str, Any]]:
     yield "sample", report.scope.sample
     yield "ledger size", report.ledger.size
     yield "ledger root", report.ledger.root
+    yield "ledger head", report.ledger.head
     yield "ledger", report.ledger.status
     yield "verification", report.ledger.verdict
     yield "accesses", report.completeness.accesses
