@@ -57,7 +57,8 @@ def explain_problem(problem: Mapping[str, Any]) -> str:
         named = "ledger" if "://" in path else path
         return f"{name_setting(named)}: there is no such setting"
     place = "".join(f"[{part}]" for part in problem["loc"] if isinstance(part, int))
-    must = _MUST.get(problem["type"], problem["msg"]).format(**problem.get("ctx", {}))
+    known = _MUST.get(problem["type"])  # pydantic's own text may have braces: those of a pattern.
+    must = known.format(**problem.get("ctx", {})) if known else problem["msg"]
     shown = _shown(path, str(problem["input"]))
     return f"{name_setting(path)}{place}: {shown or 'empty'} {must}"
 

@@ -267,3 +267,10 @@ def test_cluster_and_kubeconfig_exclude_each_other(tmp_path: Path) -> None:
     path = write(tmp_path / "s.yaml", "kubeconfig: /k\n")
     with pytest.raises(SettingsError, match=r"^--cluster .* and --kubeconfig .*: give one$"):
         read_settings(path, {"cluster": tmp_path})
+
+
+def test_value_that_does_not_match_its_pattern_is_named(tmp_path: Path) -> None:
+    """Also where the pattern, which the message quotes, has braces: a GUID's does."""
+    file = write(tmp_path / "s.yaml", "weights: {tenants: [contoso]}\n")
+    with pytest.raises(SettingsError, match=r"weights.tenants .*\[0\]: contoso String"):
+        read_settings(file, {})
