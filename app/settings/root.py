@@ -24,6 +24,7 @@ from app.settings.egress import EgressSection
 from app.settings.identity import IdentitySection
 from app.settings.listeners import ListenSection, StatusSection
 from app.settings.messages import PREFIX, explain_problem, name_setting, unreadable_variable
+from app.settings.notifications import NotificationsSection
 from app.settings.policies import BundlesSection, EvaluationSection, ShadowSection
 from app.settings.records import (
     ExplainSection,
@@ -117,6 +118,7 @@ class Settings(BaseSettings):
     egress: EgressSection = EgressSection()
     identity: IdentitySection = IdentitySection()
     weights: WeightsSection = WeightsSection()
+    notifications: NotificationsSection = NotificationsSection()
     certificates: CertificatesSection = CertificatesSection()
     cluster_id: str = Field(
         "",

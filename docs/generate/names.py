@@ -25,6 +25,7 @@ from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.spool.metrics import RefusalCollector, ShareCollector, SpoolCollector
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
+from audit.notifications.metrics import NotificationsCollector
 from control.approval_events import ApprovalEvents
 from control.backstop import BackstopMetrics
 from control.bundles.activation import BundleActivation
@@ -168,6 +169,7 @@ def registry() -> CollectorRegistry:
     metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict, dict))
     metrics.registry.register(LogCollector(lambda: None, lambda: None))
     metrics.registry.register(WeightsCollector(lambda: None))
+    metrics.registry.register(NotificationsCollector(tuple))
     metrics.registry.register(RiskCollector(RiskSnapshot))
     metrics.registry.register(ShadowCollector(_shadow()))
     metrics.registry.register(BundleCollector(lambda: GateAnnouncement(BASE, ""), BundleCounts))

@@ -14,6 +14,8 @@ from audit.ledger.log.proofs import FORMAT as LEDGER_PROOF
 from audit.ledger.log.proofs import ConsistencyProof, InclusionProof
 from audit.ledger.log.verdict import FORMAT as LEDGER_VERDICT
 from audit.ledger.log.verdict import Verdict as LedgerVerdict
+from audit.notifications.notice import FORMAT as NOTICE
+from audit.notifications.notice import Notice
 from audit.reports.model import FORMAT as REPORT
 from audit.reports.model import Report as AccessReport
 from cli.accesses.run import FORMAT as ACCESSES
@@ -104,6 +106,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"look-back-{LOOK_BACK}",
         f"What an identity at risk left behind, format {LOOK_BACK}",
         LookBackDocument,
+    ),
+    "notice.schema.json": (
+        f"notice-{NOTICE}",
+        f"What a sink is told, format {NOTICE}",
+        Notice,
     ),
     "accesses-list.schema.json": (
         f"accesses-list-{ACCESSES}",

@@ -18,13 +18,12 @@ from identity.clients.microsoft_http import (
     PacedClient,
     open_session,
     read_answer,
-    read_date,
-    read_retry_after,
 )
 from identity.clients.tokens import GRAPH_SCOPE, Tokens, require_site
 from identity.entra.endpoints import GRAPH, GRAPH_RATE_S
 from identity.entra.graph_answers import RESTING, graph_error
 from identity.entra.graph_requests import Resource
+from network.retry_after import read_date, read_retry_after
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer: 500 identities take some 100 KiB."""

@@ -4,13 +4,11 @@ One connection each and no cookies. Times come in, and are of any clock that doe
 """
 
 import asyncio
-import datetime as dt
 import random
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
 
@@ -67,28 +65,6 @@ class RequestPace:
         wait = min(LAST_BACK_OFF_S, doubled * (1 + _JITTER * chance))
         asked = min(LONGEST_RETRY_AFTER_S, retry_after_s * (1 + _JITTER * chance))
         self.ready_at = max(self.ready_at, now + max(wait, asked))
-
-
-def read_retry_after(text: str | None, date: float | None) -> float:
-    """Return the seconds of a Retry-After: a number, or a date against the answer's own Date.
-
-    0 for what is neither (RFC 9110, 10.2.3).
-    """
-    if text is None:
-        return 0.0
-    if text.strip().isdecimal():
-        return float(min(int(text.strip()[:9]), LONGEST_RETRY_AFTER_S))
-    at = read_date(text)
-    return max(0.0, at - date) if at is not None and date is not None else 0.0
-
-
-def read_date(text: str | None) -> float | None:
-    """Return the Unix time of an HTTP date; None for what is none."""
-    try:
-        at = parsedate_to_datetime(text or "")
-    except (ValueError, TypeError, IndexError):
-        return None
-    return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
 
 
 _CHUNK: Final = 64 * 1024

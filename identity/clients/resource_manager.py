@@ -25,11 +25,10 @@ from identity.clients.microsoft_http import (
     PacedClient,
     open_session,
     read_answer,
-    read_date,
-    read_retry_after,
 )
 from identity.clients.tokens import GRAPH_SCOPE, Tokens, require_site
 from identity.entra.endpoints import RESOURCE_MANAGER
+from network.retry_after import read_date, read_retry_after
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer."""

@@ -46,6 +46,7 @@ from audit.ledger.spool.segments import (
     read_cursor,
     write_cursor,
 )
+from audit.notifications.cursor import SinkCursor
 from control.certificates.signing_keys import _StoredKey, _StoredKeys
 from control.certificates.store import _Stored as _StoredAuthorities
 from control.risk.look_back.store import (
@@ -261,6 +262,7 @@ OBJECTS: Final = {
         _known_plain,
     ),
     "recorded-pods": _json(Checkpoint),
+    "sink-cursor": _json(SinkCursor),
     "ca-record": _json(_StoredAuthorities),
     "signing-key": _json(_StoredKey),
     "signing-keys": _json(_StoredKeys),

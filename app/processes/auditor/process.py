@@ -1,7 +1,7 @@
 """The process `sallyport auditor`: keeps what the gates of a cluster record."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +12,7 @@ from structlog.typing import FilteringBoundLogger
 
 from app.processes.auditor.explanations import serving_explanations
 from app.processes.auditor.ledger import KeptLedger, open_kept_ledger
+from app.processes.auditor.notifications import open_notifications
 from app.processes.auditor.weight_logs import open_weights
 from app.settings.messages import name_setting
 from app.settings.root import Settings
@@ -29,6 +30,8 @@ from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
 from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
 from audit.ledger.server.service import AuditorService
+from audit.notifications.delivery import SinkDelivery
+from audit.notifications.metrics import NotificationsCollector
 from core.base.background import in_background
 from core.base.errors import SettingsError
 from webhooks.health import build_status_app
@@ -68,6 +71,9 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             ledger = await stack.enter_async_context(open_kept_ledger(settings, logger))
             learning = await stack.enter_async_context(open_learning(ledger, logger))
             weights = await stack.enter_async_context(open_weights(settings, ledger.store, logger))
+            told = await stack.enter_async_context(
+                open_notifications(settings, ledger.store, logger)
+            )
             await stack.enter_async_context(
                 serving_explanations(settings, ledger.store, tls, logger)
             )
@@ -82,7 +88,7 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             return await serve(
                 ServedApp(serving, "auditor", name_setting("receive.port")),
                 build_status_app(
-                    readiness, _registry(ledger, receiver, serving, learning, weights)
+                    readiness, _registry(ledger, receiver, serving, learning, weights, told)
                 ),
                 _server_settings(settings),
                 pair,
@@ -117,16 +123,18 @@ async def open_learning(
         yield learning
 
 
-def _registry(
+def _registry(  # noqa: PLR0913, PLR0917  What has metrics.
     ledger: KeptLedger,
     receiver: Receiver,
     serving: AuditorService,
     learning: BehaviourLearner,
     weights: Ingest | None,
+    deliveries: Sequence[SinkDelivery],
 ) -> CollectorRegistry:
     registry = process_registry(version("sallyport"))
     registry.register(LogCollector(lambda: ledger.publishing, lambda: ledger.outside))
     registry.register(WeightsCollector(lambda: weights))
+    registry.register(NotificationsCollector(lambda: deliveries))
     registry.register(
         ReceiverCollector(
             lambda: receiver.received, lambda: receiver.answers, lambda: receiver.unproved

@@ -274,6 +274,7 @@ ledger:
   url: sqlite:////var/lib/sallyport/ledger/ledger.db
   {{- end }}
 {{- include "sallyport.settings.accesses" . }}
+{{- include "sallyport.settings.notifications" . }}
 {{- if include "sallyport.auditor.signsIn" . }}
 identity:
   {{- include "sallyport.settings.signIn" (dict "root" . "as" .Values.weights.signIn) | nindent 2 }}

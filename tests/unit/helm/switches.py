@@ -175,6 +175,30 @@ SWITCHES: Final = MappingProxyType[str, Values](
             },
             "weights": {"signIn": {"tenant": GUID, "clientId": GUID}},
         },
+        "sinks": {
+            "notifications": {
+                "giveUpHours": 24,
+                "sinks": [
+                    {
+                        "name": "pager",
+                        "kind": "webhook",
+                        "atLeast": "high",
+                        "stores": ["frontier"],
+                        "events": ["finding"],
+                        "since": "2026-11-01T00:00:00Z",
+                        "url": "https://pager.example:8443/hook",
+                        "existingSecret": "pager-key",
+                        "trustConfigMap": "own-ca",
+                    },
+                    {
+                        "name": "archive",
+                        "kind": "webhook",
+                        "url": "https://archive.example/hook",
+                        "existingSecret": "archive-key",
+                    },
+                ],
+            }
+        },
         "service tags": {"egress": {"tags": {"claim": "service-tags"}}},
         "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},
         "no profiles": {

@@ -106,6 +106,8 @@ HEALTHY: Final = MappingProxyType(
         'sallyport_ledger_anchored_timestamp_seconds{instance="a0",job="s",anchor="file"}': NOW,
         'sallyport_ledger_anchor_failures_total{instance="a0",job="s",anchor="file"}': "0x200",
         f"sallyport_pod_gaps_total{C}": "0x200",
+        'sallyport_notices_dead_total{instance="a0",job="s",sink="pager"}': "2x200",
+        'sallyport_sink_failing_seconds{instance="a0",job="s",sink="pager"}': "0x200",
         'sallyport_risk_age_seconds{instance="g0",job="s",of="users"}': "8x200",
         'sallyport_risk_problem{instance="c0",job="s",of="users"}': "0x200",
         f"sallyport_risk_table_broken{C}": "0x200",
@@ -222,6 +224,12 @@ FIRES: Final = MappingProxyType[str, Changes](
             ),
         },
         "SallyportPodsNotRecorded": {f"sallyport_pod_gaps_total{C}": "0x170 1x29"},
+        "SallyportNoticeGivenUp": {
+            'sallyport_notices_dead_total{instance="a0",job="s",sink="pager"}': "2x150 3x49",
+        },
+        "SallyportSinkBehind": {
+            'sallyport_sink_failing_seconds{instance="a0",job="s",sink="pager"}': "0x100 0+60x99",
+        },
         "SallyportRiskOld": {
             'sallyport_risk_age_seconds{instance="g0",job="s",of="users"}': "0+60x200"
         },

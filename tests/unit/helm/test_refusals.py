@@ -11,6 +11,18 @@ SITE = {
     "clusterId": "prod",
     "weights": {"container": {"site": "https://logs.blob.core.windows.net"}},
 }
+SINK: Values = {
+    "notifications": {
+        "sinks": [
+            {
+                "name": "pager",
+                "kind": "webhook",
+                "url": "https://pager.example/hook",
+                "existingSecret": "pager",
+            }
+        ]
+    }
+}
 HUB = {
     "servers": ["logs.servicebus.windows.net:9093"],
     "topics": ["logs"],
@@ -121,6 +133,16 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             {"auditor": {"ledger": {"anchors": {"configMap": {"name": "a/b"}}}}},
             "name and kubeconfigSecret go together",
         ),
+        ({"auditor": {"enabled": False}, **SINK}, "the auditor tells them what its ledger has"),
+        (
+            {"auditor": {"ledger": {"keepDays": 2}}, **SINK},
+            "giveUpHours: 72 hours are longer than auditor.ledger.keepDays",
+        ),
+        (
+            {"notifications": {"sinks": 2 * SINK["notifications"]["sinks"]}},
+            "two are called pager; give each a name of its own",
+        ),
+        ({"notifications": {"sinks": [{"name": "pager", "kind": "webhook"}]}}, "url"),
         (
             {"gate": {"replicas": 5, "autoscaling": {"enabled": True, "maxReplicas": 4}}},
             "gate.autoscaling.maxReplicas: fewer than gate.replicas",

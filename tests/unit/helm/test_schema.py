@@ -145,6 +145,7 @@ SETTING_OF = {
     "weights.azure.everySeconds": "weights.azure.every",
     "weights.azure.justInTime": "weights.azure.just_in_time",
     "weights.grants.whenEnded": "weights.grants.when_ended",
+    "notifications.giveUpHours": "notifications.give_up_hours",
     "certificates.source": "certificates.source",
     "certificates.authorityDays": "certificates.authority_days",
     "certificates.leafDays": "certificates.leaf_days",
@@ -167,7 +168,7 @@ MADE = {
     "evaluation.opa.url",
     *("ledger.signing_key", "ledger.anchors", "weights.folder"),
     *("weights.container.trust", "weights.event_hub.trust"),
-    "weights.event_hub.connection_string_file",
+    *("weights.event_hub.connection_string_file", "notifications.sinks"),
     *(f"weights.azure.{name}" for name in ("authority", "token_file", "trust")),
     *(f"identity.security_events.{end}" for end in ("host", "port", "cert", "key", "token_file")),
 }

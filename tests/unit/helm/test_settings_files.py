@@ -50,6 +50,8 @@ def files_of_weights(settings: Settings) -> list[Path | None]:
         *(settings.ledger.signing_key, *(place.kubeconfig for place in settings.ledger.anchors)),
         *(hub.connection_string_file, hub.trust, settings.weights.container.trust),
         *(azure.token_file, azure.trust),
+        *(sink.trust for sink in settings.notifications.sinks),
+        *(sink.secrets / "key" for sink in settings.notifications.sinks if sink.secrets),
     ]
 
 

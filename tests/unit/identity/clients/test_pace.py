@@ -7,9 +7,8 @@ from identity.clients.microsoft_http import (
     LAST_BACK_OFF_S,
     LONGEST_RETRY_AFTER_S,
     RequestPace,
-    read_date,
-    read_retry_after,
 )
+from network.retry_after import read_date, read_retry_after
 
 DATE = "Sun, 22 Nov 2026 08:00:00 GMT"
 

@@ -1,0 +1,1 @@
+"""Sinks of notices, by the section `notifications` of the settings."""

@@ -1,0 +1,32 @@
+"""Tells sinks what the auditor's ledger records."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from structlog.typing import FilteringBoundLogger
+
+from app.notifications.sinks import delivery_options, open_sink, route_of
+from app.settings.root import Settings
+from audit.ledger.store.store import Store
+from audit.notifications.delivery import SinkDelivery
+from core.base.background import in_background
+
+
+@asynccontextmanager
+async def open_notifications(
+    settings: Settings, store: Store, logger: FilteringBoundLogger
+) -> AsyncIterator[Sequence[SinkDelivery]]:
+    """Tell each sink until the end; each in a task of its own.
+
+    Raises:
+        SettingsError: naming what is missing or wrong.
+    """
+    options = delivery_options(settings)
+    async with AsyncExitStack() as stack:
+        deliveries = [
+            SinkDelivery(each.name, open_sink(each, stack), route_of(each), store, logger, options)
+            for each in settings.notifications.sinks
+        ]
+        for delivery in deliveries:
+            await stack.enter_async_context(in_background(delivery.run()))
+        yield deliveries

@@ -1,0 +1,77 @@
+{{/* Who is told what the ledger has: what the auditor is told of sinks, mounts and reaches. */}}
+
+{{- define "sallyport.settings.notifications" }}
+{{- with .Values.notifications }}
+notifications:
+  give_up_hours: {{ .giveUpHours }}
+  {{- with .sinks }}
+  sinks:
+    {{- range . }}
+    - name: {{ .name | quote }}
+      kind: {{ .kind }}
+      {{- with .atLeast }}
+      at_least: {{ . }}
+      {{- end }}
+      {{- with .stores }}
+      stores: {{ toJson . }}
+      {{- end }}
+      {{- with .events }}
+      events: {{ toJson . }}
+      {{- end }}
+      {{- with .since }}
+      since: {{ . | quote }}
+      {{- end }}
+      {{- with .url }}
+      url: {{ . | quote }}
+      {{- end }}
+      {{- if .existingSecret }}
+      secrets: /etc/sallyport/notifications/{{ .name }}
+      {{- end }}
+      {{- if .trustConfigMap }}
+      trust: /etc/sallyport/notifications-trust/{{ .name }}/ca.crt
+      {{- end }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* No subPath: a Secret that is renewed must reach the process. */}}
+{{- define "sallyport.notifications.mounts" -}}
+{{- range .Values.notifications.sinks }}
+{{- if .existingSecret }}
+- {name: sink-{{ .name }}, mountPath: /etc/sallyport/notifications/{{ .name }}, readOnly: true}
+{{- end }}
+{{- if .trustConfigMap }}
+- {name: sink-trust-{{ .name }}, mountPath: /etc/sallyport/notifications-trust/{{ .name }}, readOnly: true}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "sallyport.notifications.volumes" -}}
+{{- range .Values.notifications.sinks }}
+{{- if .existingSecret }}
+- name: sink-{{ .name }}
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+{{- end }}
+{{- if .trustConfigMap }}
+- name: sink-trust-{{ .name }}
+  configMap:
+    name: {{ .trustConfigMap }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The ports on which sinks are reached, as JSON. */}}
+{{- define "sallyport.notifications.ports" -}}
+{{- $ports := list }}
+{{- range .Values.notifications.sinks }}
+{{- $host := "" }}
+{{- with .url }}
+{{- $host = (urlParse .).host }}
+{{- end }}
+{{- $ports = append $ports (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $host) | default "443" | int) }}
+{{- end }}
+{{- toJson $ports }}
+{{- end }}

@@ -1,0 +1,1 @@
+"""Tests of notices: what they say, whom they go to, and that each arrives."""
