@@ -82,6 +82,10 @@ FIXED: Final[Mapping[str, Words]] = {
         "may not be approved by you now",
         "Let another person approve it.",
     ),
+    "statements/person": Words(
+        "may not be made by you now",
+        "Let another person make it.",
+    ),
     "approvals/object": Words(
         "names an object that cannot be approved so: it is not there, or has changed",
         "Compare the name, the uid and the digest with the object's own.",

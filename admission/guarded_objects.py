@@ -1,6 +1,6 @@
 """Writes to Sallyport's own objects: exceptions, approvals, BreakGlasses, grants, allowlists.
 
-Profiles and stores too, where narrowing or widening them needs approval.
+Statements about findings too; profiles and stores where narrowing or widening them needs approval.
 
 The mutating webhook records author and approver in annotations, from the request and never from the
 object; the validating one requires that they are there and that the requester may do this. It reads
@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from admission.approvals.approvals import annotations_of, check_expiry, guard_finding, writers_of
+from admission.approvals.audit_statements import StatementGuard
 from admission.approvals.break_glass import BreakGlassGuard
 from admission.approvals.profile_widening import WideningGuard
 from admission.approvals.store_narrowing import NarrowingGuard, is_store_write
@@ -43,7 +44,7 @@ from core.people.two_person import (
     why_may_not_approve,
     write_person,
 )
-from core.weights import access_grants, stores
+from core.weights import access_grants, audit_statements, stores
 from core.weights.access_grants import AccessGrant, parse_grant
 from egress.limits.settings import DEFAULT_INTENT_SETTINGS, IntentSettings
 
@@ -52,7 +53,14 @@ STATED_RULE: Final = "approvals/stated"
 
 _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
 _KINDS: Final = frozenset(
-    {exceptions.KIND, break_glass.KIND, *approvals.APPROVES, *_INTENTS, access_grants.KIND}
+    {
+        exceptions.KIND,
+        break_glass.KIND,
+        *approvals.APPROVES,
+        *_INTENTS,
+        access_grants.KIND,
+        audit_statements.KIND,
+    }
 )
 
 _ROLES: Final = {
@@ -120,7 +128,7 @@ class GuardedObjects:
 
     def _apart(
         self, kind: str
-    ) -> BreakGlassGuard | WideningGuard | NarrowingGuard | AllowlistGuard | None:
+    ) -> BreakGlassGuard | WideningGuard | NarrowingGuard | AllowlistGuard | StatementGuard | None:
         """Return who knows a kind that has rules of its own."""
         if kind == break_glass.KIND:
             return BreakGlassGuard(self.cluster, self.terms, self.clock)
@@ -128,6 +136,8 @@ class GuardedObjects:
             return WideningGuard(self.cluster, self.terms, self.clock)
         if kind == stores.KIND:
             return NarrowingGuard(self.cluster, self.terms, self.clock)
+        if kind == audit_statements.KIND:
+            return StatementGuard(self.terms, self.clock)
         if kind in _INTENTS:
             return AllowlistGuard(self.cluster, self.settings, self.clock)
         return None

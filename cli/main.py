@@ -26,6 +26,7 @@ from cli.review.command import REVIEW, review
 from cli.risk.command import app as risk_app
 from cli.rollout.command import app as rollout_app
 from cli.sandbox.command import app as sandbox_app
+from cli.sign_off.command import SIGN_OFF, sign_off
 from cli.verify.command import VERIFY, verify
 from cli.weights.command import app as weights_app
 from cli.who_can.command import app as who_can_app
@@ -91,6 +92,7 @@ app.command(epilog=PREFLIGHT)(preflight)
 app.command(epilog=DECISIONS)(decisions)
 app.command(epilog=APPROVE)(approve)
 app.command(epilog=REPORT)(report)
+app.command(epilog=SIGN_OFF)(sign_off)
 app.command(epilog=GATE)(gate)
 app.command(epilog=CONTROL)(control)
 app.command(epilog=AUDITOR)(auditor)

@@ -105,8 +105,13 @@ def guard_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
 
 def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
     """Demand a time that is to come, and not too far ahead."""
-    if now < expires <= now + days * DAY_S:
+    return check_end(now, expires, days, "spec.expiresAt")
+
+
+def check_end(now: float, end: float, days: int, path: str) -> tuple[Finding, ...]:
+    """Demand of the field at `path` a time that is to come, and not too far ahead."""
+    if now < end <= now + days * DAY_S:
         return ()
     message = f"must be a time to come, at most {days} days ahead"
     remedy = f"Set it to {time_text(now + days * DAY_S)} or before."
-    return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)
+    return (guard_finding("guards/expiry", path, message, remedy),)

@@ -21,15 +21,19 @@ def find_attention(report: Report) -> list[AttentionItem]:
 
 
 def _of_findings(report: Report) -> Iterator[AttentionItem]:
-    cases = [case for case in report.cases if case.severity in {"critical", "high"}]
+    cases = [
+        case
+        for case in report.cases
+        if case.severity in {"critical", "high"} and case.open_findings
+    ]
     for case in cases[:5]:
         yield AttentionItem(severity=case.severity, text=case.title, part="cases")
     if len(cases) > 5 or report.more_cases:  # noqa: PLR2004  As many as are named above.
         more = len(cases) - 5 + report.more_cases
         yield AttentionItem(severity="high", text=f"{plural(more, 'more case')}", part="cases")
-    grave = report.severities.get("critical", 0) + report.severities.get("high", 0)
+    grave = sum(report.severities[word] - report.closed[word] for word in ("critical", "high"))
     if grave and not cases:
-        text = f"{plural(grave, 'finding')} of high or critical severity"
+        text = f"{plural(grave, 'open finding')} of high or critical severity"
         yield AttentionItem(severity="high", text=text, part="findings")
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from audit.access.cases import FindingCase
 from audit.reports.attention import find_attention
-from audit.reports.cases import case_row
+from audit.reports.cases import case_row, count_open
 from audit.reports.model import FORMAT, LedgerState, Report, ReportScope
 from audit.reports.periods import Period
 from audit.reports.tallies.accesses import AccessTally
@@ -23,12 +23,15 @@ from audit.reports.tallies.finding_figures import FindingFigures
 from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
+from audit.reports.tallies.period_before import PeriodBeforeTally
 from core.weights.documents.events import Severity
 
 SAMPLE_CLUSTER: Final = "sample-month"
 """The cluster's id under which `sallyport run` keeps its made-up month."""
 
 MOST_CASES: Final = 50
+
+_MOST_SIGNED: Final = 50
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Tallies:
     decisions: DecisionTally
     findings: FindingTally
     activities: ActivityTally
+    before: PeriodBeforeTally
     cases: list[FindingCase] = field(default_factory=list)
     figures: FindingFigures = field(default_factory=FindingFigures)
     clusters: DistinctTexts = field(default_factory=lambda: DistinctTexts(64))
@@ -69,6 +73,9 @@ def make_report(
     roles, more_roles = objects.roles()
     decisions, more_decisions = tallies.decisions.rows()
     clusters = tallies.clusters.list()
+    closed = [one for one in findings.findings() if findings.progress(one).is_closed]
+    signed, more_signed = cut_rows(findings.statements.signed_off()[::-1], _MOST_SIGNED)
+    stores = accesses.stores()
     report = Report(
         format=FORMAT,
         scope=ReportScope(
@@ -82,7 +89,7 @@ def make_report(
         ledger=ledger,
         completeness=tallies.intakes.completeness(accesses, findings),
         attention=[],
-        stores=accesses.stores(),
+        stores=stores,
         principals=principals,
         more_principals=more_principals,
         reached=reached,
@@ -90,11 +97,15 @@ def make_report(
         pictured=accesses.pictured(),
         unattributed=unattributed,
         more_unattributed=more_unattributed,
-        cases=[case_row(case, figures.of_case(case)) for case in cases],
+        cases=[case_row(case, figures.of_case(case), count_open(case, closed)) for case in cases],
         more_cases=more_cases,
         findings=rows,
         more_findings=more_findings,
         severities={each.value: findings.severities[each.value] for each in Severity},
+        closed={each.value: findings.closed[each.value] for each in Severity},
+        comparison=tallies.before.compare(stores, findings.detections),
+        signed_off=list(signed),
+        more_signed_off=more_signed,
         grants=grants,
         more_grants=more_grants,
         exceptions=exceptions,

@@ -1,9 +1,9 @@
 """Rows of a report for the cases that `audit.access.cases` makes of findings."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from audit.access.cases import CaseStep, FindingCase, build_cases
+from audit.access.cases import CaseStep, FindingCase, build_cases, place_of
 from audit.reports.model import MOST_SHOWN, CaseMoment, CaseRow
 from audit.reports.tallies.finding_figures import Figures
 from core.weights.documents.events import Finding
@@ -20,8 +20,11 @@ def report_cases(findings: Sequence[Finding]) -> list[FindingCase]:
     return [case for case in build_cases(findings).cases if case.findings > 1]
 
 
-def case_row(case: FindingCase, figures: Figures | None) -> CaseRow:
-    """Return what a report says of a case: what the ledger counts, or else what findings told."""
+def case_row(case: FindingCase, figures: Figures | None, open_findings: int) -> CaseRow:
+    """Return what a report says of a case: what the ledger counts, or else what findings told.
+
+    `open_findings` of its findings nobody has closed.
+    """
     first, last, events, amount = case.begin, case.end, case.events, case.bytes
     if figures is not None:
         first, last = min(first, figures.first), max(last, figures.last)
@@ -46,7 +49,13 @@ def case_row(case: FindingCase, figures: Figures | None) -> CaseRow:
         joined_by=case.joined_by,
         timeline=[_moment(step) for step in steps],
         more=len(more) + case.more_steps,
+        open_findings=open_findings,
     )
+
+
+def count_open(case: FindingCase, closed: Collection[Finding]) -> int:
+    """Return how many of a case's findings are not among those that people have closed."""
+    return case.findings - sum(place_of(one) in case.members for one in closed)
 
 
 def _moment(step: CaseStep) -> CaseMoment:

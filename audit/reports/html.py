@@ -16,6 +16,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
+from audit.access.progress import STATE_WORDS
 from audit.reports.attention import plural
 from audit.reports.display_text import percent_text, size_text
 from audit.reports.model import FindingRow, Report
@@ -35,6 +36,9 @@ _IDENTITY_LABEL: Final = re.compile(
 )
 _IN_TEXT: Final = re.compile(r"(oid|client|user|group|sas):[0-9a-f-]{13,}")
 _SHORTEST: Final = 8
+
+_MOST_SAID: Final = 8
+"""Statements about a finding that are shown, the last ones."""
 
 _MOST_SAME: Final = 32
 """Times of findings alike that are named."""
@@ -56,6 +60,8 @@ _SECTIONS: Final = (
     ("completeness", "How complete this is"),
     ("pictures", "The period in pictures"),
     ("cases", "Cases and findings"),
+    ("since", "What was done since"),
+    ("comparison", "Beside the period before"),
     ("access", "Who accessed which weights"),
     ("unattributed", "What no Pod answers for"),
     ("grants", "Grants: given, used, unused"),
@@ -150,6 +156,9 @@ def render_html(report: Report, *, printed: bool = False) -> str:
         words=_WORDS,
         share=percent_text,
         groups=_groups(report),
+        touched=[one for one in report.findings if one.progress.statements],
+        state_words={state.value: word for state, word in STATE_WORDS.items()},
+        most_said=_MOST_SAID,
         plural=plural,
         most_whole=MOST_WHOLE,
         most_same=_MOST_SAME,

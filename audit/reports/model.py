@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.progress import FindingProgress, SignedOff
 from audit.reports.completeness import Completeness
 
 MOST_ROWS: Final = 200
@@ -145,6 +146,8 @@ class FindingRow(_Part, frozen=True, kw_only=True):
     evidence: list[str]
     """Ids of accesses and activities, the first hundred."""
     more_evidence: int
+    progress: FindingProgress
+    """What people said of it since, up to the ledger's size."""
 
 
 class CaseRow(_Part, frozen=True, kw_only=True):
@@ -172,6 +175,8 @@ class CaseRow(_Part, frozen=True, kw_only=True):
     timeline: list["CaseMoment"]
     more: int
     """Findings that the timeline leaves out."""
+    open_findings: int
+    """Of its findings, those that nobody has closed."""
 
 
 class CaseMoment(_Part, frozen=True, kw_only=True):
@@ -293,6 +298,40 @@ class LedgerState(_Part, frozen=True, kw_only=True):
     """Whether it found nothing wrong; None where it was not asked."""
 
 
+class StoreComparison(_Part, frozen=True, kw_only=True):
+    """A store in the period, and in the one before."""
+
+    store: str
+    accesses: int
+    accesses_before: int
+    bytes_out: int
+    bytes_out_before: int
+    ungranted: int
+    ungranted_before: int
+
+
+class DetectionComparison(_Part, frozen=True, kw_only=True):
+    """The findings of a detection in the period, and in the one before."""
+
+    detection: str
+    findings: int
+    open: int
+    """Of those of the period, the ones that nobody has closed."""
+    before: int
+
+
+class Comparison(_Part, frozen=True, kw_only=True):
+    """The period beside the one before it."""
+
+    begin: str
+    """RFC 3339: of the period before."""
+    end: str
+    is_recorded: bool
+    """Whether the ledger has anything of the period before."""
+    stores: list[StoreComparison]
+    detections: list[DetectionComparison]
+
+
 class ReportScope(_Part, frozen=True, kw_only=True):
     """What the report is about."""
 
@@ -365,6 +404,13 @@ class Report(_Part, frozen=True, kw_only=True):
     more_findings: int
     severities: dict[str, int]
     """Findings of each severity, those that are not listed too."""
+    closed: dict[str, int]
+    """Of these, the ones that people have closed: false alarms, and what is accepted for now."""
+    comparison: Comparison
+    signed_off: list[SignedOff]
+    """Earlier reports that people have signed off since the period began, the latest first: a
+    report holds no word of itself."""
+    more_signed_off: int
     grants: list[GrantRow]
     more_grants: int
     exceptions: list[ChangeRow]

@@ -31,6 +31,8 @@ class ReportRequest:
     """What retention removed of these entries is not read, gone or not: as `documents` takes it."""
     at_head: bool = False
     """Whether it is asked for as of a signed head, to be made again later with the same bytes."""
+    now_ms: int = 0
+    """Unix milliseconds as of which what people said of findings is read; 0: the period's end."""
 
 
 class DocumentPages:

@@ -7,6 +7,7 @@ the same period give the same report.
 import dataclasses
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import msgspec
@@ -31,6 +32,7 @@ from audit.reports.tallies.finding_figures import FindingFigures
 from audit.reports.tallies.findings import FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
+from audit.reports.tallies.period_before import PeriodBeforeTally, period_before
 from core.base.ids import uuid7_unix_ms
 from core.base.times import DAY_MS, time_text
 from core.decision.refusal_aggregate import decode_aggregate
@@ -44,7 +46,7 @@ from core.weights.documents.events import (
     decode_gap,
 )
 from core.weights.documents.intake import decode_intake, decode_refused
-from core.weights.documents.object_change import decode_change
+from core.weights.documents.object_change import ObjectChange, decode_change
 from core.weights.documents.pod_life import PodLife, decode_life
 
 T = TypeVar("T")
@@ -165,8 +167,9 @@ class _Reader:
             IntakeTally(period),
             ObjectTally(period, wanted.store),
             DecisionTally(),
-            FindingTally(),
+            FindingTally(wanted.now_ms or period.end_ms),
             ActivityTally(),
+            PeriodBeforeTally(period_before(period)),
         )
         self._since_grants = Period(max(period.begin_ms - MAX_DAYS * DAY_MS, 0), period.end_ms)
         self._ever_since = Period(period.begin_ms, _LAST_MS)
@@ -189,6 +192,7 @@ class _Reader:
             decode_change,
             lambda one: tallies.objects.add(one, uuid7_unix_ms(one.id)),
         )
+        await self._each_beside(FrameKind.CHANGE, ever, decode_change, self._add_statement)
         await self._confirm()
         add_aggregate = tallies.decisions.add_aggregate
         await self._each(FrameKind.AGGREGATE, period, decode_aggregate, add_aggregate)
@@ -197,6 +201,25 @@ class _Reader:
         tallies.cases = report_cases(findings)
         tallies.figures = FindingFigures(findings, tallies.cases)
         await self._each(FrameKind.ACCESS, period, decode_access, self._add_access)
+        await self._read_before()
+
+    async def _read_before(self) -> None:
+        """Read what the period is compared with."""
+        before = self.tallies.before
+
+        def add_finding(finding: Finding) -> None:
+            if self._concerns(finding.store):
+                before.add_finding(finding)
+
+        def add_access(access: Access) -> None:
+            if self._concerns(access.store):
+                before.add_access(access)
+
+        await self._each_beside(FrameKind.FINDING, before.period, decode_finding, add_finding)
+        await self._each_beside(FrameKind.ACCESS, before.period, decode_access, add_access)
+
+    def _add_statement(self, change: ObjectChange) -> None:
+        self.tallies.findings.statements.add(change)
 
     def _add_finding(self, finding: Finding) -> None:
         if self._concerns(finding.store):
@@ -270,3 +293,17 @@ class _Reader:
                     continue
                 self.tallies.clusters.add(document.cluster)
                 add(decoded)
+
+    async def _each_beside(
+        self,
+        kind: FrameKind,
+        period: Period,
+        decode: Callable[[bytes], T],
+        add: Callable[[T], None],
+    ) -> None:
+        """Add each document of another time than the period; one that cannot be read is none."""
+        pages = self._pages(kind, period)
+        while (page := await pages.next()) is not None:
+            for document in page:
+                with suppress(ValueError):
+                    add(decode(document.payload))

@@ -45,6 +45,7 @@ def print_case(case: CaseRow, console: Console) -> None:
     facts = {
         "id": case.id,
         "comes to": f"{plural(case.events, 'event')}{size}, {case.first} to {case.last}{told}",
+        "findings": f"{case.findings}, {case.open_findings} of them open",
         "stores": ", ".join(case.stores),
         "who": ", ".join(case.who),
         "humans": ", ".join(case.requesters),

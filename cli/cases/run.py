@@ -8,12 +8,14 @@ from app.records.ledger import open_ledger
 from app.settings.root import Settings
 from audit.access.cases import FindingCase, build_cases, place_of
 from audit.ledger.records.frames import FrameKind
-from audit.reports.cases import case_row
+from audit.reports.cases import case_row, count_open
 from audit.reports.model import CaseRow
 from audit.reports.pages import ReportRequest
-from cli.findings.run import count_accesses, is_as_grave
+from cli.findings.run import count_accesses, is_as_grave, read_statements
+from cli.shared.decision_queries import now_ms
 from cli.shared.ledger_documents import read_id, read_kind
 from core.base.errors import SettingsError
+from core.base.times import milliseconds_of
 from core.weights.documents.events import Finding, Severity, decode_finding
 
 FORMAT: Final = 1
@@ -86,7 +88,10 @@ async def show_case(settings: Settings, wanted: ReportRequest, case_id: str) -> 
     members = [one for one in findings if place_of(one) in case.members]
     async with open_ledger(settings) as store:
         figures = await count_accesses(store, members, [case])
-    return ShownCase(format=FORMAT, case=case_row(case, figures.of_case(case)))
+        statements = await read_statements(store, milliseconds_of(case.begin))
+    closed = [one for one in members if statements.of_finding(one, now_ms()).is_closed]
+    row = case_row(case, figures.of_case(case), count_open(case, closed))
+    return ShownCase(format=FORMAT, case=row)
 
 
 async def _read(

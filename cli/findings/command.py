@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from cli import exits
 from cli.flags import (
     ClusterIdFlag,
     ConfigFlag,
+    KubeconfigFlag,
     LedgerFlag,
     OutputFlag,
     SinceFlag,
@@ -15,6 +17,7 @@ from cli.flags import (
 )
 from cli.output import Format, make_console, print_json
 from cli.session import run_async
+from core.weights.audit_statements import FindingState
 from core.weights.documents.events import Severity
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ LIST = """**Examples**
     sallyport findings list --store frontier --who oid:22222222-… -o json
 
     sallyport findings list --detection ungranted --since 90d --until 30d
+
+    sallyport findings list --state new --state investigating --severity high
 
 Times are those of what was found. --who is a principal (oid:…, client:…, sas:…)
 or the human behind it. Without --ledger it is that of the setting ledger.url,
@@ -50,7 +55,25 @@ until thirty days after it; its page in docs/detections says which these are.
 **Exit codes**: 0 shown; 2 there is no ledger, or it does not answer; 64 wrong
 usage, or no such finding."""
 
-app = typer.Typer(help="Lists and shows what was found in accesses to model weights.")
+SET = """**Examples**
+
+    sallyport findings set 01a1630d --state investigating --owner self
+
+    sallyport findings set 01a1630d --state contained --note "key rotated, INC-412"
+
+    sallyport findings set 01a1630d --state falseAlarm --note "a restore drill"
+
+    sallyport findings set 01a1630d --state accepted --until 2027-01-31 --note ok
+
+Writes an AuditStatement into the cluster, in your name: it never changes, and
+the ledger keeps it. falseAlarm and accepted close a finding: not for whom it is
+about, and a high or critical one is closed once a second person says the same.
+Name nobody in the note. No detection is muted by any of it.
+
+**Exit codes**: 0 said; 1 refused; 2 the ledger or the cluster does not answer;
+64 wrong usage, or no such finding."""
+
+app = typer.Typer(help="Lists and shows what was found in accesses, and says what was done.")
 
 
 @app.command("list", epilog=LIST)
@@ -62,6 +85,10 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     ] = None,
     store: Annotated[str, typer.Option(help="Of this WeightStore.")] = "",
     who: Annotated[str, typer.Option(help="About this principal or human.")] = "",
+    state: Annotated[
+        Optional[list[FindingState]],  # noqa: UP045 (typer)
+        typer.Option(help="In this state; may be repeated."),
+    ] = None,
     since: SinceFlag = "30d",
     until: UntilFlag = None,
     cluster_id: ClusterIdFlag = None,
@@ -81,6 +108,7 @@ def list_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         detections=require_detections(detection or ()),
         store=store,
         who=who,
+        states=frozenset(state or ()),
         limit=limit,
     )
     settings = read_flags(config, ledger=ledger)
@@ -107,6 +135,41 @@ def show(
 
     settings = read_flags(config, ledger=ledger)
     print_shown(run_async(show_finding(settings, finding, cluster_id)), output)
+
+
+@app.command("set", epilog=SET)
+def set_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    finding: Annotated[str, typer.Argument(metavar="ID", help="A finding's id.")],
+    state: Annotated[
+        Optional[FindingState],  # noqa: UP045 (typer)
+        typer.Option(help="How far you are with it."),
+    ] = None,
+    owner: Annotated[
+        Optional[str],  # noqa: UP045 (typer)
+        typer.Option(help="Who works on it: self, oid:…, user:…."),
+    ] = None,
+    note: Annotated[str, typer.Option(help="What you say to it; others read it.")] = "",
+    until: Annotated[
+        Optional[str],  # noqa: UP045 (typer)
+        typer.Option(metavar="DAY", help="Accepted until this day or time (UTC)."),
+    ] = None,
+    cluster_id: ClusterIdFlag = None,
+    ledger: LedgerFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say how far you are with a finding, whose it is, or a note."""
+    from cli.findings.statement import StatementOptions, print_statement, state_finding  # noqa: PLC0415 (keeps --help quick)
+
+    settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
+    options = StatementOptions(finding, state, owner, note, until, cluster_id)
+    made = run_async(state_finding(settings, options))
+    if output is Format.JSON:
+        print_json(made)
+    else:
+        print_statement(made, make_console())
+    raise typer.Exit(exits.ADMITTED if made.said else exits.REFUSED)
 
 
 def print_shown(shown: "ShownFinding", output: Format) -> None:

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
+from audit.access.progress import STATE_WORDS, FindingProgress
 from audit.reports.attention import plural
 from audit.reports.display_text import size_text
 from cli.findings.run import FindingList, ShownFinding
 from cli.output import SEVERITY_COLOURS
 from cli.shared.list_table import NOTHING, print_rows
 from core.base.safe_text import safe_line
+from core.weights.audit_statements import FindingState
 
 
 def print_list(listed: FindingList, console: Console) -> None:
@@ -19,6 +21,7 @@ def print_list(listed: FindingList, console: Console) -> None:
         {
             "TIME": f"{one.time[:19]}Z",
             "SEVERITY": one.severity.value,
+            "STATE": STATE_WORDS[one.state],
             "DETECTION": one.detection,
             "STORE": one.store or NOTHING,
             "WHO": one.who or NOTHING,
@@ -27,7 +30,7 @@ def print_list(listed: FindingList, console: Console) -> None:
         }
         for one in listed.findings
     ]
-    whole = frozenset({"TIME", "SEVERITY", "ID"})
+    whole = frozenset({"TIME", "SEVERITY", "STATE", "ID"})
     print_rows(console, rows, whole=whole)
     if listed.more:
         console.print(f"and {plural(listed.more, 'older one')}: --limit, or another --until")
@@ -70,8 +73,27 @@ def _facts(shown: ShownFinding) -> Iterator[tuple[str, str]]:
     if row.evidence:
         more = f" and {row.more_evidence:,} more" if row.more_evidence else ""
         yield "evidence", f"{', '.join(row.evidence[:5])}{_left(row.evidence)}{more}"
+    yield from _progress(row.progress)
     if shown.case is not None:
         yield "case", f"{shown.case.title} ({plural(shown.case.findings, 'finding')})"
+
+
+def _progress(progress: FindingProgress) -> Iterator[tuple[str, str]]:
+    word = STATE_WORDS[FindingState(progress.state)]
+    until = f" until {progress.accepted_until}" if progress.accepted_until else ""
+    yield "state", f"{word}{until}" + (f", since {progress.since}" if progress.since else "")
+    if progress.owner:
+        yield "owner", progress.owner
+    if progress.waiting:
+        yield "waiting", progress.waiting
+    if progress.more_statements:
+        yield "said", f"{plural(progress.more_statements, 'statement')} before these"
+    for one in progress.statements:
+        words = STATE_WORDS[FindingState(one.state)] if one.state else ""
+        told = [words, f"owner {one.owner}" if one.owner else "", one.note and f"“{one.note}”"]
+        why = f" ({one.why})" if one.why else ""
+        said = ", ".join(filter(None, told))
+        yield "said", f"{one.time} by {one.by or 'nobody known'}: {said}{why}"
 
 
 def _left(evidence: list[str]) -> str:

@@ -10,6 +10,7 @@ from app.settings.root import Settings
 from audit.access.cases import FindingCase, place_of
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.detection import ResponseStep
+from audit.access.progress import FindingProgress, Statements
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from audit.reports.cases import report_cases
@@ -18,10 +19,13 @@ from audit.reports.pages import ReportRequest
 from audit.reports.periods import Period
 from audit.reports.tallies.finding_figures import FindingFigures
 from audit.reports.tallies.findings import finding_row
-from cli.shared.ledger_documents import find_one, read_kind
+from cli.shared.decision_queries import now_ms
+from cli.shared.ledger_documents import LAST_MS, find_one, read_kind
 from core.base.times import DAY_MS, milliseconds_of
+from core.weights.audit_statements import FindingState
 from core.weights.documents.access import decode_access
 from core.weights.documents.events import Finding, Severity, decode_finding
+from core.weights.documents.object_change import decode_change
 
 FORMAT: Final = 1
 """Of `-o json`."""
@@ -45,6 +49,7 @@ class FindingFilter(msgspec.Struct, frozen=True, kw_only=True):
     detections: frozenset[str] = frozenset()
     store: str = ""
     who: str = ""
+    states: frozenset[FindingState] = frozenset()
     limit: int = 50
 
     def means(self, finding: Finding) -> bool:
@@ -70,6 +75,9 @@ class FindingLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     who: str
     requesters: list[str]
     title: str
+    state: FindingState
+    """As people say now; `findings show` has who said it."""
+    owner: str
 
 
 class FindingList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -115,16 +123,16 @@ async def list_findings(
         LedgerError: there is no ledger, or it does not answer.
     """
     async with open_ledger(settings) as store:
+        statements = await read_statements(store, wanted.period.begin_ms)
         found = [
-            one
+            _line(one, statements.of_finding(one, now_ms()))
             async for one in read_kind(store, wanted, FrameKind.FINDING, decode_finding)
             if asked.means(one)
         ]
+    found = [one for one in found if not asked.states or one.state in asked.states]
     found.sort(key=lambda one: (one.time, one.id), reverse=True)
     kept = found[: asked.limit]
-    return FindingList(
-        format=FORMAT, findings=[_line(one) for one in kept], more=len(found) - len(kept)
-    )
+    return FindingList(format=FORMAT, findings=kept, more=len(found) - len(kept))
 
 
 async def show_finding(
@@ -142,10 +150,12 @@ async def show_finding(
         )
         case = await _case_of(store, finding)
         figures = await count_accesses(store, [finding], [])
+        statements = await read_statements(store, milliseconds_of(finding.time))
+    progress = statements.of_finding(finding, now_ms())
     detection = next((one for one in DETECTIONS if one.id == finding.detection), None)
     return ShownFinding(
         format=FORMAT,
-        finding=finding_row(finding, figures.of_finding(finding)),
+        finding=finding_row(finding, figures.of_finding(finding), progress),
         cluster=finding.cluster,
         account=finding.account,
         container=finding.container,
@@ -153,6 +163,19 @@ async def show_finding(
         recoverable=detection.recoverable if detection else "",
         case=None if case is None else _name_of(case),
     )
+
+
+async def read_statements(store: Store, since_ms: int) -> Statements:
+    """Return what people have said of findings since a time, up to now.
+
+    Raises:
+        LedgerError: the ledger does not answer.
+    """
+    statements = Statements()
+    wanted = ReportRequest(Period(since_ms, LAST_MS))
+    async for change in read_kind(store, wanted, FrameKind.CHANGE, decode_change):
+        statements.add(change)
+    return statements
 
 
 async def count_accesses(
@@ -191,7 +214,7 @@ def _name_of(case: FindingCase) -> CaseName:
     return CaseName(id=case.id, title=case.title, findings=case.findings)
 
 
-def _line(finding: Finding) -> FindingLine:
+def _line(finding: Finding, progress: FindingProgress) -> FindingLine:
     return FindingLine(
         id=finding.id,
         time=finding.time,
@@ -203,4 +226,6 @@ def _line(finding: Finding) -> FindingLine:
         who=finding.who,
         requesters=finding.requesters,
         title=finding.title,
+        state=FindingState(progress.state),
+        owner=progress.owner,
     )

@@ -52,8 +52,8 @@ With --verify the whole ledger is verified against the anchors, as by the comman
 Without --ledger it is that of the setting ledger.url, else what `run` keeps.
 Where that has several clusters, --cluster-id names the one that it is of.
 
-**Exit codes**: 0 made; 1 made, and it has findings as grave as --fail-on, or
---verify found the ledger not sound; 2 the ledger or cluster does not answer, has
+**Exit codes**: 0 made; 1 made, and it has open findings as grave as --fail-on,
+or --verify found the ledger not sound; 2 the ledger or cluster does not answer, has
 another root or no head at SIZE, or has removed what the report is of (nothing
 is written), or PDF needs Pango; 64 wrong usage."""
 
@@ -82,7 +82,9 @@ def report(  # noqa: PLR0913, PLR0917  One parameter a flag.
     ] = None,
     fail_on: Annotated[
         Severity | None,
-        typer.Option(metavar="SEVERITY", help="Exit 1 with findings so grave: low … critical."),
+        typer.Option(
+            metavar="SEVERITY", help="Exit 1 with open findings so grave: low … critical."
+        ),
     ] = None,
     at_head: Annotated[
         str | None,

@@ -94,10 +94,12 @@ def _completeness(report: Report) -> Json:
 def _result(finding: FindingRow) -> Json:
     where = f" of {report_line(finding.store)}" if finding.store else ""
     said = f"{finding.detection.replace('-', ' ')}{where}: the report has who and from where."
-    return _entry(finding.detection, _RESULTS[finding.severity], said, finding.time) | {
+    result = "skip" if finding.progress.is_closed else _RESULTS[finding.severity]
+    return _entry(finding.detection, result, said, finding.time) | {
         "severity": finding.severity,
         "properties": {
             "finding": finding.id,
+            "state": finding.progress.state,
             "events": str(finding.events),
             "bytes": str(finding.bytes),
         },

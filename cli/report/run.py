@@ -28,7 +28,7 @@ from cli.report.names import read_names
 from cli.session import document_progress
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
-from core.base.times import time_text
+from core.base.times import milliseconds_of, time_text
 from core.weights.documents.events import Severity
 
 FORMAT: Final = 1
@@ -77,6 +77,8 @@ class WrittenReport(msgspec.Struct, frozen=True, rename="camel"):
     """Objects that were written into the cluster."""
     accesses: int
     severities: dict[str, int]
+    closed: dict[str, int]
+    """Of these, the ones that people have closed."""
     sound: bool | None
     """What `--verify` found; null where it was not asked for."""
     attention: list[AttentionItem]
@@ -120,14 +122,18 @@ async def make_reports(settings: Settings, options: ReportOptions) -> WrittenRep
         published=published,
         accesses=report.completeness.accesses,
         severities=report.severities,
+        closed=report.closed,
         sound=report.ledger.sound,
         attention=report.attention,
     )
 
 
 def as_grave(made: WrittenReport, severity: Severity) -> bool:
-    """Return whether there is a finding as grave as this."""
-    return any(made.severities.get(word) for word in _ORDER[_ORDER.index(severity.value) :])
+    """Return whether there is a finding as grave as this that nobody has closed."""
+    return any(
+        made.severities.get(word, 0) > made.closed.get(word, 0)
+        for word in _ORDER[_ORDER.index(severity.value) :]
+    )
 
 
 def print_summary(made: WrittenReport, console: Console) -> None:
@@ -191,7 +197,10 @@ async def _read(
         state = await read_ledger_at(store, options.at_head)
     period = await _period(store, options, state.size)
     at_head = options.at_head is not None
-    wanted = ReportRequest(period, options.store, cluster, state.size, at_head=at_head)
+    now_ms = max(period.end_ms, milliseconds_of(state.time) if state.time else 0)
+    wanted = ReportRequest(
+        period, options.store, cluster, state.size, at_head=at_head, now_ms=now_ms
+    )
     tallies = await read_tallies(store, wanted, document_progress())
     if cluster is None:
         _require_one(tallies.clusters)

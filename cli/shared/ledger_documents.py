@@ -22,7 +22,8 @@ _TIME_DIGITS: Final = 12
 
 _LEAST_DIGITS: Final = 8
 _ID: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
-_LAST_MS: Final = 2**48 - 1
+LAST_MS: Final = 2**48 - 1
+"""The latest time that an id can tell."""
 _MOST_NAMED: Final = 10
 """Documents of one beginning that are looked at: seconds of a busy store have thousands."""
 
@@ -39,7 +40,7 @@ def read_window(since: str, until: str | None, cluster: str | None = None) -> Re
     """
     now = now_ms()
     begin = read_since(since, now)
-    end = _LAST_MS if until is None else read_since(until, now, "--until")
+    end = LAST_MS if until is None else read_since(until, now, "--until")
     if end <= begin:
         raise SettingsError(f"--until {until}: it is not after --since {since}")
     return ReportRequest(Period(begin, end), cluster=cluster)

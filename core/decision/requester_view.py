@@ -36,6 +36,7 @@ OWN: Final = frozenset(
         "approvals/right",
         "approvals/stated",
         "approvals/unchanged",
+        "statements/unchanged",
         "break-glass/sealed",
         "break-glass/used",
         "egress/approval",

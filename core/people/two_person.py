@@ -152,12 +152,15 @@ def approvable_of(written: UntypedObject) -> Approvable:
     )
 
 
-def why_may_not_approve(subject: Subject, terms: ApprovalTerms) -> str:
-    """Say why this subject may approve nothing now, whoever wrote it; empty if they may."""
-    if why := _never_approves(subject, terms):
+def why_may_not_approve(subject: Subject, terms: ApprovalTerms, deed: str = "approve") -> str:
+    """Say why this subject may approve nothing now, whoever wrote it; empty if they may.
+
+    `deed` is what they want to do, where what only approvers may do is something else.
+    """
+    if why := _never_approves(subject, terms, deed):
         return why
     if terms.at_risk(_marks(subject)):
-        return "someone at risk cannot approve until the risk is gone"
+        return f"someone at risk cannot {deed} until the risk is gone"
     return ""
 
 
@@ -224,7 +227,7 @@ def judge_approval(  # noqa: PLR0913  All that the rule looks at.
     if not (what.author and what.uid):
         return NotApproved(("nobody recorded its author: delete it and create it again",))
     of_it = [each for each in consents if each.uid == what.uid]
-    people = _joined([what.author, *what.editors, *(person_of(c.approver) for c in of_it)])
+    people = join_people([what.author, *what.editors, *(person_of(c.approver) for c in of_it)])
     writers = {_who(people, writer) for writer in (what.author, *what.editors)}
     reasons: list[str] = []
     counted: dict[int, str] = {}
@@ -266,18 +269,18 @@ def _risky(consent: Consent, marks: Person, terms: ApprovalTerms, endures: bool)
     return "is at risk now: it does not count until the risk is gone"
 
 
-def _never_approves(subject: Subject, terms: ApprovalTerms) -> str:
+def _never_approves(subject: Subject, terms: ApprovalTerms, deed: str = "approve") -> str:
     """Say why a subject never approves anything; empty if it may."""
     if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
-        return "a service account cannot approve: a person must"
+        return f"a service account cannot {deed}: a person must"
     if not subject.username or subject.username.startswith(_CLUSTERS_OWN):
-        return "an identity of the cluster cannot approve: a person must"
+        return f"an identity of the cluster cannot {deed}: a person must"
     if _is_application(subject):
-        return "an application of Entra ID cannot approve: a person must"
+        return f"an application of Entra ID cannot {deed}: a person must"
     if _ALL_RIGHTS in subject.groups:
-        return f"a member of {_ALL_RIGHTS} cannot approve: its certificate is anyone's who has it"
+        return f"a member of {_ALL_RIGHTS} cannot {deed}: its certificate is anyone's who has it"
     if subject.username.casefold() in terms.shared_accounts:
-        return "a shared account cannot approve: sign in as yourself"
+        return f"a shared account cannot {deed}: sign in as yourself"
     return ""
 
 
@@ -298,8 +301,8 @@ def _marks(subject: Subject) -> Person:
     return person_of(subject) | {subject.label, f"oid:{subject.username.lower()}"}
 
 
-def _joined(people: Iterable[Person]) -> list[Person]:
-    """Join those that share a mark, also by way of others."""
+def join_people(people: Iterable[Person]) -> list[Person]:
+    """Return each person once: those that share a mark are one, also by way of others."""
     groups: list[Person] = []
     for person in people:
         linked = [group for group in groups if group & person]

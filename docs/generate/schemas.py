@@ -32,6 +32,7 @@ from cli.egress.verify import FORMAT as EGRESS_VERIFY
 from cli.egress.verify import EgressVerification
 from cli.findings.run import FORMAT as FINDINGS
 from cli.findings.run import FindingList, ShownFinding
+from cli.findings.statement import StatementResult
 from cli.policy.activation.status import FORMAT as POLICY_STATUS
 from cli.policy.activation.status import Standing
 from cli.policy.bench.run import FORMAT as POLICY_BENCH
@@ -72,6 +73,8 @@ from cli.rollout.verdicts import Status as RolloutStatus
 from cli.sandbox.run import FORMAT as SANDBOX_REPORT
 from cli.sandbox.run import Report
 from cli.shared.results import Reviewed
+from cli.sign_off.run import FORMAT as SIGN_OFF
+from cli.sign_off.run import SignedReport
 from cli.verify.run import FORMAT as VERIFY
 from cli.verify.run import ClusterVerification
 from cli.weights.access import FORMAT as WEIGHTS_ACCESS
@@ -141,6 +144,16 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"findings-show-{FINDINGS}",
         f"sallyport findings show -o json, format {FINDINGS}",
         ShownFinding,
+    ),
+    "findings-set.schema.json": (
+        f"findings-set-{FINDINGS}",
+        f"sallyport findings set -o json, format {FINDINGS}",
+        StatementResult,
+    ),
+    "sign-off.schema.json": (
+        f"sign-off-{SIGN_OFF}",
+        f"sallyport sign-off -o json, format {SIGN_OFF}",
+        SignedReport,
     ),
     "quarantine-list.schema.json": (
         f"quarantine-list-{QUARANTINE}",

@@ -15,7 +15,7 @@ from core.base.json_errors import decode_json_as
 from core.base.sallyport_objects import Metadata, UntypedObject, parse_time, read_object
 from core.egress import allowlists
 from core.people.two_person import Approvable, Consent, approvable_of, read_people, read_person
-from core.weights import access_grants, stores
+from core.weights import access_grants, audit_statements, stores
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.resources.paths import SERVICE_ACCOUNTS_PATH
@@ -38,6 +38,7 @@ _RESOURCES: Final[Mapping[str, str]] = {
     allowlists.KIND: names.ALLOWLISTS_RESOURCE,
     allowlists.SET_KIND: names.DESTINATIONS_RESOURCE,
     break_glass.KIND: names.BREAK_GLASSES_RESOURCE,
+    audit_statements.KIND: names.AUDIT_STATEMENTS_RESOURCE,
 }
 
 KINDS: Final = (*_RESOURCES, ACCOUNT)

@@ -22,6 +22,11 @@ _BUCKET: Final = 99
 _SAMPLE: Final = "sample: made up"
 """Label of what nobody did: `sallyport report --sample`."""
 
+_STATUSES: Final = MappingProxyType(
+    {"new": 1, "investigating": 2, "contained": 2, "falseAlarm": 3, "accepted": 3}
+)
+"""New; In Progress; Suppressed."""
+
 _IP_ADDRESS, _USER_NAME, _RESOURCE = 2, 4, 10
 """Types of observables."""
 
@@ -100,7 +105,14 @@ def _finding(report: Report, row: FindingRow) -> Json:
         ]
     if observed := list(_observables(row)):
         event["observables"] = observed
+    progress = row.progress
+    event["status_id"] = _STATUSES[progress.state]
+    if progress.statements:
+        event["comment"] = report_line(progress.statements[-1].note)
     event["unmapped"] = {
+        "state": progress.state,
+        "owner": progress.owner,
+        "accepted_until": progress.accepted_until,
         "bytes": row.bytes,
         "counted": row.counted,
         "more_evidence": row.more_evidence,

@@ -25,6 +25,7 @@ _MADE_UP: Final = {"sample": "made up"}
 _TABLES: Final = (
     "stores", "principals", "reached", "unattributed", "findings", "grants", "exceptions",
     "changes", "decisions", "activities", "roles", "attention",
+    "signed_off",
 )  # fmt: skip
 
 
@@ -38,14 +39,23 @@ def render_tables(report: Report) -> bytes:
         {"cluster": each["cluster"]} | row for each in known["learnt"] for row in each["young"]
     ]
     found["cases"] = [_without(case, "timeline") for case in msgspec.to_builtins(report.cases)]
+    found["findings"] = [_with_state(row) for row in found["findings"]]
+    found["statements"] = [
+        {"finding": row.id} | said
+        for row in report.findings
+        for said in msgspec.to_builtins(row.progress.statements)
+    ]
+    compared = msgspec.to_builtins(report.comparison)
+    found["stores-before"], found["detections-before"] = compared["stores"], compared["detections"]
+    found["signed-off"] = found.pop("signed_off")
     found["bytes-by-day"] = _days(report)
     found["about"] = [{"what": key, "value": value} for key, value in _about(report)]
     if report.scope.sample:
         found = {name: [_MADE_UP | row for row in rows] for name, rows in found.items()}
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, rows in sorted(found.items()):
-            member = zipfile.ZipInfo(f"{name}.csv", _BEGINNING)
+        for file_name, rows in sorted((f"{name}.csv", rows) for name, rows in found.items()):
+            member = zipfile.ZipInfo(file_name, _BEGINNING)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.create_system = 3  # Whatever system it is made on.
             file.writestr(member, _csv(rows))
@@ -105,6 +115,12 @@ def _about(report: Report) -> Iterable[tuple[str, Any]]:
     yield "gap hours", report.completeness.gap_hours
     yield "quarantine", report.completeness.refused_records
     yield "digest", report.digest
+
+
+def _with_state(row: Mapping[str, Any]) -> dict[str, Any]:
+    progress = row["progress"]
+    told = {name: progress[name] for name in ("state", "acceptedUntil", "owner", "since")}
+    return _without(row, "progress") | told
 
 
 def _without(row: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from audit.reports.model import MOST_ROWS, MOST_SHOWN, ChangeRow, GrantRow, Role
 from audit.reports.periods import Period, unix_ms_of
 from audit.reports.tallies.accesses import AccessSum
 from audit.reports.tallies.bounded_rows import BoundedRows, DistinctTexts, cut_rows
+from core.weights import audit_statements
 from core.weights.documents.object_change import ObjectChange
 from core.weights.documents.store_access import StoreAccess
 
@@ -18,7 +19,9 @@ EXCEPTIONS: Final = frozenset({"PolicyException", "BreakGlass"})
 STORE_ACCESS: Final = "StoreAccess"
 """Kind of changes that tell who can open a store (`core.weights.documents.store_access`)."""
 
-UNTOLD: Final = frozenset({"ServiceAccount", GRANT, *EXCEPTIONS, STORE_ACCESS})
+UNTOLD: Final = frozenset(
+    {"ServiceAccount", GRANT, *EXCEPTIONS, STORE_ACCESS, audit_statements.KIND}
+)
 """Kinds that are no change of policy, or stand elsewhere in the report."""
 
 _MOST_WORDS: Final = 300

@@ -28,7 +28,7 @@ class ObjectChange(DocumentPart, frozen=True, kw_only=True):
     `ended` (expired, or its approval no longer counts), `deleted`."""
     kind: str
     """AccessGrant, WeightStore, Approval, ContainerProfile, PolicyException, EgressAllowlist,
-    BreakGlass, ServiceAccount, Bundle …"""
+    BreakGlass, AuditStatement, ServiceAccount, Bundle …"""
     namespace: str = ""
     name: str
     uid: str = ""
@@ -38,8 +38,8 @@ class ObjectChange(DocumentPart, frozen=True, kw_only=True):
     """Marks or labels of who did it, where the object says so."""
     approvers: list[str] = []
     spec: Any = None
-    """The `spec`, whole, of WeightStores and grants; of a ServiceAccount its client id and tenant;
-    of others what a report says of them."""
+    """The `spec`, whole, of WeightStores, grants and AuditStatements; of a ServiceAccount its
+    client id and tenant; of others what a report says of them."""
     why: str = ""
 
 

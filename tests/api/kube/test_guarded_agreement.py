@@ -11,6 +11,7 @@ from core.approvals.approvals import CLUSTER_KIND, parse_approval
 from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base.errors import InvalidObjectError
+from core.weights.audit_statements import parse_statement
 from tests.harness.programs.client import Client
 from tests.harness.programs.webhooks import serve_guarded
 
@@ -178,6 +179,48 @@ BREAK_GLASSES: dict[str, tuple[bool, Any]] = {
     "activated in words": (False, {**GLASS, "activated": "true"}),
     "a time of activation": (False, {**GLASS, "activatedAt": "2031-12-31T18:00:00Z"}),
 }
+STATEMENT: Spec = {
+    "finding": "01a1630d-b1e7-7505-9713-fbe309e7a0ca",
+    "state": "investigating",
+    "owner": "self",
+    "note": "looked at it",
+}
+CLOSING: Spec = {**without(STATEMENT, "owner"), "state": "falseAlarm"}
+ACCEPTED: Spec = {**CLOSING, "state": "accepted", "acceptedUntil": "2031-12-31T18:00:00Z"}
+SIGNED: Spec = {"report": DIGEST}
+STATEMENTS: dict[str, tuple[bool, Any]] = {
+    "plain": (True, STATEMENT),
+    "a state alone": (True, {"finding": STATEMENT["finding"], "state": "new"}),
+    "an owner alone": (True, {"finding": STATEMENT["finding"], "owner": "user:0123456789abcdef"}),
+    "a note alone": (True, {"finding": STATEMENT["finding"], "note": "n"}),
+    "closing": (True, CLOSING),
+    "accepted": (True, ACCEPTED),
+    "a report": (True, SIGNED),
+    "a report with a note": (True, {**SIGNED, "note": "read"}),
+    "null in optional fields": (True, {**STATEMENT, "report": None, "acceptedUntil": None}),
+    "owner of Entra": (True, {**STATEMENT, "owner": f"oid:{STATEMENT['finding']}"}),
+    "spec is null": (False, None),
+    "about nothing": (False, without(STATEMENT, "finding")),
+    "about both": (False, {**STATEMENT, "report": DIGEST}),
+    "nothing said": (False, {"finding": STATEMENT["finding"]}),
+    "an empty note": (False, {"finding": STATEMENT["finding"], "note": ""}),
+    "the beginning of an id": (False, {**STATEMENT, "finding": "01a1630d"}),
+    "an id in capitals": (False, {**STATEMENT, "finding": STATEMENT["finding"].upper()}),
+    "another state": (False, {**STATEMENT, "state": "closed"}),
+    "closing without a note": (False, without(CLOSING, "note")),
+    "closing with an empty note": (False, {**CLOSING, "note": ""}),
+    "accepted for ever": (False, without(ACCEPTED, "acceptedUntil")),
+    "an end of another state": (False, {**ACCEPTED, "state": "falseAlarm"}),
+    "an end of no state": (False, without(ACCEPTED, "state")),
+    "a day alone": (False, {**ACCEPTED, "acceptedUntil": "2031-12-31"}),
+    "an owner by name": (False, {**STATEMENT, "owner": "ann@example.com"}),
+    "an empty owner": (False, {**STATEMENT, "owner": ""}),
+    "a long note": (False, {**STATEMENT, "note": "a" * 1025}),
+    "a report by its beginning": (False, {"report": "sha256:aa"}),
+    "a state of a report": (False, {**SIGNED, "state": "new"}),
+    "an owner of a report": (False, {**SIGNED, "owner": "self"}),
+    "an unknown field": (False, {**STATEMENT, "severity": "low"}),
+}
 KINDS: dict[str, tuple[str, Callable[[bytes], object], dict[str, tuple[bool, Any]]]] = {
     "PolicyException": ("policyexceptions", parse_exception, EXCEPTIONS),
     "Approval": ("approvals", parse_approval, APPROVALS),
@@ -187,6 +230,7 @@ KINDS: dict[str, tuple[str, Callable[[bytes], object], dict[str, tuple[bool, Any
         partial(parse_approval, kind=CLUSTER_KIND),
         CLUSTER_APPROVALS,
     ),
+    "AuditStatement": ("auditstatements", parse_statement, STATEMENTS),
 }
 
 

@@ -1,5 +1,6 @@
 """The whole story of one grant: asked for, approved, used, ended, used all the same, and told."""
 
+import asyncio
 import datetime as dt
 import json
 from functools import partial
@@ -10,6 +11,7 @@ from audit.ledger.records.frames import FrameKind
 from tests.api.weights.followers import set_status
 from tests.api.weights.grants.conftest import (
     ANN,
+    API,
     BEN,
     CAROL,
     OIDS,
@@ -24,6 +26,7 @@ from tests.api.weights.grants.conftest import (
 )
 from tests.api.weights.scene import PRINCIPAL, WeightScene
 from tests.harness.programs.client import Client, Json
+from tests.harness.worlds.rbac import binding, user
 
 TEAM: Final = "pretraining"
 ADDRESS: Final = "10.244.3.7"
@@ -122,9 +125,68 @@ async def test_the_story_of_a_grant(
     assert finding["evidence"] == [late["id"]]
     assert finding["requesters"] == [HUMAN]
 
-    assert_told(await report(story, tmp_path), grant, finding["id"], decision["id"])
+    await close_finding(story, story_admin, finding["id"])
+    told = await report(story, tmp_path)
+    assert_told(told, grant, finding["id"], decision["id"])
+    await sign_off(story, tmp_path, told["digest"])
     await assert_looked_back(story)
     await assert_sound(story, tmp_path)
+
+
+async def close_finding(scene: WeightScene, admin: Client, finding: str) -> None:
+    """Have two people close a finding, whom it is about not being one of them."""
+    people = binding("sallyport-review-findings", user("alice"), user("bob"), user(CAROL))
+    await admin.apply([people | {"metadata": {"name": "finding-people"}}])
+    statements = {"group": "sallyport.dev", "resource": "auditstatements"}
+    for who in ("alice", "bob"):
+        await admin.as_user(who).wait_until_can("create", statements)
+    code, said = await state(scene, "alice", finding, "--state", "investigating", "--owner", "self")
+    assert (code, said["said"], said["state"]) == (0, True, "new")
+    made = await admin.get(API, "AuditStatement", said["statement"])
+    author = made["metadata"]["annotations"]["sallyport.dev/author"]
+    closed = {"finding": finding, "state": "falseAlarm", "note": "it was me"}
+    body = {"apiVersion": API, "kind": "AuditStatement", "metadata": {"name": "own"}}
+    await human(admin, CAROL).create(body | {"spec": closed})
+    code, said = await state(scene, "admin", finding, "--state", "contained")
+    assert (code, "system:masters" in said["message"]) == (1, True), said
+    for who, waits in (("alice", "a second person"), ("bob", "closed now")):
+        await asyncio.sleep(1.1)  # They are ordered by the second.
+        code, said = await state(scene, who, finding, "--state", "falseAlarm", "--note", "a drill")
+        assert (code, waits in said["message"]) == (0, True), said
+        count = {"alice": 3, "bob": 4}[who]
+        await scene.documents(
+            FrameKind.CHANGE, count, lambda each: each["kind"] == "AuditStatement"
+        )
+    done = await scene.run("findings", "show", finding, "-o", "json")
+    progress = json.loads(done.stdout)["finding"]["progress"]
+    assert (progress["state"], progress["owner"]) == ("falseAlarm", author.split()[0])
+    assert [one["counts"] for one in progress["statements"]] == [True, False, False, True]
+
+
+async def state(scene: WeightScene, who: str, *arguments: str) -> tuple[int, Json]:
+    """Run `findings set` as one of the server's users; give code and answer."""
+    kubeconfig = scene.apiserver.kubeconfig(who)
+    flags = ("--kubeconfig", kubeconfig, "-o", "json")
+    done = await scene.run("findings", "set", *arguments, *flags)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+async def sign_off(scene: WeightScene, folder: Path, digest: str) -> None:
+    """Have two people sign a report off; the next one shows it."""
+    (file,) = await asyncio.to_thread(lambda: list(folder.glob("*.json")))
+    for who, code, signed in (("alice", 1, False), ("bob", 0, True)):
+        kubeconfig = scene.apiserver.kubeconfig(who)
+        done = await scene.run("sign-off", file, "--kubeconfig", kubeconfig)
+        assert (done.returncode, digest in done.stdout) == (0, True), done.stderr
+        flags = ("--show", "--kubeconfig", kubeconfig, "-o", "json")
+        done = await scene.run("sign-off", digest, *flags)
+        assert (done.returncode, json.loads(done.stdout)["signedOff"]) == (code, signed)
+    await scene.documents(
+        FrameKind.CHANGE, 2, lambda each: (each.get("spec") or {}).get("report") == digest
+    )
+    (row,) = (await report(scene, folder))["signedOff"]
+    assert (row["report"], len(row["by"])) == (digest, 2)
 
 
 async def report(scene: WeightScene, folder: Path) -> Json:

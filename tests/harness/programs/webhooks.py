@@ -52,6 +52,7 @@ _GUARDED: Final = {
     "EgressDestinations": "egressdestinations",
     "AccessGrant": "accessgrants",
     "WeightStore": "weightstores",
+    "AuditStatement": "auditstatements",
 }
 """The kinds that are guarded, and their plurals."""
 

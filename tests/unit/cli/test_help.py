@@ -19,6 +19,8 @@ COMMANDS = [
     "decisions",
     "findings list",
     "findings show",
+    "findings set",
+    "sign-off",
     "quarantine list",
     "quarantine show",
     "gate",

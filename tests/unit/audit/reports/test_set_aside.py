@@ -27,7 +27,7 @@ def test_what_was_set_aside_is_counted_and_said() -> None:
     }
     intake = Intake(format=FORMAT, id="i", read=7, stored=4, refused=3, aside=2, **fields)
     tally.add_intake(intake, BEGIN_MS + 9)
-    known = tally.completeness(AccessTally(period), FindingTally())
+    known = tally.completeness(AccessTally(period), FindingTally(0))
     assert known.refused_records == 2
     ((why, records, place),) = [(row.reason, row.records, row.place) for row in known.refused]
     assert (records, place) == (2, "k@9")

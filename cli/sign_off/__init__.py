@@ -1,0 +1,1 @@
+"""The command `sallyport sign-off`: says that a report was read."""
