@@ -59,7 +59,7 @@ SET = """**Examples**
 
     sallyport findings set 01a1630d --state investigating --owner self
 
-    sallyport findings set 01a1630d --state contained --note "key rotated, INC-412"
+    sallyport findings set 01a1630d --state contained --note "key rotated"
 
     sallyport findings set 01a1630d --state falseAlarm --note "a restore drill"
 
