@@ -63,12 +63,12 @@ SET = """**Examples**
 
     sallyport findings set 01a1630d --state falseAlarm --note "a restore drill"
 
-    sallyport findings set 01a1630d --state accepted --until 2027-01-31 --note ok
+    sallyport findings set 01a1630d --state accepted --until 90d --note CHG-9
 
 Writes an AuditStatement into the cluster, in your name: it never changes, and
 the ledger keeps it. falseAlarm and accepted close a finding: not for whom it is
 about, and a high or critical one is closed once a second person says the same.
-Name nobody in the note. No detection is muted by any of it.
+Both need a note; name nobody in it. No detection is muted by any of it.
 
 **Exit codes**: 0 said; 1 refused; 2 the ledger or the cluster does not answer;
 64 wrong usage, or no such finding."""
@@ -151,7 +151,7 @@ def set_(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     note: Annotated[str, typer.Option(help="What you say to it; others read it.")] = "",
     until: Annotated[
         Optional[str],  # noqa: UP045 (typer)
-        typer.Option(metavar="DAY", help="Accepted until this day or time (UTC)."),
+        typer.Option(metavar="TIME", help="Accepted until then: 90d, a day, or a time (UTC)."),
     ] = None,
     cluster_id: ClusterIdFlag = None,
     ledger: LedgerFlag = None,

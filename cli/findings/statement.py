@@ -13,17 +13,24 @@ from app.settings.root import Settings
 from audit.access.progress import STATE_WORDS, TWO_PEOPLE, FindingProgress, finding_subject
 from audit.ledger.records.frames import FrameKind
 from cli.findings.run import FORMAT, read_statements
-from cli.shared.audit_statements import make_statement, open_cluster, read_self
+from cli.shared.audit_statements import build_statement, make_statement, open_cluster, read_self
 from cli.shared.decision_queries import now_ms
 from cli.shared.ledger_documents import find_one
-from core.base.errors import SettingsError
+from core.base.errors import InvalidObjectError, SettingsError
 from core.base.safe_text import safe_text
-from core.base.times import milliseconds_of, seconds_of, time_text
+from core.base.times import DAY_S, milliseconds_of, seconds_of, time_text
 from core.people.two_person import person_of
 from core.weights.audit_statements import CLOSING, FindingState
 from core.weights.documents.events import Finding, decode_finding
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAYS: Final = re.compile(r"(\d{1,4})d")
+_FLAGS: Final = {
+    "spec.state": "--state",
+    "spec.owner": "--owner",
+    "spec.note": "--note",
+    "spec.acceptedUntil": "--until",
+}
 _OWN: Final = (
     "the finding is about you: another person says how far it is, and whose; a note is yours to "
     "give"
@@ -63,12 +70,11 @@ async def state_finding(settings: Settings, options: StatementOptions) -> Statem
 
     Raises:
         SettingsError: something that was typed is wrong, or the ledger has no such finding.
-        InvalidObjectError: the statement lacks something, with its field.
         LedgerError: the ledger does not answer.
         ClusterError: kube-apiserver does not answer.
     """
     finding, before = await _read(settings, options)
-    spec = _spec(finding, options)
+    body = _build(finding, options)
     result = StatementResult(
         format=FORMAT, finding=finding.id, title=finding.title, said=False, state=before.state
     )
@@ -77,7 +83,7 @@ async def state_finding(settings: Settings, options: StatementOptions) -> Statem
         asks = options.state is not None or options.owner is not None
         if asks and (person_of(me) | {me.label}) & finding_subject(finding):
             return msgspec.structs.replace(result, message=_OWN)
-        made = await make_statement(objects, f"finding-{finding.id[:8]}", spec)
+        made = await make_statement(objects, body)
     if not made.name:
         return msgspec.structs.replace(result, message=made.refused)
     message = _waits(finding, options.state, before)
@@ -101,23 +107,31 @@ async def _read(settings: Settings, options: StatementOptions) -> tuple[Finding,
     return finding, statements.of_finding(finding, now_ms())
 
 
-def _spec(finding: Finding, options: StatementOptions) -> dict[str, Any]:
+def _build(finding: Finding, options: StatementOptions) -> dict[str, Any]:
     given = {
         "state": options.state.value if options.state else None,
         "owner": options.owner,
         "note": options.note or None,
         "acceptedUntil": None if options.until is None else _moment(options.until),
     }
-    return {"finding": finding.id} | {key: each for key, each in given.items() if each is not None}
+    spec = {"finding": finding.id} | {key: each for key, each in given.items() if each is not None}
+    try:
+        return build_statement(f"finding-{finding.id[:8]}", spec)
+    except InvalidObjectError as error:
+        flag = _FLAGS.get(error.field, error.field)
+        raise SettingsError(f"{flag}: {error.problem}") from None
 
 
 def _moment(text: str) -> str:
-    """Return a time as an object has it; a day is its first second."""
+    """Return a time as an object has it: so many days from now, or a day's first second."""
+    if found := _DAYS.fullmatch(text):
+        return time_text(now_ms() // 1000 + int(found[1]) * DAY_S)
     try:
         return time_text(seconds_of(f"{text}T00:00:00Z" if _DAY.fullmatch(text) else text))
     except ValueError:
         raise SettingsError(
-            f"--until {text}: give a day (2026-12-31) or a time (2026-12-31T18:00:00Z)"
+            f"--until {text}: give days from now (90d), a day (2027-01-31) or a time "
+            "(2027-01-31T18:00:00Z)"
         ) from None
 
 

@@ -64,12 +64,11 @@ async def read_self(objects: Objects) -> Subject:
         ) from None
 
 
-async def make_statement(objects: Objects, prefix: str, spec: dict[str, Any]) -> MadeStatement:
-    """Write a statement; `prefix` begins its name.
+def build_statement(prefix: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a statement to write; `prefix` begins its name.
 
     Raises:
         InvalidObjectError: the `spec` is wrong, with its field.
-        ClusterError: kube-apiserver does not answer.
     """
     body: dict[str, Any] = {
         "apiVersion": names.API_VERSION,
@@ -78,6 +77,15 @@ async def make_statement(objects: Objects, prefix: str, spec: dict[str, Any]) ->
         "spec": spec,
     }
     parse_statement(msgspec.json.encode(body))
+    return body
+
+
+async def make_statement(objects: Objects, body: dict[str, Any]) -> MadeStatement:
+    """Write a statement.
+
+    Raises:
+        ClusterError: kube-apiserver does not answer.
+    """
     try:
         made = await objects.create(STATEMENTS_PATH, body)
     except ClusterError as error:

@@ -11,7 +11,12 @@ from app.settings.root import Settings
 from audit.access.progress import label_of
 from audit.reports.builder import digest_of
 from audit.reports.model import Report
-from cli.shared.audit_statements import make_statement, open_cluster, read_sign_offs
+from cli.shared.audit_statements import (
+    build_statement,
+    make_statement,
+    open_cluster,
+    read_sign_offs,
+)
 from core.base import names
 from core.base.errors import SettingsError
 from core.base.safe_text import safe_line, safe_text
@@ -56,7 +61,7 @@ async def sign_report(settings: Settings, report: str, note: str, *, show: bool)
     async with open_cluster(settings) as objects:
         if not show:
             spec = {"report": digest} | ({"note": note} if note else {})
-            refused = (await make_statement(objects, "report", spec)).refused
+            refused = (await make_statement(objects, build_statement("report", spec))).refused
         found = await read_sign_offs(objects, digest)
     found.sort(key=lambda one: (one.meta.creation_timestamp or "", one.meta.name))
     people = [read_person(one.meta.annotation(names.AUTHOR_ANNOTATION)) for one in found]

@@ -103,8 +103,9 @@ def _check_about_finding(spec: StatementSpec, what: str) -> None:
     if spec.owner is not None:
         wanted = "self, oid: and an object id in lower case, or user: and 16 hex digits"
         require_match(_OWNER, spec.owner, "spec.owner", what, wanted)
-    if (spec.state is FindingState.ACCEPTED) != (spec.accepted_until is not None):
-        message = "goes with the state accepted, and with no other"
+    accepts = spec.state is FindingState.ACCEPTED
+    if accepts != (spec.accepted_until is not None):
+        message = "is missing: say until when" if accepts else "goes with the state accepted alone"
         raise InvalidObjectError(what, "spec.acceptedUntil", message)
     if spec.closes and not spec.note:
         message = "is missing: say why nobody need look at the finding any more"

@@ -264,3 +264,31 @@ def test_nothing_found_is_no_error_and_no_ledger_is_one(
     assert "--since" in done.err
     missing = run(command, "list", "--ledger", f"sqlite:///{tmp_path}/none.db")
     assert missing.code == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--state", "accepted", "--note", "n", "--until", "soon"), "--until soon: give days from"),
+        (("--state", "accepted", "--note", "n"), "--until: is missing: say until when"),
+        (("--state", "falseAlarm"), "--note: is missing"),
+        (("--owner", "ann@example.com"), "--owner"),
+        ((), "--state: give a state, an owner or a note"),
+        (("--state", "investigating"), "say in which cluster: give --kubeconfig"),
+        (("--state", "closed"), "--state"),
+    ],
+)
+def test_what_cannot_be_said_names_the_field(
+    run: Run, url: str, flags: tuple[str, ...], says: str
+) -> None:
+    """Before anything is asked of a cluster; nothing is written."""
+    done = run("findings", "set", SAS_FINDING, *flags, "--ledger", url)
+    assert done.code == 64, done.err
+    assert says in done.err
+
+
+def test_lists_choose_by_state(run: Run, url: str) -> None:
+    """Nobody has said anything here: all are new."""
+    for state, count in (("new", 3), ("falseAlarm", 0)):
+        done = run("findings", "list", *MAY, "--state", state, "--ledger", url, "-o", "json")
+        assert len(said(done, "findings-list.schema.json")["findings"]) == count
