@@ -8,6 +8,7 @@ import typer
 from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.session import log_to_stderr, run_async
+from core.base.errors import SettingsError
 
 LEDGER = """**Examples**
 
@@ -87,6 +88,44 @@ KEY = """**Examples**
 It is the public half of ledger.signing_key, for `ledger verify --key`.
 
 **Exit codes**: 0 printed; 2 the key cannot be read; 64 wrong usage."""
+
+CHECKPOINT = """**Examples**
+
+    sallyport ledger checkpoint
+
+    sallyport ledger checkpoint --size 512
+
+    sallyport ledger checkpoint --old 512 > request
+
+    sallyport ledger checkpoint --vkey
+
+A checkpoint is a head as other programs read it (c2sp.org/tlog-checkpoint),
+signed with the ledger's key. With --old it is the request to a witness that has
+cosigned that size (0: none yet), with the proof. --vkey is the key by which a
+witness knows the log.
+
+**Exit codes**: 0 printed; 2 there is no such head or key, or the ledger does
+not answer; 64 wrong usage."""
+
+WITNESS = """**Examples**
+
+    sallyport ledger witness --name witness.example/w1 --key witness.pem --vkey
+
+    sallyport ledger witness request --log VKEY --name N --key w.pem --state seen/
+
+    sallyport ledger checkpoint --old 512 | ssh witness sallyport ledger witness - …
+
+    sallyport ledger witness --listen 0.0.0.0:8444 --cert tls.crt --tls-key t.key …
+
+Run it on a host that the ledger's people cannot change. It cosigns a checkpoint
+only if that continues the last one it cosigned of the log: then two logs cannot
+be shown to two readers. What it saw is in --state, a file for each log; back it
+up. If a file is damaged or gone, nothing is cosigned. With --listen it serves
+c2sp.org/tlog-witness: POST /add-checkpoint, GET /ORIGIN-SHA-256/checkpoint.
+
+**Exit codes**: 0 cosigned, the line is printed; 1 not cosigned: another size,
+a fork, a wrong signature or proof; 2 the state cannot be read or kept; 64 wrong
+usage."""
 
 
 app = typer.Typer(
@@ -231,3 +270,68 @@ def key(
         print_json(found)
     else:
         typer.echo(found.pem, nl=False)
+
+
+@app.command(epilog=CHECKPOINT)
+def checkpoint(
+    size: Annotated[
+        int | None, typer.Option(min=0, help="Of the head of this size; else of the last.")
+    ] = None,
+    old: Annotated[
+        int | None, typer.Option(min=0, help="As a request to a witness that cosigned this size.")
+    ] = None,
+    vkey: Annotated[  # noqa: FBT002  typer's flags.
+        bool, typer.Option("--vkey", help="Print the log's key for witnesses instead.")
+    ] = False,
+    ledger: LedgerFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Print a head as a signed checkpoint (C2SP), or the request to a witness."""
+    from cli.ledger.checkpoint import find_verifier_key, make_checkpoint  # noqa: PLC0415 (keeps --help quick)
+
+    settings = read_flags(config, ledger=ledger)
+    if vkey:
+        typer.echo(run_async(find_verifier_key(settings)))
+    else:
+        typer.echo(run_async(make_checkpoint(settings, size, old)), nl=False)
+
+
+@app.command(epilog=WITNESS)
+def witness(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the witness: HOST/PATH.")],
+    key: Annotated[Path, typer.Option(metavar="PEM", help="Its private key (Ed25519).")],
+    request: Annotated[
+        Path | None, typer.Argument(metavar="REQUEST", help="A request; `-` is standard input.")
+    ] = None,
+    log: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option(metavar="VKEY", help="The key of a log that it knows; may be repeated."),
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keeps what was cosigned last of each log.")
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve instead, until stopped.")
+    ] = None,
+    cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Serving certificate (PEM).")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its private key (PEM).")
+    ] = None,
+    vkey: Annotated[  # noqa: FBT002  typer's flags.
+        bool, typer.Option("--vkey", help="Print the witness's public key instead.")
+    ] = False,
+) -> None:
+    """Cosign a ledger's checkpoint if it continues the last one that was cosigned."""
+    from cli.ledger import witness as witnesses  # noqa: PLC0415 (keeps --help quick)
+
+    options = witnesses.WitnessOptions(name, key, state, tuple(log or ()), listen, cert, tls_key)
+    if sum((request is not None, listen is not None, vkey)) != 1:
+        raise SettingsError("give one of REQUEST, --listen and --vkey")
+    if vkey:
+        typer.echo(witnesses.find_identity(options).verifier.text)
+    elif request is not None:
+        raise typer.Exit(witnesses.witness_file(options, request))
+    else:
+        witnesses.witness_server(options)

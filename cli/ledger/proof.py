@@ -35,11 +35,11 @@ async def make_proof(
         raise SettingsError("name the ID of a record, or --from SIZE of a head")
     told = trusted_keys_of(settings, keys)
     async with open_ledger(settings) as ledger:
-        head = await _head(ledger, second)
+        head = await find_head(ledger, second)
         if first is None:
             entry = await _entry(ledger, identity or "")
             return await _inclusion(ledger, entry, head, told)
-        earlier = await _head(ledger, first)
+        earlier = await find_head(ledger, first)
         if earlier.size > head.size:
             raise SettingsError("--from: it is larger than --to")
         path = await ledger.consistency(earlier.size, head.size)
@@ -67,7 +67,12 @@ async def last_heads(settings: Settings, limit: int) -> list[TreeHead]:
         return found[::-1]
 
 
-async def _head(ledger: LedgerQueries, size: int | None) -> TreeHead:
+async def find_head(ledger: LedgerQueries, size: int | None) -> TreeHead:
+    """Return the head of a size; None: the last one.
+
+    Raises:
+        LedgerError: there is none, or the ledger does not answer.
+    """
     if size is None:
         found = await ledger.last_head()
         if found is None:

@@ -20,6 +20,7 @@ _JOBSET: Final = "sigs.k8s.io/jobset"
 _KUBECONFORM: Final = "github.com/yannh/kubeconform"
 _KUBERNETES: Final = "k8s.io/kubernetes/cmd"
 _RAY: Final = "github.com/ray-project/kuberay/ray-operator"
+_WITNESS: Final = "github.com/transparency-dev/witness"
 _REGAL: Final = "github.com/styrainc/regal"  # Later ones, open-policy-agent's, cannot be had.
 _CONTAINERD: Final = "github.com/containerd/containerd/v2"
 
@@ -243,6 +244,10 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
             ),
             # Of its own main.go; that reads deploy/terraform for the tests.
             _always_built("hcl-blocks", _HCL, "sallyport.dev/tests/tools/hcl-blocks", (2, 24), 1),
+            # Of its own main.go: others' readers of checkpoints, and others' witness.
+            _always_built(
+                "checkpoints", _WITNESS, "sallyport.dev/tests/tools/checkpoints", (0, 0), 1
+            ),
             _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 37), 4),
             _always_built("regal", _REGAL, _REGAL, (0, 35), 2),
             # Of the packages of its commands, which its module does not hold: cert-manager/main.go.

@@ -24,8 +24,8 @@ from audit.ledger.log.heads import TreeHead, is_signed, key_id
 from core.base.errors import LedgerError, SettingsError
 
 
-def read_key(path: Path) -> Ed25519PrivateKey | None:
-    """Read the key; None where there is no such file.
+def read_key(path: Path, named: str = "ledger.signing_key") -> Ed25519PrivateKey | None:
+    """Read the key; None where there is no such file. Errors name it as `named`.
 
     Raises:
         LedgerError: it cannot be read, or is no private key of Ed25519.
@@ -35,11 +35,11 @@ def read_key(path: Path) -> Ed25519PrivateKey | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise LedgerError(f"ledger.signing_key: {path}: {error.strerror}") from None
+        raise LedgerError(f"{named}: {path}: {error.strerror}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise LedgerError(f"ledger.signing_key: {path}: it is no private key of Ed25519 (PEM)")
+        raise LedgerError(f"{named}: {path}: it is no private key of Ed25519 (PEM)")
     return key
 
 

@@ -1,0 +1,1 @@
+"""The process `sallyport ledger witness --listen`."""

@@ -1,0 +1,1 @@
+"""A witness of logs: cosigns checkpoints that continue the last one that it saw of the log."""
