@@ -1,20 +1,84 @@
 """Makes sinks and what tells them, as the settings say."""
 
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from typing import Final
+
+from structlog.typing import FilteringBoundLogger
 
 from app.settings.messages import name_setting
-from app.settings.notifications import NotificationSink
+from app.settings.notifications import NotificationSink, SinkKind
 from app.settings.root import Settings
 from audit.notifications.delivery import DeliveryOptions
 from audit.notifications.notice import NoticeEvent
 from audit.notifications.routes import Route
 from audit.notifications.sink import Sink
 from audit.notifications.sinks.https import tls_context
+from audit.notifications.sinks.smtp import MailAddresses, SmtpSink
+from audit.notifications.sinks.syslog import SyslogSink
+from audit.notifications.sinks.tls_socket import TlsServer, server_of
 from audit.notifications.sinks.webhook import WebhookSink
 from core.base.errors import SettingsError
 
-_HOURS_OF_DAY = 24
-_HOUR_S = 3600.0
+_HOURS_OF_DAY: Final = 24
+_HOUR_S: Final = 3600.0
+
+
+class SinkMaker:
+    """Makes the sinks of one process; `stack` closes what they hold."""
+
+    def __init__(
+        self, settings: Settings, stack: AsyncExitStack, logger: FilteringBoundLogger
+    ) -> None:
+        self._settings = settings
+        self._stack = stack
+        self._logger = logger
+
+    def make(self, section: NotificationSink) -> Sink:
+        """Return a sink; nothing is asked of it yet.
+
+        Raises:
+            SettingsError: naming what cannot be used.
+        """
+        sink = _MAKERS[section.kind](self, section)
+        self._stack.push_async_callback(sink.close)
+        return sink
+
+    def webhook(self, section: NotificationSink) -> Sink:
+        """Return a webhook."""
+        context = tls_context(section.trust, _trust_of(section))
+        assert section.url is not None  # noqa: S101  NotificationSink demands them.
+        assert section.secrets is not None  # noqa: S101
+        return WebhookSink(section.url, section.secrets, context)
+
+    def syslog(self, section: NotificationSink) -> Sink:
+        """Return a server of syslog."""
+        return SyslogSink(_server_of(section))
+
+    def smtp(self, section: NotificationSink) -> Sink:
+        """Return a server of mail."""
+        assert section.sender is not None  # noqa: S101  NotificationSink demands it.
+        addresses = MailAddresses(section.sender, tuple(section.recipients))
+        logger = self._logger.bind(sink=section.name)
+        server = _server_of(section)
+        return SmtpSink(server, addresses, logger, implicit_tls=section.tls == "implicit")
+
+
+_MAKERS: Final[Mapping[SinkKind, Callable[[SinkMaker, NotificationSink], Sink]]] = {
+    "webhook": SinkMaker.webhook,
+    "syslog": SinkMaker.syslog,
+    "smtp": SinkMaker.smtp,
+}
+
+
+def _trust_of(section: NotificationSink) -> str:
+    return f"notifications.sinks {section.name}: trust"
+
+
+def _server_of(section: NotificationSink) -> TlsServer:
+    tls_context(section.trust, _trust_of(section))  # A CA that cannot be read ends the start.
+    assert section.server is not None  # noqa: S101  NotificationSink demands it.
+    return server_of(section.server, section.trust, section.secrets)
 
 
 def route_of(section: NotificationSink) -> Route:
@@ -25,20 +89,6 @@ def route_of(section: NotificationSink) -> Route:
         events=frozenset(map(NoticeEvent, section.events)),
         since=section.since,
     )
-
-
-def open_sink(section: NotificationSink, stack: AsyncExitStack) -> Sink:
-    """Return a sink; nothing is asked of it yet. `stack` closes it.
-
-    Raises:
-        SettingsError: naming what cannot be used.
-    """
-    context = tls_context(section.trust, f"notifications.sinks {section.name}: trust")
-    assert section.url is not None  # noqa: S101  NotificationSink demands them.
-    assert section.secrets is not None  # noqa: S101
-    sink = WebhookSink(section.url, section.secrets, context)
-    stack.push_async_callback(sink.close)
-    return sink
 
 
 def delivery_options(settings: Settings) -> DeliveryOptions:

@@ -10,15 +10,25 @@ from pydantic import Field, field_validator, model_validator
 from app.settings.section import Section
 from core.weights.documents.events import Severity
 
-SinkKind = Literal["webhook"]
+SinkKind = Literal["webhook", "syslog", "smtp"]
 
 _NAME: Final = r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$"
+_SERVER: Final = r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"
+_MAIL: Final = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+$"
 _URL: Final = r"^https://[^\s?#@]+$"
 
-_NEEDS: Final[Mapping[SinkKind, tuple[str, ...]]] = {"webhook": ("url", "secrets")}
+_NEEDS: Final[Mapping[SinkKind, tuple[str, ...]]] = {
+    "webhook": ("url", "secrets"),
+    "syslog": ("server",),
+    "smtp": ("server", "sender", "recipients"),
+}
 """What each kind must have."""
 
-_MAY: Final[Mapping[SinkKind, tuple[str, ...]]] = {"webhook": ("trust",)}
+_MAY: Final[Mapping[SinkKind, tuple[str, ...]]] = {
+    "webhook": ("trust",),
+    "syslog": ("trust", "secrets"),
+    "smtp": ("trust", "secrets", "tls"),
+}
 
 _ALL: Final = ("name", "kind", "at_least", "stores", "events", "since")
 
@@ -51,6 +61,18 @@ class NotificationSink(Section):
     )
     url: Annotated[str, Field(pattern=_URL, max_length=1024)] | None = Field(
         None, description="`webhook`: `https://HOST/PATH`."
+    )
+    server: Annotated[str, Field(pattern=_SERVER, max_length=300)] | None = Field(
+        None, description="`syslog`, `smtp`: `HOST:PORT`, as a rule 6514 and 587."
+    )
+    tls: Literal["starttls", "implicit"] | None = Field(
+        None, description="`smtp`: `starttls`, or `implicit` from the start, as on port 465."
+    )
+    sender: Annotated[str, Field(pattern=_MAIL, max_length=254)] | None = Field(
+        None, description="`smtp`: the address that mail comes from."
+    )
+    recipients: list[Annotated[str, Field(pattern=_MAIL, max_length=254)]] = Field(
+        default_factory=list, max_length=50, description="`smtp`: whom mail goes to."
     )
     secrets: Path | None = Field(
         None, description="A folder, as a Secret is mounted, with a file for each of its keys."

@@ -19,6 +19,13 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "conntrack ipset iptables libip4tc2 libip6tc2 libipset13 libmnl0 "
             "libnetfilter-conntrack3 libnfnetlink0 libnftnl11 libxtables12".split()
         ),
+        "syslog-packages": (
+            "libestr0",
+            "libfastjson4",
+            "liblognorm5",
+            "rsyslog",
+            "rsyslog-openssl",
+        ),
     }
 )
 """What is unpacked into one folder each, by the name of that folder."""

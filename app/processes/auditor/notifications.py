@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from structlog.typing import FilteringBoundLogger
 
-from app.notifications.sinks import delivery_options, open_sink, route_of
+from app.notifications.sinks import SinkMaker, delivery_options, route_of
 from app.settings.root import Settings
 from audit.ledger.store.store import Store
 from audit.notifications.delivery import SinkDelivery
@@ -23,8 +23,9 @@ async def open_notifications(
     """
     options = delivery_options(settings)
     async with AsyncExitStack() as stack:
+        sinks = SinkMaker(settings, stack, logger)
         deliveries = [
-            SinkDelivery(each.name, open_sink(each, stack), route_of(each), store, logger, options)
+            SinkDelivery(each.name, sinks.make(each), route_of(each), store, logger, options)
             for each in settings.notifications.sinks
         ]
         for delivery in deliveries:

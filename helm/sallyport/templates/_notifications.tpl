@@ -24,6 +24,18 @@ notifications:
       {{- with .url }}
       url: {{ . | quote }}
       {{- end }}
+      {{- with .server }}
+      server: {{ . | quote }}
+      {{- end }}
+      {{- with .tls }}
+      tls: {{ . }}
+      {{- end }}
+      {{- with .sender }}
+      sender: {{ . | quote }}
+      {{- end }}
+      {{- with .recipients }}
+      recipients: {{ toJson . }}
+      {{- end }}
       {{- if .existingSecret }}
       secrets: /etc/sallyport/notifications/{{ .name }}
       {{- end }}
@@ -67,7 +79,7 @@ notifications:
 {{- define "sallyport.notifications.ports" -}}
 {{- $ports := list }}
 {{- range .Values.notifications.sinks }}
-{{- $host := "" }}
+{{- $host := .server | default "" }}
 {{- with .url }}
 {{- $host = (urlParse .).host }}
 {{- end }}

@@ -191,6 +191,21 @@ SWITCHES: Final = MappingProxyType[str, Values](
                         "trustConfigMap": "own-ca",
                     },
                     {
+                        "name": "siem",
+                        "kind": "syslog",
+                        "server": "siem.example:6514",
+                        "trustConfigMap": "own-ca",
+                    },
+                    {
+                        "name": "mail",
+                        "kind": "smtp",
+                        "server": "mail.example:465",
+                        "tls": "implicit",
+                        "sender": "sallyport@example.com",
+                        "recipients": ["on-call@example.com"],
+                        "existingSecret": "mail-user",
+                    },
+                    {
                         "name": "archive",
                         "kind": "webhook",
                         "url": "https://archive.example/hook",

@@ -15,7 +15,7 @@ def test_sinks_arrive_as_the_values_say(helm: Helm, tmp_path: Path) -> None:
     """At the auditor alone; what is not given has its default."""
     objects = helm.objects(SWITCHES["sinks"])
     settings = settings_of(objects, "auditor", tmp_path)
-    pager, archive = settings.notifications.sinks[:2]
+    pager, *_, archive = settings.notifications.sinks
     assert delivery_options(settings).give_up_s == 24 * 3600
     assert (pager.name, pager.kind, pager.url) == (
         "pager",
@@ -27,6 +27,10 @@ def test_sinks_arrive_as_the_values_say(helm: Helm, tmp_path: Path) -> None:
     assert route.stores == {"frontier"}
     assert route.events == {NoticeEvent.FINDING}
     assert route_of(archive).events == {NoticeEvent.FINDING, NoticeEvent.GAP}
+    sinks = {sink.name: sink for sink in settings.notifications.sinks}
+    assert sinks["siem"].server == "siem.example:6514"
+    assert (sinks["mail"].tls, sinks["mail"].sender) == ("implicit", "sallyport@example.com")
+    assert sinks["mail"].recipients == ["on-call@example.com"]
     for component in ("gate", "control"):
         assert not settings_of(objects, component, tmp_path).notifications.sinks
 
@@ -53,5 +57,5 @@ def test_auditor_reaches_its_sinks_and_no_more(helm: Helm) -> None:
     values: Values = {**SWITCHES["sinks"], "networkPolicies": {"notifications": ["10.7.0.0/24"]}}
     rules = policy(helm.objects(values), "auditor")["egress"]
     (rule,) = [each for each in rules if 8443 in ports([each])]
-    assert ports([rule]) == {443, 8443}
+    assert ports([rule]) == {443, 465, 6514, 8443}
     assert rule["to"] == [{"ipBlock": {"cidr": "10.7.0.0/24"}}]

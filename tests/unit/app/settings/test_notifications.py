@@ -58,6 +58,11 @@ def test_sink_is_read(tmp_path: Path) -> None:
         ({"since": "2026-11-28"}, "must have a time zone"),
         ({"since": "yesterday"}, r"notifications.sinks.*since .*\[0\]"),
         ({"pager": 1}, "there is no such setting"),
+        ({"server": "a:1"}, "server must not be given: webhook has none"),
+        ({"kind": "syslog", "url": None, "secrets": None}, "server is missing: syslog needs it"),
+        ({"kind": "smtp", "server": "a:25"}, "sender is missing.*recipients is missing"),
+        ({"kind": "smtp", "server": "a"}, r"notifications.sinks.*server .*\[0\]: a String"),
+        ({"kind": "smtp", "recipients": ["a b@c"]}, r"notifications.sinks.*recipients"),
     ],
 )
 def test_wrong_sink_is_refused_at_start(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
