@@ -31,10 +31,13 @@ VERIFY = """**Examples**
 
     sallyport ledger verify --proof proof.json --anchor anchor.jsonl -o json
 
+    sallyport ledger verify export.jsonl --cosigned note --witness-key VKEY
+
 An export is verified with nothing but this program; without one it is the
 ledger of --ledger or ledger.url, whose rows are compared with the log too.
 An anchor (a file, or a folder of its parts) must lie where whoever can write
-the ledger cannot write. What is younger than it is counted, and not proven.
+the ledger cannot write. What is younger than it is counted, and not proven. A
+checkpoint that a witness cosigned, as it serves it, is as good as an anchor.
 
 **Exit codes**: 0 nothing is wrong; 1 something is: the first bad record is
 named; 2 it cannot be read; 64 wrong usage, or no such file."""
@@ -165,6 +168,14 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     proof: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Verify a proof instead.")
     ] = None,
+    cosigned: Annotated[
+        Optional[list[Path]],  # noqa: UP045 (typer)
+        typer.Option(metavar="FILE", help="A checkpoint that a witness cosigned; repeatable."),
+    ] = None,
+    witness_key: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option(metavar="VKEY", help="The key of a witness whom you believe; repeatable."),
+    ] = None,
     since: SinceFlag = None,
     until: UntilFlag = None,
     keep_days: Annotated[
@@ -189,6 +200,8 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         until,
         keep_days,
         late_days,
+        tuple(cosigned or ()),
+        tuple(witness_key or ()),
     )
     if proof is not None:
         checked = verifying.check_proof(proof, options)

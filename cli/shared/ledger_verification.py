@@ -13,8 +13,17 @@ import msgspec
 from app.records.ledger import ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
+from audit.ledger.log.cosigned_heads import CosignedHeads, read_cosigned
 from audit.ledger.log.keys import LogKeys, public_key
 from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
+from audit.ledger.log.signed_notes import (
+    MOST_NOTE,
+    NoteError,
+    SignatureType,
+    VerifierKey,
+    parse_note,
+    parse_verifier_key,
+)
 from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifier import VerificationTerms, Verifier, VerifierTrust, verify_export
 from audit.ledger.store.log_export import make_opening
@@ -42,6 +51,9 @@ class VerifyOptions:
     until: str | None = None
     keep_days: int = 90
     late_days: float = 3.0
+    cosigned: tuple[Path, ...] = ()
+    """Checkpoints that witnesses cosigned."""
+    witness_keys: tuple[str, ...] = ()
 
     def times(self, now_ms: int) -> tuple[int | None, int | None]:
         """Return the times that were asked for, in milliseconds since the epoch.
@@ -139,18 +151,51 @@ def _trust(options: VerifyOptions, stack: ExitStack) -> VerifierTrust:
 
     Raises:
         SettingsError: there is neither, so anybody could have written what is verified.
+        InvalidObjectError: a file is no checkpoint that a witness cosigned.
     """
-    if not (options.anchors or options.heads or options.keys):
+    if not (options.anchors or options.heads or options.keys or options.cosigned):
         raise SettingsError(
-            "give --anchor FILE, --head SIZE:ROOT or --key PEM: without any of them whoever wrote "
-            "the ledger could have written it anew"
+            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE or --key PEM: without any of "
+            "them whoever wrote the ledger could have written it anew"
         )
     readings = [AnchorReading(str(path), _lines(path, stack)) for path in options.anchors]
     noted = [NotedHeads(list(map(_noted, options.heads)))] if options.heads else []
     now_ms = int(time.time() * 1000)
     return VerifierTrust(
-        [*readings, *noted], read_trusted_keys(options.keys), options.terms(now_ms)
+        [*readings, *noted, *_cosigned(options)],
+        read_trusted_keys(options.keys),
+        options.terms(now_ms),
     )
+
+
+def _cosigned(options: VerifyOptions) -> list[CosignedHeads]:
+    if bool(options.cosigned) != bool(options.witness_keys):
+        raise SettingsError(
+            "--cosigned and --witness-key: give both: checkpoints, and the keys of the witnesses "
+            "whom you believe"
+        )
+    keys = list(map(_witness_key, options.witness_keys))
+    notes = []
+    for path in options.cosigned:
+        with path.open("rb") as file:
+            content = file.read(MOST_NOTE + 1)
+        try:
+            note = parse_note(content)
+            read_cosigned([note], keys)
+        except NoteError as error:
+            raise InvalidObjectError(str(path), "", str(error)) from None
+        notes.append(note)
+    return read_cosigned(notes, keys)
+
+
+def _witness_key(text: str) -> VerifierKey:
+    try:
+        key = parse_verifier_key(text)
+    except NoteError as error:
+        raise SettingsError(f"--witness-key {text}: {error}") from None
+    if key.kind is not SignatureType.COSIGNATURE:
+        raise SettingsError(f"--witness-key {text}: it is a log's key (type 1), and no witness's")
+    return key
 
 
 def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:

@@ -340,6 +340,42 @@ def verify(path: Path, signatures: Signatures, noted: dict[int, str]) -> Export:
     return export
 
 
+def read_cosigned(path: Path, texts: Sequence[str], log: str) -> tuple[int, str]:
+    """Return size and root of a checkpoint that one of these witnesses cosigned of a log."""
+    text, _, signatures = path.read_bytes().decode().rpartition("\n\n")
+    origin, size, root = text.split("\n")[:3]
+    if origin != f"sallyport.dev/ledger/{log}":
+        raise WrongError(f"{path}: the checkpoint is of {origin}, and not of this log")
+    for line in signatures.splitlines():
+        _, name, coded = line.split(" ")
+        content = base64.b64decode(coded, validate=True)
+        for key in texts:
+            known, _, rest = key.partition("+")
+            raw = base64.b64decode(rest.partition("+")[2], validate=True)
+            digest = hashlib.sha256(known.encode() + b"\n" + raw).digest()
+            if (name, content[:4], raw[:1]) != (known, digest[:4], b"\4"):
+                continue
+            time = int.from_bytes(content[4:12], "big")
+            if not is_signed(raw[1:], f"cosignature/v1\ntime {time}\n{text}\n", content[12:]):
+                raise WrongError(f"{path}: the cosignature is not that of {name}")
+            return int(size), base64.b64decode(root, validate=True).hex()
+    raise WrongError(f"{path}: none of your witnesses cosigned it")
+
+
+def is_signed(raw: bytes, text: str, signature: bytes) -> bool:
+    """Return whether the signature of a text is that of a raw key of Ed25519."""
+    with tempfile.TemporaryDirectory() as folder:
+        key, signed, found = (Path(folder, name) for name in ("key", "text", "signature"))
+        key.write_bytes(ED25519 + raw)
+        signed.write_bytes(text.encode())
+        found.write_bytes(signature)
+        done = openssl(
+            *("pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-rawin"),
+            *("-in", signed, "-sigfile", found),
+        )
+    return done.returncode == 0
+
+
 def fail(message: str) -> int:
     """Say what cannot be read; return the exit code."""
     print(message, file=sys.stderr)
@@ -374,16 +410,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="SIZE:ROOT",
         help="a head that you noted, or that an anchor has",
     )
+    parser.add_argument(
+        "--cosigned",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a checkpoint that a witness cosigned",
+    )
+    parser.add_argument(
+        "--witness-key",
+        action="append",
+        default=[],
+        metavar="VKEY",
+        help="the key of a witness whom you believe (NAME+ID+BASE64)",
+    )
     given = parser.parse_args(arguments)
     try:
-        export = verify(given.export, Signatures(given.key), dict(given.head))
+        noted = noted_heads(given)
+        export = verify(given.export, Signatures(given.key), noted)
     except OSError as error:
-        return fail(f"{given.export}: {error.strerror}")
+        return fail(f"{error.filename or given.export}: {error.strerror}")
     except WrongError as error:
         print(f"Not sound: {error}")
         return 1
-    report(export, is_trusted=bool(given.key or given.head))
+    report(export, is_trusted=bool(given.key or noted))
     return 0
+
+
+def noted_heads(given: argparse.Namespace) -> dict[int, str]:
+    """Return the roots that the command line brings, by size."""
+    noted = dict(given.head)
+    log = log_of(given.export) if given.cosigned else ""
+    for path in given.cosigned:
+        try:
+            size, root = read_cosigned(path, given.witness_key, log)
+        except (IndexError, ValueError) as error:
+            raise WrongError(f"{path}: it is no checkpoint, or a key is none ({error})") from None
+        if noted.setdefault(size, root) != root:
+            raise WrongError(f"{path}: you noted another root of {size} records")
+    return noted
+
+
+def log_of(path: Path) -> str:
+    """Return the log of an export; empty where it is none, which `verify` says."""
+    try:
+        log = decode(next(read_lines(path), b"")).get("log", "")
+    except (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError, zlib.error):
+        return ""
+    except WrongError:
+        return ""
+    return str(log)
 
 
 def report(export: Export, *, is_trusted: bool) -> None:
@@ -392,7 +469,7 @@ def report(export: Export, *, is_trusted: bool) -> None:
     if export.removed:
         print(f"The documents of {export.removed} records were removed; their digests are there.")
     if not is_trusted:
-        print("It agrees with itself only: give --key, or a --head that you noted elsewhere.")
+        print("It agrees with itself only: give --key, --cosigned, or a --head that you noted.")
     elif export.last is None or export.last["size"] < export.tree.size:
         proven = export.last["size"] if export.last else export.opening["first"]
         print(f"Records from {proven} on are not under a head yet.")
