@@ -53,6 +53,7 @@ PHASE_OF: Final = {
     "ungranted": "collection",
     "key-or-anonymous-read": "collection",
     "volume-above-baseline": "collection",
+    "snapshot-read": "collection",
     "slow-exfiltration": "exfiltration",
     "copy-out": "exfiltration",
     "object-replication": "exfiltration",
@@ -81,7 +82,9 @@ MOST_FINDINGS: Final = 100_000
 MOST_STEPS: Final = 500
 """Of one case's timeline; the gravest and first are kept."""
 
-_READS: Final = frozenset({"new-caller", "ungranted", "no-live-pod", "volume-above-baseline"})
+_READS: Final = frozenset(
+    {"new-caller", "ungranted", "no-live-pod", "volume-above-baseline", "snapshot-read"}
+)
 _BY_KEY: Final = frozenset({"key-or-anonymous-read", "key-or-anonymous-change"})
 
 _HARM: Final = frozenset(

@@ -43,6 +43,7 @@ from audit.access.detections.reads import (
     enumeration,
     key_or_anonymous_read,
     slow_exfiltration,
+    snapshot_reads,
     volume_above_baseline,
 )
 from audit.access.model.detection import Detection
@@ -82,4 +83,5 @@ DETECTIONS: Final[tuple[Detection, ...]] = (
     custom_role.DETECTION,
     target_deletion.DETECTION,
     cluster_credential.DETECTION,
+    snapshot_reads.DETECTION,
 )

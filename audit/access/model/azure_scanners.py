@@ -25,9 +25,13 @@ class ScannerClaim(enum.Enum):
 
 
 def scanner_claim(access: Access) -> ScannerClaim:
-    """Say whether a request is the lifecycle scanner's: a public address never is."""
+    """Say whether a request is the lifecycle scanner's.
+
+    One from a public address, or that signed in with Entra ID, never is.
+    """
     agent = access.user_agent.lower()
-    if access.caller is Caller.PUBLIC or not any(one in agent for one in _AGENTS):
+    is_named = bool(access.principal or access.application)
+    if is_named or access.caller is Caller.PUBLIC or not any(one in agent for one in _AGENTS):
         return ScannerClaim.NONE
     word = str(access.extra.get("identityType", "")).replace(" ", "").lower()
     is_trusted = access.signed_by is SignedBy.UNKNOWN and word == _TRUSTED

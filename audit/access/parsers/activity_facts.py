@@ -25,10 +25,11 @@ one of its beginning, said what was asked for; without it what was set is not kn
 | SFTP_OR_LOCAL_USERS | `sftp`, `localUsers`: as set; `user`: a mark, where it is about one |
 | PROTECTION | `which`: what it is about; `off`: what of it was switched off or shortened |
 | SHARED_KEY | `allowed` |
-| DELETION | `kind`: `container`, `account` or `group` |
+| DELETION | `kind`: `container`, `account`, `group`, or `rollback` (to an earlier time) |
 | LIFECYCLE | `deletes`, `deletesCopies` (versions, snapshots), `archives`: of rules that are
 |           | on, each `DAYS PREFIX`; `digest` of all; none where the record has no rules |
-| ENCRYPTION | `keySource`, `vault` (host), `vaultKey`, `federated`, `asked` |
+| ENCRYPTION | `keySource`, `vault` (host), `vaultKey`, `federated`, `asked`; `state` of a scope;
+|            | `gone` where the vault itself was `deleted` or `purged` |
 | OTHER_TENANT | `replication`, `copyScope`, `rules` (`TENANT RESOURCE`), `asked`: of which names |
 | TRANSPORT | `httpsOnly`, `minimumTls`, `asked` |
 | ROLE_DEFINITION | `role`: its id; `opens`: what of storage it lets do; `scopes` |
@@ -80,7 +81,13 @@ ALWAYS: Final = {
     f"{_STORAGE}localusers/regeneratepassword/action": Topic.SFTP_OR_LOCAL_USERS,
     f"{_STORAGE}managementpolicies/write": Topic.LIFECYCLE,
     f"{_STORAGE}managementpolicies/delete": Topic.LIFECYCLE,
+    f"{_STORAGE}storagetaskassignments/write": Topic.LIFECYCLE,
     f"{_STORAGE}encryptionscopes/write": Topic.ENCRYPTION,
+    "microsoft.keyvault/vaults/delete": Topic.ENCRYPTION,
+    "microsoft.keyvault/locations/deletedvaults/purge/action": Topic.ENCRYPTION,
+    "microsoft.dataprotection/backupvaults/backupinstances/delete": Topic.PROTECTION,
+    "microsoft.dataprotection/backupvaults/backupinstances/stopprotection/action": Topic.PROTECTION,
+    "microsoft.dataprotection/backupvaults/backupinstances/suspendbackups/action": Topic.PROTECTION,
     f"{_STORAGE}blobservices/containers/setlegalhold/action": Topic.PROTECTION,
     f"{_STORAGE}blobservices/containers/clearlegalhold/action": Topic.PROTECTION,
     f"{_STORAGE}blobservices/containers/migrate/action": Topic.PROTECTION,
@@ -135,6 +142,7 @@ _DELETED: Final = {
     f"{_STORAGE}delete": "account",
     f"{_STORAGE}blobservices/containers/delete": "container",
     "microsoft.resources/subscriptions/resourcegroups/delete": "group",
+    f"{_STORAGE}restoreblobranges/action": "rollback",
 }
 """Operations that delete what holds blobs, and what (Microsoft Learn, "Azure permissions for
 Storage" and "… for Management and governance")."""
@@ -344,15 +352,24 @@ def _sftp(_operation: str, resource: str, body: Body) -> dict[str, Any]:
     }
 
 
+def _encryption(operation: str, resource: str, body: Body) -> dict[str, Any]:
+    """Return whose key encrypts, or which vault is gone: its host begins with its name."""
+    if not operation.startswith("microsoft.keyvault/"):
+        return encryption_facts(operation, resource, body)
+    gone = "purged" if operation.endswith("/action") else "deleted"
+    return {"vault": f"{resource.rpartition('/')[2]}.", "gone": gone}
+
+
 def _protection(operation: str, _resource: str, body: Body) -> dict[str, Any]:
     which = [name for name in sorted(_SET[Topic.PROTECTION]) if name in body]
     off = [name for name in which if _is_off(body[name])]
     if operation not in SETTING:
         named = next(
-            (w for w in ("legalhold", "immutabilitypolicies", "locks") if w in operation), ""
+            (w for w in ("legalhold", "immutabilitypolicies", "locks", "backup") if w in operation),
+            "",
         )
         which = [named or "immutablestoragewithversioning"]
-        gone = operation.endswith("/delete") or "clearlegalhold" in operation
+        gone = operation.endswith("/delete") or "clearlegalhold" in operation or named == "backup"
         off = which if gone and named else off
         return {
             "which": which,
@@ -400,7 +417,7 @@ _TOLD: Final[Mapping[Topic, Callable[[str, str, Body], dict[str, Any]]]] = {
     Topic.SHARED_KEY: _shared_key,
     Topic.ROLE_DEFINITION: role_definition_facts,
     Topic.LIFECYCLE: lifecycle_facts,
-    Topic.ENCRYPTION: encryption_facts,
+    Topic.ENCRYPTION: _encryption,
     Topic.OTHER_TENANT: tenant_facts,
     Topic.TRANSPORT: transport_facts,
 }

@@ -35,6 +35,9 @@ MOST_KEPT_BYTES: Final = 1024 * 1024
 _Row = tuple[tuple[str, str, str], dict[str, Any]]
 _MOST_BODY: Final = 64 * 1024
 _MOST_WORD: Final = 1024
+_BACKUPS: Final = "/backupinstances/"
+"""A backup's name begins with that of the account that it is of."""
+
 _MOST_DEPTH: Final = 12
 """As deep as a rule of lifecycle management, and some more."""
 
@@ -148,6 +151,8 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
         account_of(resource),
         resource.partition("/containers/")[2].partition("/")[0],
     )
+    if _BACKUPS in resource:
+        named = stores.named_in(resource.rpartition("/")[2])
     told = "/".join(key) if key[0] else sha256(msgspec.json.encode(found)).hexdigest()
 
     def of(topic: Topic) -> Activity:

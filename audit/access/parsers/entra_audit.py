@@ -6,6 +6,9 @@ whole list before and after. `facts` are those of FEDERATED_CREDENTIAL
 (`audit.access.parsers.activity_facts`), and `before`: `issuer subject` of the credential of that
 name, where there was one. Other changes that name a credential, key, role, owner or consent are
 OTHER, and say what changed by the names of the properties: `changed`, `targets`, `service`.
+That a Global Administrator took the right to give roles on all subscriptions is ELEVATED_ACCESS
+(category `AzureRBACRoleManagementElevateAccess`; Microsoft Learn, "Elevate access to manage all
+Azure subscriptions and management groups").
 
 The log has three shapes: a diagnostic setting's (category `AuditLogs`, the entry in `properties`),
 the table `AuditLogs` of Log Analytics (flat, `TimeGenerated`, columns of type dynamic as objects or
@@ -47,6 +50,10 @@ _MOST_TEXT: Final = 1024 * 1024
 _DYNAMIC: Final = frozenset({"initiatedby", "targetresources"})
 """Columns of type dynamic: their value may be JSON in a text."""
 
+_ELEVATED: Final = re.compile(r"has elevated their access", re.IGNORECASE)
+_ELEVATION_CATEGORY: Final = "azurerbacrolemanagementelevateaccess"
+_ROOT: Final = "/providers/microsoft.authorization"
+
 _PROPERTY: Final = "federatedidentitycredentials"
 _MOST_CREDENTIALS: Final = 64
 _MOST_WORD: Final = 256
@@ -58,7 +65,8 @@ _Change = tuple[Topic, str, dict[str, Any], str]
 def is_entra_audit(low: dict[str, Any]) -> bool:
     """Return whether a record, its keys in lower case, is of Entra ID's audit log, in any shape."""
     words = (low.get("category"), low.get("type"))
-    if any(isinstance(word, str) and word.lower() == CATEGORY for word in words):
+    known = {CATEGORY, _ELEVATION_CATEGORY}
+    if any(isinstance(word, str) and word.lower() in known for word in words):
         return True
     return "targetresources" in low and ("initiatedby" in low or "activitydisplayname" in low)
 
@@ -78,7 +86,8 @@ def parse_entra(
     changes = [
         (Topic.FEDERATED_CREDENTIAL, f"application/{target}/{facts['credential']}", facts, target)
         for target, facts in _changes(entry)
-    ] or _others(entry, operation)
+    ] or _elevations(operation)
+    changes = changes or _others(entry, operation)
     if not changes:
         return ()
     unix_ms, time = parse_log_time(_first(low, entry, "time", "timegenerated", "activitydatetime"))
@@ -147,6 +156,13 @@ def _decoded(value: Any) -> Any:
 
 def _first(one: dict[str, Any], other: dict[str, Any], *names: str) -> str:
     return next((str(each[name]) for name in names for each in (one, other) if each.get(name)), "")
+
+
+def _elevations(operation: str) -> list[_Change]:
+    """Return that access was elevated over all subscriptions; taking that back is another entry."""
+    if not _ELEVATED.search(operation):
+        return []
+    return [(Topic.ELEVATED_ACCESS, _ROOT, {"change": "action", "body": True}, "elevated")]
 
 
 def _others(entry: dict[str, Any], operation: str) -> list[_Change]:

@@ -136,6 +136,7 @@ def encryption_facts(_operation: str, _resource: str, body: Body) -> dict[str, A
         "vault": parts.netloc.lower() or None,
         "vaultKey": (held.get("keyname") or key or None) if is_vault else None,
         "federated": identity.get("federatedidentityclientid") or None,
+        "state": body.get("state") if isinstance(body.get("state"), str) else None,
         "asked": is_asked(body, "encryption", "source", "keyvaultproperties"),
     }
 

@@ -1,6 +1,6 @@
 """22: many blobs, a folder's worth or a whole container deleted, by whomever."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -35,6 +35,8 @@ _DISTANCES: Final = 5.0
 _SPREAD: Final = 0.7
 _YOUNG_DAYS: Final = 3
 _LIVE_S: Final = 24 * HOUR_S
+_MOST_ABOVE: Final = 3
+"""Folders above a blob that are remembered with it: a run, a step, a part of it."""
 _EXPIRES: Final = "SetBlobExpiry"
 
 _BLOBS: Final = "blobs"
@@ -70,9 +72,8 @@ def _see(
         note_protection(state.accounts, event, known)
         return ()
     if event.act is Act.READ:
-        made = state.made.get(digest_of(event.container, event.blob)) if state.made else None
-        if made is not None:
-            made.read = known.at
+        if state.made:
+            _note_read(event, state, known)
         return ()
     if not known.done:
         return ()
@@ -97,10 +98,32 @@ def _is_container_delete(access: Access) -> bool:
     return _is_delete(access) and not access.blob and not is_azure
 
 
+def _note_read(access: Access, state: MassDeleteState, known: EventContext) -> None:
+    made = state.made.get(digest_of(access.container, access.blob))
+    if made is None:
+        return
+    made.read = known.at
+    for folder in _folders_of(access.blob):
+        if (above := state.made.get(digest_of(access.container, folder))) is not None:
+            above.read = known.at
+
+
+def _folders_of(blob: str) -> Iterator[str]:
+    """Yield the nearest folders above a blob, each with a slash at its end: no blob has that."""
+    for _ in range(_MOST_ABOVE):
+        blob = blob.rstrip("/").rpartition("/")[0]
+        if not blob:
+            return
+        yield f"{blob}/"
+
+
 def _note_made(access: Access, state: MassDeleteState, known: EventContext) -> None:
     digest = digest_of(access.container, access.blob)
     made = touch(state.made, digest, lambda: MadeBlob(known.who), _MOST_BLOBS)
     made.who = known.who
+    for folder in _folders_of(access.blob):
+        above = digest_of(access.container, folder)
+        touch(state.made, above, lambda: MadeBlob(known.who), _MOST_BLOBS).who = known.who
 
 
 def _judge_delete(access: Access, state: MassDeleteState, known: EventContext) -> Sequence[Finding]:
@@ -109,7 +132,9 @@ def _judge_delete(access: Access, state: MassDeleteState, known: EventContext) -
         return ()
     if not access.blob:
         return _judge_container(access, state, known)
-    made = state.made.pop(digest_of(access.container, access.blob), None)
+    is_folder = find_operation(access.operation).level is OperationLevel.FOLDER
+    path = f"{access.blob.rstrip('/')}/" if is_folder else access.blob
+    made = state.made.pop(digest_of(access.container, path), None)
     is_claimed = claim is ScannerClaim.CLAIMED
     found = _judge_many(access, state, known, is_claimed=is_claimed)
     if made is not None and made.who != known.who:
@@ -191,10 +216,12 @@ def _judge_others(
 ) -> list[Finding]:
     """Judge a delete of what somebody else made: gravely where it is in use."""
     days = touch(state.others, known.pair, DailyAmounts, _MOST)
-    count = add_amount(days, known.day, 1)
+    is_folder = find_operation(access.operation).level is OperationLevel.FOLDER
+    each = known.tuned["deleted_folder_blobs"] if is_folder else 1
+    count = add_amount(days, known.day, each)
     is_live = made.read > known.at - _LIVE_S
     in_use = touch(state.live, known.pair, DailyAmounts, _MOST)
-    live = add_amount(in_use, known.day, 1 if is_live else 0)
+    live = add_amount(in_use, known.day, each if is_live else 0)
     least = known.tuned["deleted_others_blobs"]
     if count < least:
         return []

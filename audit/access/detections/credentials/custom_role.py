@@ -118,7 +118,7 @@ DETECTION: Final = Detection(
     severity=Severity.HIGH,
     techniques=("T1098.003", "T1098.001", "T1548.005"),
     needs=(
-        "Azure's Activity log; that of the tenant for elevateAccess",
+        "Azure's Activity log; for elevateAccess that of the tenant, or Entra ID's AuditLogs",
         "resourceId of the WeightStore for scopes below a subscription",
     ),
     blind=(
@@ -132,6 +132,8 @@ DETECTION: Final = Detection(
         "the same for a role that had `…/blobs/read` and now has `…/blobs/delete` too: high",
         "the same with `actions` `Microsoft.Storage/storageAccounts/listKeys/action`: medium",
         "`Microsoft.Authorization/elevateAccess/action`: high",
+        "Entra ID's *User has elevated their access to User Access Administrator for their Azure "
+        "Resources*: high, once with the record of the Activity log",
     ),
     quiet=(
         "a role for machines or networks alone, one whose `notDataActions` take the blobs out "

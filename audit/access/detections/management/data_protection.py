@@ -12,7 +12,8 @@ from audit.access.parsers.activity_facts import actor_text, is_delete
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, Severity, Topic
 
-_GRAVE: Final = frozenset({"legalhold", "immutabilitypolicies", "locks", "haslegalhold"})
+_BACKUP: Final = "backup"
+_GRAVE: Final = frozenset({"legalhold", "immutabilitypolicies", "locks", "haslegalhold", _BACKUP})
 
 
 class ProtectionOffState(msgspec.Struct):
@@ -55,6 +56,8 @@ def _of_activity(event: Activity) -> tuple[str, Severity]:
     off = [str(one) for one in event.facts.get("off") or ()]
     if not off and is_delete(event):
         off = [str(one) for one in event.facts.get("which") or ("a protection",)]
+    if _BACKUP in off and not event.store:
+        return "", Severity.MEDIUM
     return ", ".join(off), Severity.HIGH if _GRAVE.intersection(off) else Severity.MEDIUM
 
 
@@ -70,15 +73,16 @@ DETECTION: Final = Detection(
     number=20,
     title="Immutability, versioning, soft delete or a lock switched off",
     about="What keeps weights, checkpoints and logs from being deleted or overwritten was switched "
-    "off, shortened or deleted: immutability policies, legal holds and locks (high), versioning, "
-    "soft delete, point-in-time restore, and what is done over storage's own "
-    "interface (medium). Switching on is quiet.",
+    "off, shortened or deleted: immutability policies, legal holds, locks, and the backup of an "
+    "account of a WeightStore in a backup vault (high), versioning, soft delete, point-in-time "
+    "restore, and what is done over storage's own interface (medium). Switching on is quiet.",
     severity=Severity.HIGH,
     techniques=("T1490", "T1485", "T1070"),
     needs=("Azure's Activity log", "the StorageWrite and StorageDelete logs"),
     blind=(
         "a retention that is made shorter, where the log does not say how long it was",
         "what the properties of the blob service were set to over storage's own interface",
+        "a backup vault that is deleted whole, and backups by other products",
         "legal holds of single blobs: the log does not say whether they were set or cleared",
     ),
     remedy="Switch it on again, and look at what was deleted since (detections 21 and 22).",

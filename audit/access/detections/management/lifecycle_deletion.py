@@ -5,10 +5,14 @@ from typing import Any, Final
 
 import msgspec
 
+from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
+from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import Detection, EventContext, ResponseStep
-from audit.access.model.findings import make_finding
-from audit.access.model.sightings import MOST_RAISED, is_change
+from audit.access.model.findings import make_finding, moment_text
+from audit.access.model.sightings import MOST_RAISED, is_change, is_news, touch
 from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
+from core.base.times import DAY_S
+from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, Severity, Topic
 from core.weights.stores import WeightStore
 
@@ -21,6 +25,18 @@ _WORDS: Final = {
     "archives": "moves blobs to the archive tier",
 }
 _UNTOLD: Final = "untold"
+_TASK: Final = "storagetaskassignments"
+_RUN: Final = "run"
+_FIRST_RUNS_S: Final = 7 * DAY_S
+"""A policy takes up to a day until it runs, and a run may take days."""
+
+
+class RuleWritten(msgspec.Struct, gc=False, array_like=True):
+    """Who wrote a rule that deletes weights, and when."""
+
+    who: str
+    at: float
+    evidence: str
 
 
 class LifecycleDeletionState(msgspec.Struct):
@@ -30,11 +46,26 @@ class LifecycleDeletionState(msgspec.Struct):
     """Of all rules, by account."""
     rules: dict[str, list[str]] = {}
     """By account, what its rules delete or archive: `WORD DAYS PREFIX`."""
+    written: dict[str, RuleWritten] = {}
+    """By account, the last rule that was found."""
+    raised: dict[str, int] = {}
 
 
-def _see(event: Activity, state: LifecycleDeletionState, known: EventContext) -> Sequence[Finding]:
+def _see(
+    event: Access | Activity, state: LifecycleDeletionState, known: EventContext
+) -> Sequence[Finding]:
+    if isinstance(event, Access):
+        return _judge_run(event, state, known) if state.written and _is_of_run(event) else ()
     if not known.done:
         return ()
+    if _TASK in event.operation.lower():
+        return _task_assigned(event, state, known)
+    return _judge_policy(event, state, known)
+
+
+def _judge_policy(
+    event: Activity, state: LifecycleDeletionState, known: EventContext
+) -> Sequence[Finding]:
     if is_delete(event):
         state.digests.pop(event.account, None)
         state.rules.pop(event.account, None)
@@ -48,6 +79,7 @@ def _see(event: Activity, state: LifecycleDeletionState, known: EventContext) ->
         del state.rules[next(iter(state.rules))]
     state.rules[event.account] = now
     if digest.startswith(_UNTOLD):
+        _note_written(event, state, known)
         return [_finding(event, known, digest, Severity.MEDIUM, "the log does not say to what")]
     stores = _stores_at(event.account, known)
     new = [rule for rule in now if not _was_there(rule, before)]
@@ -55,7 +87,72 @@ def _see(event: Activity, state: LifecycleDeletionState, known: EventContext) ->
     if not grave:
         return ()
     told = "; ".join(_text_of(rule) for rule in grave[:5])
-    return [_finding(event, known, digest, max(map(_severity_of, grave), key=_RANK.index), told)]
+    severity = max(map(_severity_of, grave), key=_RANK.index)
+    if severity is not Severity.MEDIUM:
+        _note_written(event, state, known)
+    return [_finding(event, known, digest, severity, told)]
+
+
+def _note_written(event: Activity, state: LifecycleDeletionState, known: EventContext) -> None:
+    written = RuleWritten(known.who, known.at, event.id)
+    touch(state.written, event.account, lambda: written, MOST_RAISED)
+    state.written[event.account] = written
+
+
+def _is_of_run(access: Access) -> bool:
+    """Return whether lifecycle management deleted a blob."""
+    is_done = access.act is Act.DELETE and access.succeeded
+    return is_done and scanner_claim(access) is ScannerClaim.SHOWN
+
+
+def _judge_run(
+    access: Access, state: LifecycleDeletionState, known: EventContext
+) -> Sequence[Finding]:
+    """Judge a delete under a rule that was found: about who wrote the rule."""
+    written = state.written.get(access.account)
+    if written is None or known.at > written.at + _FIRST_RUNS_S:
+        return ()
+    name = f"{access.store} {written.evidence} {known.day}"
+    if not is_news(state.raised, name):
+        return ()
+    found = make_finding(
+        DETECTION,
+        access,
+        known,
+        (name,),
+        Severity.HIGH,
+        f"Lifecycle management deletes blobs of {access.store} under a rule that was just written",
+        f"The first one this day is {access.blob or access.container}. {written.who or 'Nobody'} "
+        f"wrote the rule at {moment_text(written.at)}, which is a finding of its own. Azure logs "
+        "each deletion without a principal.",
+        first=written.at,
+        evidence=[written.evidence],
+        aspect=_RUN,
+    )
+    return [msgspec.structs.replace(found, who=written.who, addresses=[])]
+
+
+def _task_assigned(
+    event: Activity, state: LifecycleDeletionState, known: EventContext
+) -> Sequence[Finding]:
+    """Judge a storage task that was assigned: what it does stands at the task itself."""
+    digest = fact_text(event, "digest") or f"{_UNTOLD} {known.day}"
+    if not event.store or not is_change(state.digests, event.resource, digest, asked=True):
+        return ()
+    name = event.resource.rpartition("/")[2]
+    return [
+        make_finding(
+            DETECTION,
+            event,
+            known,
+            (event.resource, digest, str(known.day)),
+            Severity.MEDIUM,
+            f"The storage task {name} was assigned to {event.account}",
+            f"By {actor_text(event)}: {event.operation} at {event.resource}. Storage tasks delete "
+            "blobs, move them to other tiers or shorten their protection; the log of the "
+            "assignment does not say which.",
+        )
+    ]
 
 
 def _finding(
@@ -136,11 +233,17 @@ DETECTION: Final = Detection(
     "takes weights of a WeightStore that no rule took before, or sooner than before. Critical "
     "where it deletes blobs that are a day old or less, high where it deletes older ones, medium "
     "where it deletes versions or snapshots, or moves blobs to the archive tier, and where the "
-    "log does not say what was written. What the policy said before is remembered: writing the "
-    "same again is quiet. The first policy that is seen counts as added.",
+    "log does not say what was written, such as for a storage task that is assigned to the "
+    "account. What the policy said before is remembered: writing the "
+    "same again is quiet. The first policy that is seen counts as added. What Azure's scanner "
+    "deletes of a store within a week after such a rule is high, once a day, and is about who "
+    "wrote the rule.",
     severity=Severity.CRITICAL,
     techniques=("T1485.001", "T1490"),
-    needs=("Azure's Activity log of the accounts' subscriptions",),
+    needs=(
+        "Azure's Activity log of the accounts' subscriptions",
+        "the StorageDelete log, for what a rule deleted",
+    ),
     blind=(
         "rules that were there before the log",
         "filters by blob index tags and types of blobs: such a rule counts as one for its prefix",
@@ -152,6 +255,7 @@ DETECTION: Final = Detection(
         "the same after 0 days: critical",
         "a rule that was there, now after 7 days instead of 365: high",
         "`version.delete`, `snapshot.delete`, `tierToArchive`: medium",
+        "`Microsoft.Storage/storageAccounts/storageTaskAssignments/write`: medium",
     ),
     quiet=(
         "the same policy written again, as Terraform does",
@@ -180,8 +284,10 @@ DETECTION: Final = Detection(
     "versions where versioning was on and the rule does not delete versions. What was moved to the "
     "archive tier is there, and rehydrating takes up to 15 hours. A policy that was changed takes "
     "up to 24 hours until it runs: until then nothing is lost.",
-    bound="4096 accounts",
+    bound="4096 accounts, as many findings",
     begin=LifecycleDeletionState,
     see=_see,
+    acts=frozenset({Act.DELETE}),
+    covers={_RUN: Coverage(_is_of_run, frozenset({Same.STORE}))},
     topics=frozenset({Topic.LIFECYCLE}),
 )

@@ -20,6 +20,7 @@ _NAMED: Final = {
     "account": "The account",
     "group": "The resource group",
 }
+_ROLLBACK: Final = "rollback"
 
 _RECOVERY: Final = {
     "container": "Container soft delete keeps it for the days that were set; without it the blobs "
@@ -39,6 +40,8 @@ class StorageDeletedState(msgspec.Struct):
 
 def _see(event: Activity, state: StorageDeletedState, known: EventContext) -> Sequence[Finding]:
     kind = fact_text(event, "kind")
+    if kind == _ROLLBACK:
+        return _rolled_back(event, state, known)
     stores = _stores_in(kind, event, known)
     level = 1 + known.done
     if not stores or not is_news(state.raised, f"{event.resource} {known.day}", level):
@@ -58,6 +61,27 @@ def _see(event: Activity, state: StorageDeletedState, known: EventContext) -> Se
         f"{names}. {_RECOVERY[kind] if known.done else 'A lock or a missing right stopped it.'}",
     )
     return [msgspec.structs.replace(finding, store=stores[0].name, account=stores[0].spec.account)]
+
+
+def _rolled_back(
+    event: Activity, state: StorageDeletedState, known: EventContext
+) -> Sequence[Finding]:
+    """Say that blobs are as they were at an earlier time: what was written since is gone."""
+    name = f"{_ROLLBACK} {event.resource} {known.day}"
+    if not known.done or not event.store or not is_news(state.raised, name):
+        return ()
+    return [
+        make_finding(
+            DETECTION,
+            event,
+            known,
+            (name,),
+            Severity.MEDIUM,
+            f"Blobs of {event.account} were rolled back to an earlier time",
+            f"By {actor_text(event)}: {event.operation} at {event.resource}. What was written "
+            "since is deleted, and older bytes are served again.",
+        )
+    ]
 
 
 def _stores_in(kind: str, event: Activity, known: EventContext) -> list[WeightStore]:
@@ -87,8 +111,8 @@ DETECTION: Final = Detection(
     about="Azure Resource Manager deleted what holds the blobs of a WeightStore: the storage "
     "account or its resource group (critical), or a container (high). What was tried and failed, "
     "because of a lock or a missing right, is medium; so is a resource group of which nobody can "
-    "tell whether the account of a WeightStore without resourceId lies in it. Once for resource "
-    "and day.",
+    "tell whether the account of a WeightStore without resourceId lies in it, and a restore to an "
+    "earlier point in time, which deletes what was written since. Once for resource and day.",
     severity=Severity.CRITICAL,
     techniques=("T1485", "T1490", "T1489"),
     needs=(
@@ -98,7 +122,7 @@ DETECTION: Final = Detection(
     blind=(
         "containers and blobs that are deleted over storage's own interface: the StorageDelete "
         "log has those",
-        "a subscription that is cancelled, or a key vault that is purged",
+        "a subscription that is cancelled; for a key vault that is purged see detection 29",
     ),
     fires=(
         "`Microsoft.Storage/storageAccounts/delete` of the account: critical",
@@ -106,6 +130,7 @@ DETECTION: Final = Detection(
         "`Microsoft.Storage/storageAccounts/blobServices/containers/delete` of a container that "
         "a WeightStore names: high",
         "one of them that ends with `Failure` (`ScopeLocked`): medium",
+        "`Microsoft.Storage/storageAccounts/restoreBlobRanges/action` of the account: medium",
     ),
     quiet=(
         "an account, a container or a group in which no WeightStore has anything",

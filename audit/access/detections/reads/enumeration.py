@@ -1,16 +1,17 @@
 """5: somebody looks at what there is: bursts of listings, and reads of who may do what."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from audit.access.baselines.daily_amounts import DailyAmounts, raise_amount, usual_before
-from audit.access.model.coverage import Coverage, Span
+from audit.access.model.coverage import Coverage, Same, Span
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news, origin_of, touch
-from core.weights.documents.access import Access, Act
+from core.weights.documents.access import Access, Act, Caller, SignedBy
 from core.weights.documents.events import Finding, Severity
 
 _MOST: Final = 4096
@@ -24,7 +25,15 @@ _NOT_ABOUT_RIGHTS: Final = frozenset({"GetUserDelegationKey"})
 _POLICIES: Final = "policies"
 _LISTINGS: Final = "lists"
 _LOOKS: Final = "looks"
+_FEEDS: Final = "feeds"
 
+_CHANGE_FEED: Final = "$blobchangefeed"
+_INVENTORY: Final = re.compile(
+    r"\d{4}/\d\d/\d\d/\d\d-\d\d-\d\d/[^/]+/.*(?:\.csv|\.parquet|manifest\.(?:json|checksum))"
+)
+"""Paths of blob inventory's reports: time of the run, rule, file ("Blob inventory reports")."""
+
+_UNNAMED: Final = frozenset({SignedBy.ACCOUNT_KEY, SignedBy.SAS, SignedBy.ANONYMOUS})
 _CHANGE_WEIGHT: Final = 5.0
 _DISTANCES: Final = 5.0
 _SPREAD: Final = 0.7
@@ -52,15 +61,20 @@ class EnumerationState(msgspec.Struct):
 
 
 def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequence[Finding]:
-    act = access.act
+    if not access.store:
+        return _judge_feed(access, state, known) if _is_feed(access) else ()
+    if access.operation in _NOT_ABOUT_RIGHTS:
+        return ()
+    return _look(access, state, known)
+
+
+def _look(access: Access, state: EnumerationState, known: EventContext) -> Sequence[Finding]:
     name = f"{known.pair} {access.address}"
-    if act is Act.READ:
+    if access.act is Act.READ:
         counts = state.counts.get(name)
         if counts is not None:
             _fade(counts, known.at)
             counts.reads += 1
-        return ()
-    if access.operation in _NOT_ABOUT_RIGHTS:
         return ()
     counts = touch(state.counts, name, lambda: LookCounts(at=known.at, first=known.at), _MOST)
     _fade(counts, known.at)
@@ -77,6 +91,42 @@ def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequen
     if counts.looks < known.tuned["enumeration_looks_to_reads"] * counts.reads:
         return ()
     return _judge(access, state, known, counts, aspect, counts.looks)
+
+
+def _is_feed(access: Access) -> bool:
+    """Return whether a list of all blobs of an account was read: its change feed or inventory."""
+    if access.act is not Act.READ or not access.succeeded:
+        return False
+    return access.container == _CHANGE_FEED or bool(_INVENTORY.fullmatch(access.blob))
+
+
+def _judge_feed(access: Access, state: EnumerationState, known: EventContext) -> Sequence[Finding]:
+    held = known.surroundings.stores
+    store = next((one for one in sorted(held) if held[one].spec.account == access.account), "")
+    if not store:
+        return ()
+    usual = touch(state.peaks, f"{store} {known.who} {_FEEDS}", DailyAmounts, _MOST)
+    before = usual_before(usual, known.day)
+    raise_amount(usual, known.day, 1)
+    is_usual = before is not None and before.days >= known.tuned["enumeration_usual_days"]
+    is_unnamed = access.caller is Caller.PUBLIC or access.signed_by in _UNNAMED
+    severity = Severity.MEDIUM if is_unnamed else Severity.LOW
+    key = (store, known.who, _FEEDS, str(known.day))
+    if is_usual or not is_news(state.raised, " ".join(key)):
+        return ()
+    what = "change feed" if access.container == _CHANGE_FEED else "inventory"
+    found = make_finding(
+        DETECTION,
+        access,
+        known,
+        key,
+        severity,
+        f"{known.who} reads the {what} of {access.account}",
+        f"{access.operation} of {access.container}/{access.blob} from {origin_of(access)}. It "
+        f"names the blobs of the account, those of {store} among them, without a listing.",
+        aspect=_FEEDS,
+    )
+    return [msgspec.structs.replace(found, store=store)]
 
 
 def _aspect_of(access: Access) -> str:
@@ -166,13 +216,17 @@ DETECTION: Final = Detection(
     about="Bursts of listings, of looks at blobs' properties that no reads go with, and of "
     "requests for access-control lists and policies (a change counts five). Counted for one "
     "principal and store from one address, so a fleet in which each Pod lists once is quiet; "
-    "what a principal does on three days is held against its own bursts.",
+    "what a principal does on three days is held against its own bursts. Also a read of the "
+    "account's change feed, or of a report of blob inventory, which name all blobs (low; medium "
+    "from a public address, with a key, a SAS or no signature; quiet for who reads it on a fourth "
+    "day).",
     severity=Severity.MEDIUM,
     techniques=("AML.T0007", "T1619", "T1580"),
     needs=("the StorageRead and StorageWrite logs",),
     blind=(
         "one who lists slowly, or lists once and reads what others do not",
         "a fleet behind one address counts as one",
+        "an inventory that was exported to another account, or copied",
         "failed anonymous requests, of which storage logs few",
     ),
     remedy="Look at what the Pod or person ran: backup and inventory tools belong in "
@@ -181,7 +235,9 @@ DETECTION: Final = Detection(
     begin=EnumerationState,
     see=_see,
     acts=frozenset({Act.LIST, Act.POLICY, Act.READ}),
+    elsewhere=True,
     covers={
+        _FEEDS: Coverage(_is_feed, frozenset({Same.ACCOUNT, Same.WHO})),
         "": Coverage(lambda access: bool(_aspect_of(access)), span=Span.DAYS),
         _POLICIES: Coverage(lambda access: _aspect_of(access) == _POLICIES, span=Span.DAYS),
         _LISTINGS: Coverage(lambda access: _aspect_of(access) == _LISTINGS, span=Span.DAYS),

@@ -20,6 +20,8 @@ _WORDS: Final = {
 }
 
 _MOST: Final = 4096
+_LOOKED: Final = "looked"
+_LOOKS: Final = frozenset({Act.LIST, Act.POLICY})
 
 
 class SignatureReads(msgspec.Struct, gc=False, array_like=True):
@@ -38,10 +40,17 @@ class KeyOrAnonymousReadState(msgspec.Struct):
 
 
 def _concerns(access: Access) -> bool:
-    return access.signed_by in _WORDS and access.succeeded
+    return access.signed_by in _WORDS and access.succeeded and access.act not in _LOOKS
+
+
+def _is_look(access: Access) -> bool:
+    """Return whether names, properties or policies were asked for; probes for a token are not."""
+    return access.signed_by in _WORDS and access.succeeded and access.act in _LOOKS
 
 
 def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) -> Sequence[Finding]:
+    if _is_look(access):
+        return _judge_look(access, state, known)
     if not _concerns(access):
         return ()
     key = (access.store, known.who, str(known.day))
@@ -58,6 +67,29 @@ def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) ->
     if not is_news(state.raised, name, 2 if is_grave else 1):
         return ()
     return [_finding(access, reads, known, key, is_grave=is_grave)]
+
+
+def _judge_look(
+    access: Access, state: KeyOrAnonymousReadState, known: EventContext
+) -> Sequence[Finding]:
+    """Judge a request for names or settings: a read by the same signature tells more."""
+    key = (access.store, known.who, str(known.day))
+    name = " ".join(key)
+    if name in state.raised or not is_news(state.raised, f"{_LOOKED} {name}"):
+        return ()
+    return [
+        make_finding(
+            DETECTION,
+            access,
+            known,
+            (_LOOKED, *key),
+            Severity.MEDIUM,
+            f"{access.store} was looked at with {_WORDS[access.signed_by]}",
+            f"{access.operation} of {access.container or access.account} from "
+            f"{origin_of(access)}. Whoever holds it can look around, and no log says who that was.",
+            aspect=_LOOKED,
+        )
+    ]
 
 
 def _finding(
@@ -91,7 +123,9 @@ DETECTION: Final = Detection(
     about="A successful read or copy that was signed with an account key, a SAS of such a key, "
     "nothing, or a kind of signature that this release does not know. One finding for each "
     "signature, store and day; a second, graver one once it comes from a public address or a "
-    "share of a checkpoint has left. Reads with Entra ID, and with a SAS of a user delegation key "
+    "share of a checkpoint has left. Listings, and requests for properties and policies, are one "
+    "finding of their own (medium) for each signature, store and day that has read nothing so far. "
+    "Reads with Entra ID, and with a SAS of a user delegation key "
     "(detection 18), are quiet.",
     severity=Severity.CRITICAL,
     techniques=("AML.T0055", "AML.T0035", "T1552", "T1530"),
@@ -106,8 +140,8 @@ DETECTION: Final = Detection(
     bound=f"{_MOST} signatures of a day and store, as many findings",
     begin=KeyOrAnonymousReadState,
     see=_see,
-    acts=frozenset({Act.READ, Act.COPY}),
-    covers={"": Coverage(_concerns)},
+    acts=frozenset({Act.READ, Act.COPY, *_LOOKS}),
+    covers={"": Coverage(_concerns), _LOOKED: Coverage(_is_look)},
     tuning=(
         Tunable(
             "unsigned_grave_share",

@@ -105,10 +105,54 @@ def knocking(year: Year, day: int) -> Planted:
     return Planted("knocking", finds, store.name, at, at + HOUR, frozenset(), found)
 
 
+def snapshots_read(year: Year, day: int) -> Planted:
+    """Someone who evaluates makes snapshots of a model that is served, and reads those."""
+    served = year.named(Job.SERVE, year.draw.randrange(10))
+    there = [one for one in year.people if one.store is served.store and one.job is Job.EVALUATE]
+    one = next(each for each in there if each.leaves > day)
+    by, found = year.session(one, _at(year, day), 3 * HOUR)
+    state = "2026-01-01T00%3A00%3A00.0000000Z"
+    for shard in range(16):
+        blob, when = shard_of(900, shard), by.begin + 60 + shard
+        made: dict[str, Any] = {
+            "properties": {"userAgentHeader": agent(one.agent, when)},
+            "status": 201,
+        }
+        found += year.access(by, when, "SnapshotBlob", one.store, blob, **made)
+        found += year.access(
+            by,
+            when + 600 + shard * 20,
+            "GetBlob",
+            one.store,
+            blob,
+            amount=one.store.shard_gib * GIB,
+            query=f"snapshot={state}",
+        )
+    finds = frozenset({"snapshot-read"})
+    oid, client = one.ids(day)
+    whos = frozenset({f"oid:{oid}", f"client:{client}", one.human})
+    return Planted("snapshots read", finds, one.store.name, by.begin, by.end, whos, found)
+
+
+def guessed(year: Year, day: int) -> Planted:
+    """Somebody outside guesses names of containers, without a signature."""
+    store, at = _store(year), _at(year, day)
+    told: dict[str, Any] = {"identity": identity("Anonymous"), "address": f"{OUTSIDE}:50000"}
+    refusal: dict[str, Any] = {"status": 404, "statusText": "ResourceNotFound"}
+    found = []
+    for number in range(60):
+        away = Store("", store.account, f"backup-{number}", 1, 1)
+        found += year.access(None, at + number, "ListBlobs", away, **told, **refusal)
+    finds = frozenset({"refused-burst"})
+    return Planted("containers guessed", finds, store.name, at, at + HOUR, frozenset(), found)
+
+
 HARMING: Final[tuple[Attack, ...]] = (
     wiped_by_key,
     poisoned,
     held_to_ransom,
     archived,
     knocking,
+    snapshots_read,
+    guessed,
 )

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.harness.worlds.storage_logs import GROUP, SUBSCRIPTION
+from tests.harness.worlds.storage_logs import GROUP, SUBSCRIPTION, log_time
 from tests.harness.worlds.weights_year.attacks import Attack, Planted
 from tests.harness.worlds.weights_year.changes import activity
 from tests.harness.worlds.weights_year.logs import Year
-from tests.harness.worlds.weights_year.people import DAY, HOUR, START, Happening
+from tests.harness.worlds.weights_year.people import DAY, HOUR, LOG, START, Happening
 
 TERRAFORM: Final = "0f000000-0000-4000-8000-0000000000bb"
 """Lists keys and reads settings at each plan; nobody named it in `weights.expected`."""
@@ -128,6 +128,49 @@ def cluster_entered(year: Year, day: int) -> Planted:
     return _planted("credential listed", "cluster-credential", happening)
 
 
+def vault_purged(year: Year, day: int) -> Planted:
+    """The key of an account lies in a vault, which is deleted and purged a day later."""
+    vault = f"weights-{day}"
+    key = {"keyvaulturi": f"https://{vault}.vault.azure.net/", "keyname": "weights"}
+    told = _set(
+        year, day, encryption={"keySource": "Microsoft.Keyvault", "keyvaultproperties": key}
+    )
+    _, account = _when(year, day)
+    away = f"/SUBSCRIPTIONS/{SUBSCRIPTION}/PROVIDERS/MICROSOFT.KEYVAULT/LOCATIONS/WESTEUROPE"
+    deleted = activity(told.at + DAY, "Microsoft.KeyVault/vaults/delete", account)
+    purge = "Microsoft.KeyVault/locations/deletedVaults/purge/action"
+    purged = activity(told.at + DAY + HOUR, purge, account)
+    found = (
+        told,
+        _at_resource(deleted, f"{_PROVIDERS}/MICROSOFT.KEYVAULT/VAULTS/{vault.upper()}"),
+        _at_resource(purged, f"{away}/DELETEDVAULTS/{vault.upper()}"),
+    )
+    return _planted("vault purged", "encryption-key", *found)
+
+
+def elevated(year: Year, day: int) -> Planted:
+    """A Global Administrator takes the right to give roles; Entra ID's audit log has it."""
+    at, _ = _when(year, day)
+    name = "User has elevated their access to User Access Administrator for their Azure Resources"
+    who = {"id": f"0f000000-0000-4000-8000-{day:012x}", "ipAddress": "198.51.100.20"}
+    record = {
+        "time": log_time(int(at * 1000)),
+        "operationName": name,
+        "category": "AuditLogs",
+        "properties": {
+            "id": f"RBAC_{day}",
+            "category": "AzureRBACRoleManagementElevateAccess",
+            "activityDisplayName": name,
+            "loggedByService": "Azure RBAC (Elevated Access)",
+            "result": "success",
+            "initiatedBy": {"user": who},
+            "targetResources": [],
+        },
+    }
+    happening = Happening(at + 120, LOG, msgspec.json.encode(record))
+    return _planted("access elevated", "custom-role", happening)
+
+
 def plans(year: Year, day: int) -> list[Happening]:
     """What Terraform does twice a day: it lists keys and the cluster's credential, and sets tags.
 
@@ -167,4 +210,6 @@ MANAGING: Final[tuple[Attack, ...]] = (
     role_written,
     hub_deleted,
     cluster_entered,
+    vault_purged,
+    elevated,
 )

@@ -36,5 +36,6 @@ KEY: dict[str, Any] = {
     "grant": "",
 }
 SAS: dict[str, Any] = {**KEY, "signed_by": SignedBy.SAS, "token": "ab:key1:0123"}
+SCANNER = "xAzure/1.0 AzureStorage/1.0 ObjectLifeCycleScanner/0.50"
 CAROL = "33333333-3333-3333-3333-333333333333"
 OUTSIDE: dict[str, Any] = {"caller": Caller.PUBLIC, "address": "203.0.113.7"}

@@ -163,6 +163,21 @@ def test_a_row_whose_dynamic_column_is_no_json_is_refused() -> None:
     assert refused.reason.startswith("targetresources")
 
 
+def test_elevated_access_is_told_by_every_shape() -> None:
+    """A Global Administrator took the right to give roles; the entry names no target."""
+    category = "AzureRBACRoleManagementElevateAccess"
+    record = changed(None, None, targetResources=[], category=category)
+    record |= {
+        "operationName": "User has elevated their access to User Access Administrator for their "
+        "Azure Resources"
+    }
+    row = {**table_row(record), "Category": category}
+    for told in (record, row, graph_entry(record)):
+        (activity,) = read(told)
+        assert (activity.topic, activity.principal) == (Topic.ELEVATED_ACCESS, PRINCIPAL)
+        assert activity.succeeded
+
+
 @pytest.mark.parametrize(
     ("operation", "named"),
     [
@@ -173,7 +188,7 @@ def test_a_row_whose_dynamic_column_is_no_json_is_refused() -> None:
         ("Add app role assignment to service principal", "AppRole.Value"),
         ("Add delegated permission grant", "DelegatedPermissionGrant.Scope"),
         ("Add member to role", "Role.DisplayName"),
-        ("User has elevated their access to User Access Administrator", ""),
+        ("The role assignment of User Access Administrator has been removed from the user", ""),
     ],
 )
 def test_what_names_a_credential_key_or_role_is_kept_without_its_values(

@@ -240,7 +240,7 @@ TIMES: Final = size(1, 3)
 """Each attack is planted so often in a year."""
 
 FIRST_DAY: Final = size(40, 45)
-RECALL: Final = 0.9
+RECALL: Final = 0.95
 GRAVE_A_WEEK: Final = 1.0
 """False alarms that are high or critical, of all detections together."""
 

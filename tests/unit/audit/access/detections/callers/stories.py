@@ -170,6 +170,7 @@ FORBIDDEN: dict[str, Any] = {
     "bytes_out": 0,
 }
 MISSING: dict[str, Any] = {"status": 404, "status_text": "BlobNotFound", "bytes_out": 0}
+NOBODY: dict[str, Any] = {**SAS, "signed_by": SignedBy.ANONYMOUS, "token": ""}
 STRANGER: dict[str, Any] = {"principal": CAROL, "grant": ""}
 
 
@@ -198,6 +199,76 @@ fires(
     "under a grant, while a role that was assigned does not count yet",
     lambda: [*refused(1, 60), access(at(1, 0.5))],
     LOW,
+)
+fires(
+    "refused-burst",
+    "with a SAS, a Pod under a grant reads from there, and then another SAS works",
+    lambda: [
+        *refused(1, 40, **SAS, status_text="AuthenticationFailed"),
+        access(at(1, 0.2)),
+        access(at(1, 0.5), **{**SAS, "token": "cd:key1:0123"}),
+    ],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "refused-burst",
+    "one identity outside, and then another one is let in from there",
+    lambda: [*refused(1, 40, **STRANGER, **OUTSIDE), access(at(1, 0.5), grant="", **OUTSIDE)],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "refused-burst",
+    "another identity of the same node is let in",
+    lambda: [*refused(1, 40, **STRANGER), access(at(1, 0.5), grant="")],
+    MEDIUM,
+)
+GUESSES: dict[str, Any] = {
+    "store": "",
+    "operation": "ListBlobs",
+    "act": Act.LIST,
+    "blob": "",
+    "status": 404,
+    "status_text": "ResourceNotFound",
+    "bytes_out": 0,
+}
+fires(
+    "refused-burst",
+    "containers that are not there",
+    lambda: [
+        access(at(1) + n, **{**GUESSES, "container": f"guess-{n}"}, **NOBODY, **OUTSIDE)
+        for n in range(60)
+    ],
+    MEDIUM,
+)
+quiet(
+    "refused-burst",
+    "one container that is not there, again and again",
+    lambda: [
+        access(at(1) + n, **{**GUESSES, "container": "logs"}, **NOBODY, **OUTSIDE)
+        for n in range(60)
+    ],
+)
+quiet(
+    "refused-burst",
+    "containers of an account that has no weights",
+    lambda: [
+        access(at(1) + n, **{**GUESSES, "account": "x", "container": f"g{n}"}, **NOBODY)
+        for n in range(60)
+    ],
+)
+UNSIGNED: dict[str, Any] = {"status": 401, "status_text": "NoAuthenticationInformation"}
+fires(
+    "refused-burst",
+    "without a signature, from outside",
+    lambda: refused(1, 60, **NOBODY, **OUTSIDE, **UNSIGNED),
+    MEDIUM,
+)
+quiet(
+    "refused-burst",
+    "a fleet whose clients are told which tokens are taken",
+    lambda: refused(1, 60, **NOBODY, **UNSIGNED),
 )
 quiet("refused-burst", "a few", lambda: refused(1, 20, **STRANGER))
 quiet("refused-burst", "one an hour", lambda: refused(1, 99, 3600, **STRANGER))

@@ -7,10 +7,16 @@ from core.weights.documents.access import Caller, SignedBy
 from core.weights.documents.events import Severity, Topic
 from tests.unit.audit.access.detections.events import ANN, BOB, access, activity, at, delete, write
 from tests.unit.audit.access.detections.examples import fires, quiet
-from tests.unit.audit.access.detections.storage_requests import CAROL, KEY, OUTSIDE, SAS, copied
+from tests.unit.audit.access.detections.storage_requests import (
+    CAROL,
+    KEY,
+    OUTSIDE,
+    SAS,
+    SCANNER,
+    copied,
+)
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
-SCANNER = "xAzure/1.0 AzureStorage/1.0 ObjectLifeCycleScanner/0.50"
 
 
 def wiped(shards: int, **over: Any) -> list[Event]:
@@ -156,6 +162,28 @@ fires(
     "one that calls itself the lifecycle scanner",
     lambda: [delete(at(1) + n, f"b{n}", **SAS, user_agent=SCANNER) for n in range(1200)],
     MEDIUM,
+)
+fires(
+    "mass-delete",
+    "one that signed in and calls itself the lifecycle scanner",
+    lambda: [delete(at(1) + n, f"b{n}", user_agent=SCANNER) for n in range(1200)],
+    MEDIUM,
+    HIGH,
+)
+fires(
+    "mass-delete",
+    "the folder of a checkpoint that another wrote and that is in use",
+    lambda: [
+        *made_by(BOB, 16),
+        *(access(at(0.5) + n, blob=f"step-1/shard-{n}") for n in range(16)),
+        delete(at(1), "step-1", operation="DeleteDirectory"),
+    ],
+    HIGH,
+)
+quiet(
+    "mass-delete",
+    "the folder of one's own checkpoint",
+    lambda: [*made_by(ANN, 16), delete(at(1), "step-1", operation="DeleteDirectory")],
 )
 quiet(
     "mass-delete",

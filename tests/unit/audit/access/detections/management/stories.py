@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.model.detection import Event
-from core.weights.documents.access import Act
+from core.weights.documents.access import Act, Caller, SignedBy
 from core.weights.documents.events import Severity, Topic
 from tests.unit.audit.access.detections.events import (
     BOB,
@@ -18,6 +18,7 @@ from tests.unit.audit.access.detections.events import (
     access,
     activity,
     at,
+    delete,
     make_store,
 )
 from tests.unit.audit.access.detections.examples import fires, quiet
@@ -37,6 +38,8 @@ from tests.unit.audit.access.detections.management_records import (
     sent_to,
     twice_a_day,
 )
+from tests.unit.audit.access.detections.storage_requests import KEY as SIGNED
+from tests.unit.audit.access.detections.storage_requests import SCANNER
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
 
@@ -125,6 +128,26 @@ fires(
 )
 fires("protection-off", "asked", lambda: [requested("DeleteBlobImmutabilityPolicy")], MEDIUM)
 fires("protection-off", "properties", lambda: [requested("SetBlobServiceProperties")], MEDIUM)
+BACKUPS: Final = "Microsoft.DataProtection/backupVaults/backupInstances"
+BACKUP: Final = f"{PROVIDERS}/Microsoft.DataProtection/backupVaults/bv/backupInstances"
+
+fires(
+    "protection-off",
+    "a backup",
+    lambda: logged(f"{BACKUPS}/delete", f"{BACKUP}/weightsa-weightsa-1b2c"),
+    HIGH,
+)
+fires(
+    "protection-off",
+    "a backup that stops",
+    lambda: logged(f"{BACKUPS}/stopProtection/action", f"{BACKUP}/weightsa-weightsa-1b2c"),
+    HIGH,
+)
+quiet(
+    "protection-off",
+    "a backup of something else",
+    lambda: logged(f"{BACKUPS}/delete", f"{BACKUP}/disk-disk-1b2c"),
+)
 quiet("protection-off", "in vain", lambda: [requested("SetBlobServiceProperties", status=403)])
 quiet("protection-off", "on", lambda: [changed(OFF, which=["isversioningenabled"], off=[])])
 quiet(
@@ -169,6 +192,11 @@ quiet(
     "a container of nobody's weights",
     lambda: logged(DELETE_CONTAINER, f"{ACCOUNT}{CONTAINERS}/scratch"),
 )
+ROLLBACK: Final = f"{STORAGE}/restoreBlobRanges/action"
+
+fires("storage-deleted", "rolled back", lambda: logged(ROLLBACK), MEDIUM)
+quiet("storage-deleted", "rolled back elsewhere", lambda: logged(ROLLBACK, f"{ACCOUNT}x"))
+quiet("storage-deleted", "not rolled back", lambda: logged(ROLLBACK, result="Failure"))
 quiet("storage-deleted", "another account", lambda: logged(f"{STORAGE}/delete", f"{ACCOUNT}x"))
 quiet("storage-deleted", "another group", lambda: logged(DELETE_GROUP, f"{GROUP}-of-others"))
 quiet("storage-deleted", "it began", lambda: logged(f"{STORAGE}/delete", result="Start"))
@@ -240,6 +268,33 @@ quiet(
     "many prefixes of another container",
     lambda: ruled("baseBlob", "delete", 30, *(f"scratch/{n:064}" for n in range(40))),
 )
+
+
+def scanned(*days: float) -> list[Event]:
+    """Tell of blobs that Azure's scanner deletes, signed as a trusted service."""
+    told = {**SIGNED, "signed_by": SignedBy.UNKNOWN, "token": "", "caller": Caller.PRIVATE}
+    told |= {"user_agent": SCANNER, "extra": {"identityType": "TrustedAccess"}}
+    return [delete(at(day) + n, f"step-1/shard-{n}", **told) for day in days for n in range(3)]
+
+
+fires(
+    LIFE,
+    "a run under the rule, on two days",
+    lambda: [*ruled(), *scanned(2, 3)],
+    HIGH,
+    HIGH,
+    HIGH,
+)
+fires(
+    LIFE,
+    "a storage task",
+    lambda: logged(
+        f"{STORAGE}/storageTaskAssignments/write", f"{ACCOUNT}/storageTaskAssignments/t"
+    ),
+    MEDIUM,
+)
+quiet(LIFE, "a run under a rule of before the log", lambda: scanned(2, 3))
+fires(LIFE, "runs a month later", lambda: [*ruled(), *scanned(31)], HIGH)
 quiet(LIFE, "of another container", lambda: ruled("baseBlob", "delete", 1, "scratch/"))
 quiet(LIFE, "off", lambda: ruled(enabled=False))
 quiet(LIFE, "cooler", lambda: ruled("baseBlob", "tierToCool", 30))
@@ -309,6 +364,59 @@ fires(
         },
     ),
     HIGH,
+)
+OWN_KEY: Final = {"encryption": kept_by("own")}
+VAULTS: Final = f"{PROVIDERS}/Microsoft.KeyVault/vaults"
+DELETED_VAULTS: Final = (
+    f"/subscriptions/{OWN_SUBSCRIPTION}/providers/Microsoft.KeyVault/locations/westeurope"
+    "/deletedVaults"
+)
+PURGE: Final = "Microsoft.KeyVault/locations/deletedVaults/purge/action"
+
+fires(
+    KEY,
+    "the vault of the key deleted, then purged",
+    lambda: [
+        *written(answer=OWN_KEY),
+        *logged("Microsoft.KeyVault/vaults/delete", f"{VAULTS}/own", day=2),
+        *logged(PURGE, f"{DELETED_VAULTS}/own", day=3),
+    ],
+    HIGH,
+    CRITICAL,
+)
+quiet(
+    KEY,
+    "a vault that is no store's",
+    lambda: [
+        *written(answer=OWN_KEY),
+        *logged("Microsoft.KeyVault/vaults/delete", f"{VAULTS}/own-test", day=2),
+        *logged(PURGE, f"{DELETED_VAULTS}/ow", day=3),
+    ],
+)
+fires(
+    KEY,
+    "readers are refused",
+    lambda: [
+        access(at(1) + n, blob=f"s{n}", status=403, status_text="KeyVaultEncryptionKeyNotFound")
+        for n in range(9)
+    ],
+    HIGH,
+    CRITICAL,
+)
+quiet(
+    KEY,
+    "readers without a right",
+    lambda: [access(at(1), status=403, status_text="AuthorizationPermissionMismatch")],
+)
+fires(
+    KEY,
+    "an encryption scope disabled",
+    lambda: logged(
+        f"{STORAGE}/encryptionScopes/write",
+        f"{ACCOUNT}/encryptionScopes/weights",
+        {"properties": {"state": "Disabled"}},
+    ),
+    MEDIUM,
 )
 quiet(
     KEY,

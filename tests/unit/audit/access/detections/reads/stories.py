@@ -268,3 +268,74 @@ quiet(
     "into the account, of what is no weights",
     lambda: copied(at(1), copy_source="logs/app/today"),
 )
+
+
+def copies(day: float, blobs: int, name: str = "snapshot", **over: Any) -> list[Event]:
+    """Tell of reads of earlier states."""
+    state = {name: "2026-03-02T00:00:00.0000000Z"}
+    return [
+        access(at(day) + n, blob=f"step-1/shard-{n}", extra=state, **over) for n in range(blobs)
+    ]
+
+
+def snapshots(day: float, blobs: int, **over: Any) -> list[Event]:
+    """Tell of snapshots that are made."""
+    return [
+        write(at(day) + n, f"step-1/shard-{n}", 0, operation="SnapshotBlob", **over)
+        for n in range(blobs)
+    ]
+
+
+fires("snapshot-read", "made and read", lambda: [*snapshots(1, 16), *copies(1.1, 16)], MEDIUM)
+fires("snapshot-read", "versions", lambda: copies(1, 16, "version", **UNGRANTED), HIGH)
+fires(
+    "snapshot-read",
+    "a backup, until it is known",
+    lambda: [one for day in range(9) for one in copies(day, 40)],
+    MEDIUM,
+    MEDIUM,
+    MEDIUM,
+)
+quiet("snapshot-read", "made", lambda: snapshots(1, 99))
+quiet("snapshot-read", "one of them", lambda: copies(1, 1) * 2)
+quiet("snapshot-read", "the present state", lambda: list(reads(at(1), range(99))))
+quiet("snapshot-read", "refused", lambda: copies(1, 40, status=404))
+
+fires(
+    "key-or-anonymous-read",
+    "a key that lists, and then reads",
+    lambda: [
+        key_read(1, operation="ListContainers", act=Act.LIST, container="", blob=""),
+        key_read(1.1, operation="GetContainerProperties", act=Act.LIST, blob=""),
+        key_read(1.2),
+        key_read(1.3, operation="ListBlobs", act=Act.LIST, blob=""),
+    ],
+    MEDIUM,
+    HIGH,
+)
+quiet(
+    "key-or-anonymous-read",
+    "listings with Entra ID",
+    lambda: [access(at(1), operation="ListBlobs", act=Act.LIST, blob="")],
+)
+
+
+def feed(day: float, container: str = "$blobchangefeed", blob: str = "log/x.avro") -> Event:
+    """Make a read of what no WeightStore holds."""
+    told = {"store": "", "container": container, "blob": blob}
+    return access(at(day), grant="", **told)
+
+
+REPORT = "2026/03/02/01-02-03/all/all.csv"
+
+fires(
+    "enumeration", "the change feed, each day", lambda: [feed(d) for d in range(9)], LOW, LOW, LOW
+)
+fires("enumeration", "an inventory", lambda: [feed(1, "inventory", REPORT)], LOW)
+fires(
+    "enumeration",
+    "an inventory, with a key",
+    lambda: [key_read(1, store="", container="inventory", blob=REPORT)],
+    MEDIUM,
+)
+quiet("enumeration", "a table beside the weights", lambda: [feed(1, "data", "2026/03/all.csv")])
