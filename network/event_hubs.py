@@ -1,4 +1,4 @@
-"""How Azure Event Hubs are read by the Kafka protocol: settings, sign-in and ends of consumers.
+"""How Azure Event Hubs are read and written by the Kafka protocol: settings, sign-in and ends.
 
 Source: Learn, "Recommended configurations for Apache Kafka clients" (Azure Event Hubs).
 """
@@ -72,6 +72,20 @@ def consumer_settings(servers: Sequence[str], context: object, most_bytes: int) 
     """
     brokers = {"bootstrap_servers": list(servers), "ssl_context": context}
     return {**_CONSUMING, **brokers, "fetch_max_bytes": most_bytes}
+
+
+def producer_settings(servers: Sequence[str], context: object) -> dict[str, Any]:
+    """Return the settings of a producer but for how it gets in; all replicas acknowledge."""
+    return {
+        "client_id": "sallyport",
+        "bootstrap_servers": list(servers),
+        "ssl_context": context,
+        "acks": "all",
+        "request_timeout_ms": 30_000,
+        "metadata_max_age_ms": 180_000,
+        "connections_max_idle_ms": 180_000,
+        "security_protocol": "SASL_SSL",
+    }
 
 
 def token_settings(provider: object) -> dict[str, Any]:

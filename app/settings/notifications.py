@@ -10,10 +10,14 @@ from pydantic import Field, field_validator, model_validator
 from app.settings.section import Section
 from core.weights.documents.events import Severity
 
-SinkKind = Literal["webhook", "syslog", "smtp"]
+SinkKind = Literal["webhook", "syslog", "smtp", "kafka", "sentinel", "slack", "teams"]
 
 _NAME: Final = r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$"
 _SERVER: Final = r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"
+_TOPIC: Final = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
+_SITE: Final = r"^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?$"
+_RULE: Final = r"^dcr-[0-9a-f]{32}$"
+_STREAM: Final = r"^Custom-[A-Za-z0-9_-]+$"
 _MAIL: Final = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+$"
 _URL: Final = r"^https://[^\s?#@]+$"
 
@@ -21,6 +25,10 @@ _NEEDS: Final[Mapping[SinkKind, tuple[str, ...]]] = {
     "webhook": ("url", "secrets"),
     "syslog": ("server",),
     "smtp": ("server", "sender", "recipients"),
+    "kafka": ("servers", "topic", "sign_in"),
+    "sentinel": ("endpoint", "rule", "stream"),
+    "slack": ("secrets",),
+    "teams": ("secrets",),
 }
 """What each kind must have."""
 
@@ -28,10 +36,15 @@ _MAY: Final[Mapping[SinkKind, tuple[str, ...]]] = {
     "webhook": ("trust",),
     "syslog": ("trust", "secrets"),
     "smtp": ("trust", "secrets", "tls"),
+    "kafka": ("trust", "secrets"),
+    "sentinel": ("trust",),
+    "slack": ("trust",),
+    "teams": ("trust",),
 }
 
 _ALL: Final = ("name", "kind", "at_least", "stores", "events", "since")
 
+KafkaSignIn = Literal["entra", "connection-string", "plain", "scram-sha-512", "certificate"]
 EventName = Literal["finding", "gap"]
 
 
@@ -74,6 +87,28 @@ class NotificationSink(Section):
     recipients: list[Annotated[str, Field(pattern=_MAIL, max_length=254)]] = Field(
         default_factory=list, max_length=50, description="`smtp`: whom mail goes to."
     )
+    servers: list[Annotated[str, Field(pattern=_SERVER, max_length=300)]] = Field(
+        default_factory=list,
+        max_length=16,
+        description="`kafka`: `HOST:PORT`; of Event Hubs `NAMESPACE.servicebus.windows.net:9093`.",
+    )
+    topic: Annotated[str, Field(pattern=_TOPIC, max_length=249)] | None = Field(
+        None, description="`kafka`: the topic, or event hub."
+    )
+    sign_in: KafkaSignIn | None = Field(
+        None,
+        description="`kafka`: `entra` (as `identity` says), `connection-string`, `plain`, "
+        "`scram-sha-512`, or `certificate`.",
+    )
+    endpoint: Annotated[str, Field(pattern=_SITE, max_length=300)] | None = Field(
+        None, description="`sentinel`: `https://….ingest.monitor.azure.com`, of the rule or a DCE."
+    )
+    rule: Annotated[str, Field(pattern=_RULE)] | None = Field(
+        None, description="`sentinel`: the immutable id of the data collection rule, `dcr-…`."
+    )
+    stream: Annotated[str, Field(pattern=_STREAM, max_length=120)] | None = Field(
+        None, description="`sentinel`: the rule's stream, `Custom-…`."
+    )
     secrets: Path | None = Field(
         None, description="A folder, as a Secret is mounted, with a file for each of its keys."
     )
@@ -104,6 +139,8 @@ class NotificationSink(Section):
         for name in self.model_fields_set - {*needs, *_MAY[self.kind], *_ALL}:
             if getattr(self, name):
                 yield f"{name} must not be given: {self.kind} has none"
+        if self.sign_in not in {None, "entra"} and not self.secrets:
+            yield f"secrets is missing: sign_in {self.sign_in} needs it"
 
 
 class NotificationsSection(Section):

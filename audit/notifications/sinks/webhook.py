@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
-from audit.notifications.notice import ENCODER, Notice
+from audit.notifications.cloud_events import MEDIA_TYPE, cloud_event
+from audit.notifications.notice import Notice
 from audit.notifications.secret_files import read_secret, read_secret_if_there
 from audit.notifications.sink import SinkAwayError
 from audit.notifications.sinks.https import HttpsClient, require_https
@@ -24,28 +23,9 @@ from audit.notifications.sinks.https import HttpsClient, require_https
 KEY: Final = "hmac-key"
 TOKEN: Final = "token"  # noqa: S105  A file's name.
 
-CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
-
 _PREFIX: Final = "whsec_"
 _KEY_BYTES: Final = range(24, 65)
 """Of a key, as Standard Webhooks demands."""
-
-
-def cloud_event(notice: Notice) -> bytes:
-    """Return a notice as a CloudEvent in JSON; receivers drop doubles by `source` and `id`."""
-    event: dict[str, Any] = {
-        "specversion": "1.0",
-        "id": notice.id,
-        "source": f"/sallyport/{notice.cluster}",
-        "type": f"dev.sallyport.{notice.event.value}",
-        "time": notice.time,
-        "severity": notice.severity.value,
-        "datacontenttype": "application/json",
-        "data": msgspec.to_builtins(notice),
-    }
-    if notice.store:
-        event["subject"] = notice.store
-    return ENCODER.encode(event)
 
 
 def signature(key: bytes, message_id: str, at: int, body: bytes) -> str:
@@ -100,7 +80,7 @@ class WebhookSink:
         for notice in notices:
             body, at = cloud_event(notice), int(self._clock())
             headers = {
-                "Content-Type": CONTENT_TYPE,
+                "Content-Type": MEDIA_TYPE,
                 "webhook-id": notice.id,
                 "webhook-timestamp": str(at),
                 "webhook-signature": " ".join(signature(key, notice.id, at, body) for key in keys),

@@ -27,6 +27,24 @@ notifications:
       {{- with .server }}
       server: {{ . | quote }}
       {{- end }}
+      {{- with .servers }}
+      servers: {{ toJson . }}
+      {{- end }}
+      {{- with .topic }}
+      topic: {{ . | quote }}
+      {{- end }}
+      {{- with .signIn }}
+      sign_in: {{ . }}
+      {{- end }}
+      {{- with .endpoint }}
+      endpoint: {{ . | quote }}
+      {{- end }}
+      {{- with .rule }}
+      rule: {{ . }}
+      {{- end }}
+      {{- with .stream }}
+      stream: {{ . | quote }}
+      {{- end }}
       {{- with .tls }}
       tls: {{ . }}
       {{- end }}
@@ -75,15 +93,26 @@ notifications:
 {{- end }}
 {{- end }}
 
+{{/* Not empty where a sink is told by whom Entra ID knows. */}}
+{{- define "sallyport.notifications.signsIn" -}}
+{{- range .Values.notifications.sinks }}
+{{- if or (eq .kind "sentinel") (eq (.signIn | default "") "entra") -}}
+yes
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* The ports on which sinks are reached, as JSON. */}}
 {{- define "sallyport.notifications.ports" -}}
 {{- $ports := list }}
 {{- range .Values.notifications.sinks }}
-{{- $host := .server | default "" }}
-{{- with .url }}
-{{- $host = (urlParse .).host }}
+{{- $hosts := .servers | default (list (.server | default "")) }}
+{{- with .url | default .endpoint }}
+{{- $hosts = list (urlParse .).host }}
 {{- end }}
-{{- $ports = append $ports (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $host) | default "443" | int) }}
+{{- range $hosts }}
+{{- $ports = append $ports (regexFind "[0-9]+$" (regexFind ":[0-9]+$" .) | default "443" | int) }}
+{{- end }}
 {{- end }}
 {{- toJson $ports }}
 {{- end }}

@@ -93,7 +93,7 @@ weights:
 {{/* Not empty where the auditor asks Azure for anything. */}}
 {{- define "sallyport.auditor.signsIn" -}}
 {{- $hub := .Values.weights.eventHub -}}
-{{- if or .Values.weights.container.site .Values.auditor.ledger.anchors.blob (and $hub.servers (not $hub.existingSecret)) -}}
+{{- if or .Values.weights.container.site .Values.auditor.ledger.anchors.blob (and $hub.servers (not $hub.existingSecret)) (include "sallyport.notifications.signsIn" .) -}}
 yes
 {{- end -}}
 {{- end }}

@@ -176,6 +176,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
             "weights": {"signIn": {"tenant": GUID, "clientId": GUID}},
         },
         "sinks": {
+            "weights": {"signIn": {"tenant": GUID, "clientId": GUID}},
             "notifications": {
                 "giveUpHours": 24,
                 "sinks": [
@@ -206,13 +207,37 @@ SWITCHES: Final = MappingProxyType[str, Values](
                         "existingSecret": "mail-user",
                     },
                     {
+                        "name": "hub",
+                        "kind": "kafka",
+                        "servers": ["site.servicebus.windows.net:9093"],
+                        "topic": "notices",
+                        "signIn": "entra",
+                    },
+                    {
+                        "name": "kafka",
+                        "kind": "kafka",
+                        "servers": ["kafka-0.example:9094", "kafka-1.example:9094"],
+                        "topic": "notices",
+                        "signIn": "scram-sha-512",
+                        "existingSecret": "kafka-user",
+                    },
+                    {
+                        "name": "sentinel",
+                        "kind": "sentinel",
+                        "endpoint": "https://a.westeurope-1.ingest.monitor.azure.com",
+                        "rule": f"dcr-{'0a' * 16}",
+                        "stream": "Custom-Sallyport_CL",
+                    },
+                    {"name": "slack", "kind": "slack", "existingSecret": "slack-url"},
+                    {"name": "teams", "kind": "teams", "existingSecret": "teams-url"},
+                    {
                         "name": "archive",
                         "kind": "webhook",
                         "url": "https://archive.example/hook",
                         "existingSecret": "archive-key",
                     },
                 ],
-            }
+            },
         },
         "service tags": {"egress": {"tags": {"claim": "service-tags"}}},
         "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},

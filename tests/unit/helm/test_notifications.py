@@ -6,7 +6,7 @@ from app.notifications.sinks import delivery_options, route_of
 from audit.notifications.notice import NoticeEvent
 from core.weights.documents.events import Severity
 from tests.harness.programs.helm import Helm, Values, pod_templates
-from tests.unit.helm.switches import SWITCHES
+from tests.unit.helm.switches import GUID, SWITCHES
 from tests.unit.helm.test_networks import policy, ports
 from tests.unit.helm.test_settings_files import settings_of
 
@@ -31,6 +31,13 @@ def test_sinks_arrive_as_the_values_say(helm: Helm, tmp_path: Path) -> None:
     assert sinks["siem"].server == "siem.example:6514"
     assert (sinks["mail"].tls, sinks["mail"].sender) == ("implicit", "sallyport@example.com")
     assert sinks["mail"].recipients == ["on-call@example.com"]
+    assert (sinks["hub"].servers, sinks["hub"].sign_in) == (
+        ["site.servicebus.windows.net:9093"],
+        "entra",
+    )
+    assert sinks["kafka"].secrets == Path("/etc/sallyport/notifications/kafka")
+    assert sinks["sentinel"].stream == "Custom-Sallyport_CL"
+    assert settings.identity.client_id == GUID
     for component in ("gate", "control"):
         assert not settings_of(objects, component, tmp_path).notifications.sinks
 
@@ -57,5 +64,5 @@ def test_auditor_reaches_its_sinks_and_no_more(helm: Helm) -> None:
     values: Values = {**SWITCHES["sinks"], "networkPolicies": {"notifications": ["10.7.0.0/24"]}}
     rules = policy(helm.objects(values), "auditor")["egress"]
     (rule,) = [each for each in rules if 8443 in ports([each])]
-    assert ports([rule]) == {443, 465, 6514, 8443}
+    assert ports([rule]) == {443, 465, 6514, 8443, 9093, 9094}
     assert rule["to"] == [{"ipBlock": {"cidr": "10.7.0.0/24"}}]

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from audit.notifications.cloud_events import cloud_event
 from audit.notifications.notice import encode_notice
 from audit.notifications.sink import NoticeRefusedError, SinkAwayError
-from audit.notifications.sinks.webhook import WebhookSink, cloud_event
+from audit.notifications.sinks.webhook import WebhookSink
 from tests.harness.fakes.https_receiver import HttpsReceiver, Posted
 from tests.harness.programs.pki import Authority
 from tests.unit.audit.notifications.notices import make_notice
