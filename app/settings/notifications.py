@@ -45,7 +45,7 @@ _MAY: Final[Mapping[SinkKind, tuple[str, ...]]] = {
 _ALL: Final = ("name", "kind", "at_least", "stores", "events", "since")
 
 KafkaSignIn = Literal["entra", "connection-string", "plain", "scram-sha-512", "certificate"]
-EventName = Literal["finding", "gap"]
+EventName = Literal["finding", "gap", "approval-waiting", "ends-soon"]
 
 
 def _ordinary_events() -> list[EventName]:
@@ -144,7 +144,7 @@ class NotificationSink(Section):
 
 
 class NotificationsSection(Section):
-    """Who is told what the ledger has: findings, gaps."""
+    """Who is told what the ledger has: findings, gaps, approvals that wait, what ends soon."""
 
     sinks: list[NotificationSink] = Field(
         default_factory=list, max_length=32, description="Without any nobody is told."
@@ -154,6 +154,13 @@ class NotificationsSection(Section):
         ge=1,
         le=720,
         description="A notice that a sink did not take for so long is given up, and counted.",
+    )
+
+    ends_days: float = Field(
+        3.0, ge=0.01, le=90, description="So long before its end a grant or an exception is told."
+    )
+    waits_hours: float = Field(
+        1.0, ge=0, le=720, description="So long something waits for approval before that is told."
     )
 
     @model_validator(mode="after")

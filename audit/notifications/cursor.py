@@ -52,6 +52,8 @@ class SinkCursor(msgspec.Struct, kw_only=True, rename="camel"):
     letters: list[DeadLetter] = []
     failing_since_ms: int = 0
     """Unix time of the first failure since the last success; 0 where the last try succeeded."""
+    told: list[str] = []
+    """Ids of what is due at a time and not in the log, while it is due."""
     problem: str = ""
     """Why the last try failed."""
 

@@ -6,13 +6,13 @@ Each sink has a delivery of its own: a slow one holds up no other. What waits, w
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.log.entries import LogEntry, LogState
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.records.frames import FrameKind
 from audit.notifications.backoff import wait_s
 from audit.notifications.cursor import (
@@ -23,6 +23,7 @@ from audit.notifications.cursor import (
     encode_cursor,
 )
 from audit.notifications.notice import NOTICE_KINDS, Notice, notice_of_finding, notice_of_gap
+from audit.notifications.notice_ledger import NoticeLedger
 from audit.notifications.routes import Route
 from audit.notifications.sink import NoticeRefusedError, Sink, SinkAwayError
 from core.base.errors import LedgerError
@@ -38,24 +39,6 @@ PAGE: Final = 200
 _SAVE_S: Final = 60.0
 _OWN: Final = ""
 """Cursors are of the whole log, and of no cluster."""
-
-
-class NoticeLedger(Protocol):
-    """What a delivery needs of the ledger. Each raises LedgerError."""
-
-    async def log_state(self) -> LogState:
-        """Return how far the log has come."""
-
-    async def entries(
-        self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
-    ) -> list[LogEntry]:
-        """Return entries after a position."""
-
-    async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
-        """Return a checkpoint."""
-
-    async def save_checkpoint(self, cluster: str, name: str, size: int, content: bytes) -> None:
-        """Keep a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +70,9 @@ class SinkDelivery:
         logger: FilteringBoundLogger,
         options: DeliveryOptions = DeliveryOptions(),
         clock: Callable[[], float] = time.time,
+        due: Callable[[], Awaitable[Sequence[Notice]]] | None = None,
     ) -> None:
+        """Take what it joins; `due` gives what people must still do, until it is done."""
         self.name = name
         self.sink = sink
         self.cursor: SinkCursor | None = None
@@ -102,6 +87,7 @@ class SinkDelivery:
         self._options = options
         self._give_up_ms = round(options.give_up_s * 1000)
         self._clock = clock
+        self._due = due
         self._in_a_row = 0
         self._saved_at = 0.0
         self._saved = -1
@@ -135,8 +121,23 @@ class SinkDelivery:
                 if batch:
                     await self._save(cursor)
         cursor.come_to(size)
+        await self._tell_due(cursor)
         if cursor.position != self._saved and time.monotonic() - self._saved_at >= _SAVE_S:
             await self._save(cursor)
+
+    async def _tell_due(self, cursor: SinkCursor) -> None:
+        """Tell of what is due and was not told; forget that it was told when it is due no more."""
+        found = [each for each in await self._due() if self._route.takes(each)] if self._due else []
+        told = set(cursor.told)
+        new = [PlacedNotice(each, cursor.position) for each in found if each.id not in told]
+        for start in range(0, len(new), self.sink.most):
+            some = new[start : start + self.sink.most]
+            await self._tell(cursor, some)
+            cursor.told += [each.notice.id for each in some]
+            await self._save(cursor)
+        if len(cursor.told) != len(found):
+            ids = {each.id for each in found}
+            cursor.told = [each for each in cursor.told if each in ids]
 
     async def _load(self) -> SinkCursor:
         """Take up the cursor; a new sink begins now, but for one that says `since`."""

@@ -34,6 +34,10 @@ class NoticeEvent(enum.Enum):
     """A detection found something."""
     GAP = "gap"
     """A log says nothing of a stretch of time."""
+    APPROVAL_WAITING = "approval-waiting"
+    """A grant, an exception or a BreakGlass that two people have not approved."""
+    ENDS_SOON = "ends-soon"
+    """A grant or an exception that counts now, and ends within days."""
     TEST = "test"
     """Somebody tries a sink: nothing happened."""
 
@@ -137,6 +141,9 @@ def notice_of_test(cluster: str, sink: str, now_ms: int) -> Notice:
         remedy="Nothing is to be done.",
     )
 
+
+DUE_EVENTS: Final = frozenset({NoticeEvent.APPROVAL_WAITING, NoticeEvent.ENDS_SOON})
+"""Of what people must still do: they come with time, and not by an entry of the log."""
 
 NOTICE_KINDS: Final = frozenset({FrameKind.FINDING, FrameKind.LOG_GAP})
 """What of the ledger becomes notices."""

@@ -9,6 +9,9 @@ from app.notifications.sinks import SinkMaker, delivery_options, route_of
 from app.settings.root import Settings
 from audit.ledger.store.store import Store
 from audit.notifications.delivery import SinkDelivery
+from audit.notifications.notice import DUE_EVENTS
+from audit.notifications.pending_follower import PendingFollower
+from audit.notifications.pending_objects import PendingTerms
 from core.base.background import in_background
 
 
@@ -23,10 +26,20 @@ async def open_notifications(
     """
     options = delivery_options(settings)
     async with AsyncExitStack() as stack:
+        section = settings.notifications
+        pending = PendingFollower(store, PendingTerms(section.ends_days, section.waits_hours))
         sinks = SinkMaker(settings, stack, logger)
         deliveries = [
-            SinkDelivery(each.name, sinks.make(each), route_of(each), store, logger, options)
-            for each in settings.notifications.sinks
+            SinkDelivery(
+                each.name,
+                sinks.make(each),
+                route_of(each),
+                store,
+                logger,
+                options,
+                due=pending.due if route_of(each).events & DUE_EVENTS else None,
+            )
+            for each in section.sinks
         ]
         for delivery in deliveries:
             await stack.enter_async_context(in_background(delivery.run()))

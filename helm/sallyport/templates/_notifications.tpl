@@ -4,6 +4,8 @@
 {{- with .Values.notifications }}
 notifications:
   give_up_hours: {{ .giveUpHours }}
+  ends_days: {{ .endsDays }}
+  waits_hours: {{ .waitsHours }}
   {{- with .sinks }}
   sinks:
     {{- range . }}

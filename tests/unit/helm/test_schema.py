@@ -146,6 +146,8 @@ SETTING_OF = {
     "weights.azure.justInTime": "weights.azure.just_in_time",
     "weights.grants.whenEnded": "weights.grants.when_ended",
     "notifications.giveUpHours": "notifications.give_up_hours",
+    "notifications.endsDays": "notifications.ends_days",
+    "notifications.waitsHours": "notifications.waits_hours",
     "certificates.source": "certificates.source",
     "certificates.authorityDays": "certificates.authority_days",
     "certificates.leafDays": "certificates.leaf_days",

@@ -1,0 +1,57 @@
+"""Follows the record of changes in the ledger, and says what is due; one for all sinks."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from audit.ledger.records.frames import FrameKind
+from audit.notifications.notice import Notice
+from audit.notifications.notice_ledger import NoticeLedger
+from audit.notifications.pending_objects import PendingObjects, PendingTerms
+from core.weights.documents.object_change import decode_change
+
+PAGE: Final = 500
+
+
+class PendingFollower:
+    """Keeps what people must still do in memory, read from the ledger's beginning at each start."""
+
+    def __init__(
+        self,
+        ledger: NoticeLedger,
+        terms: PendingTerms,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.unreadable = 0
+        """Changes that could not be read."""
+        self._ledger = ledger
+        self._terms = terms
+        self._clock = clock
+        self._objects = PendingObjects()
+        self._position = 0
+        self._reading = asyncio.Lock()
+
+    async def due(self) -> list[Notice]:
+        """Return what is due now.
+
+        Raises:
+            LedgerError: the ledger fails.
+        """
+        async with self._reading:
+            size = (await self._ledger.log_state()).tree.size
+            kinds = frozenset({FrameKind.CHANGE})
+            while page := await self._ledger.entries(self._position - 1, kinds, PAGE):
+                for entry in page:
+                    self._take(entry.payload)
+                self._position = page[-1].position + 1
+            self._position = max(self._position, size)
+            return list(self._objects.due(self._terms, round(self._clock() * 1000)))
+
+    def _take(self, payload: bytes | None) -> None:
+        if payload is None:
+            return  # Retention removed it.
+        try:
+            self._objects.take(decode_change(payload))
+        except ValueError:
+            self.unreadable += 1
