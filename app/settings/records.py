@@ -116,12 +116,32 @@ class AnchorPlace(Section):
         "so that a bad record is known only to lie between two of them.",
     )
     kubeconfig: Path | None = Field(None, description="Of the cluster of `config_map`.")
+    witness: Annotated[str, Field(pattern=r"^https://\S+$", max_length=1024)] | None = Field(
+        None,
+        description="`https://HOST`, a witness (C2SP tlog-witness): it cosigns a head only if that "
+        "continues the last one it cosigned.",
+    )
+    witness_key: Annotated[str, Field(max_length=512)] | None = Field(
+        None, description="Its public key, as `ledger witness --vkey` prints it."
+    )
+    trust: Path | None = Field(
+        None, description="CA (PEM) of the witness's certificate; without it the public ones."
+    )
+    cosigned: Path | None = Field(
+        None,
+        description="A file for the last checkpoint that the witness cosigned, for `ledger verify "
+        "--cosigned`.",
+    )
 
     @model_validator(mode="after")
     def _is_one_place(self) -> Self:
-        places = (self.file, self.blob, self.config_map)
+        places = (self.file, self.blob, self.config_map, self.witness)
         if sum(place is not None for place in places) != 1:
-            raise ValueError("give one of file, blob and config_map")
+            raise ValueError("give one of file, blob, config_map and witness")
+        if (self.witness is None) != (self.witness_key is None):
+            raise ValueError("witness needs witness_key, and no other place does")
+        if self.witness is None and (self.trust or self.cosigned):
+            raise ValueError("trust and cosigned are of witness alone")
         if (self.config_map is None) != (self.kubeconfig is None):
             raise ValueError("config_map needs kubeconfig, and no other place does")
         return self
@@ -157,6 +177,7 @@ class LedgerSection(Section):
     )
     anchors: list[AnchorPlace] = Field(
         default_factory=list,
-        description="Where heads are kept out of the ledger's reach, as `file`, `blob` or "
-        "`config_map`: without any the ledger can be written anew by whoever has its key.",
+        description="Where heads are kept out of the ledger's reach, as `file`, `blob`, "
+        "`config_map` or `witness`: without any the ledger can be written anew by whoever has "
+        "its key.",
     )

@@ -16,6 +16,7 @@ from app.settings.records import AnchorPlace
 from app.settings.root import Settings
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace
 from audit.clients.anchor_config_map import ConfigMapAnchor
+from audit.clients.anchor_witness import ProvableLog, WitnessAnchor, WitnessPlace
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchors import Anchor
 from audit.ledger.log.head_publisher import HeadPublisher
@@ -51,17 +52,21 @@ _BESIDE: Final = (
 
 
 @asynccontextmanager
-async def open_anchors(settings: Settings) -> AsyncIterator[list[Anchor]]:
+async def open_anchors(settings: Settings, ledger: ProvableLog) -> AsyncIterator[list[Anchor]]:
     """Yield the anchors of the settings; nothing is asked of them yet.
+
+    `ledger` proves to witnesses that one head continues another.
 
     Raises:
         SettingsError: one cannot be what it is said to be.
     """
     async with AsyncExitStack() as stack:
-        yield [_anchor(place, settings, stack) for place in settings.ledger.anchors]
+        yield [_anchor(place, settings, ledger, stack) for place in settings.ledger.anchors]
 
 
-def _anchor(place: AnchorPlace, settings: Settings, stack: AsyncExitStack) -> Anchor:
+def _anchor(
+    place: AnchorPlace, settings: Settings, ledger: ProvableLog, stack: AsyncExitStack
+) -> Anchor:
     if place.file is not None:
         return FileAnchor(place.file)
     if place.blob is not None:
@@ -69,6 +74,17 @@ def _anchor(place: AnchorPlace, settings: Settings, stack: AsyncExitStack) -> An
         blob = BlobAnchor(BlobPlace(place.blob, settings.identity.trust), token)
         stack.push_async_callback(blob.close)
         return blob
+    if place.witness is not None:
+        found = WitnessPlace(
+            place.witness,
+            place.witness_key or "",
+            signing_key(settings),
+            place.trust,
+            place.cosigned,
+        )
+        witness = WitnessAnchor(found, ledger)
+        stack.push_async_callback(witness.close)
+        return witness
     namespace, _, name = (place.config_map or "").partition("/")
     assert place.kubeconfig is not None  # noqa: S101  AnchorPlace demands it.
     config_map = ConfigMapAnchor(place.kubeconfig, namespace, name)
@@ -255,7 +271,7 @@ async def open_kept_ledger(
     """
     section = settings.ledger
     store = Store(ledger_url(settings), keep_days=section.keep_days)
-    async with open_anchors(settings) as anchors:
+    async with open_anchors(settings, store) as anchors:
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
         ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)

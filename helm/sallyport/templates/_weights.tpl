@@ -88,6 +88,13 @@ weights:
 - config_map: {{ .configMap.name | quote }}
   kubeconfig: /etc/sallyport/anchor/kubeconfig
 {{- end }}
+{{- if .witness.url }}
+- witness: {{ .witness.url | quote }}
+  witness_key: {{ .witness.key | quote }}
+  {{- if .witness.caSecret }}
+  trust: /etc/sallyport/witness/ca.crt
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Not empty where the auditor asks Azure for anything. */}}
@@ -128,6 +135,9 @@ yes
 {{- end }}
 {{- if .configMap.name }}
 - {name: anchor-kubeconfig, mountPath: /etc/sallyport/anchor, readOnly: true}
+{{- end }}
+{{- if and .witness.url .witness.caSecret }}
+- {name: witness-ca, mountPath: /etc/sallyport/witness, readOnly: true}
 {{- end }}
 {{- end }}
 {{- if include "sallyport.auditor.signsIn" . }}
@@ -172,6 +182,12 @@ yes
 - name: anchor-kubeconfig
   secret:
     secretName: {{ $ledger.anchors.configMap.kubeconfigSecret }}
+    defaultMode: 0440
+{{- end }}
+{{- if and $ledger.anchors.witness.url $ledger.anchors.witness.caSecret }}
+- name: witness-ca
+  secret:
+    secretName: {{ $ledger.anchors.witness.caSecret }}
     defaultMode: 0440
 {{- end }}
 {{- if include "sallyport.auditor.signsIn" . }}

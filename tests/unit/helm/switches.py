@@ -8,6 +8,7 @@ from tests.harness.programs.helm import Values
 SECRET: Final = "ledger-url"
 
 GUID: Final = "11111111-2222-3333-4444-555555555555"
+WITNESS_KEY: Final = "witness.example/w1+b956a666+BF2D1hbGJqh35DFWs/I2FfJF9RKW9+krDlj88sUavb9t"
 
 OTHER_GUID: Final = "66666666-7777-8888-9999-000000000000"
 
@@ -170,6 +171,11 @@ SWITCHES: Final = MappingProxyType[str, Values](
                         "file": {"claim": "append-only", "name": "prod.jsonl"},
                         "blob": "https://anchors.blob.core.windows.net/anchors/prod",
                         "configMap": {"name": "anchors/prod", "kubeconfigSecret": "other-cluster"},
+                        "witness": {
+                            "url": "https://witness.example:8444",
+                            "key": WITNESS_KEY,
+                            "caSecret": "witness-ca",
+                        },
                     },
                 }
             },

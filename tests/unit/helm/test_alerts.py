@@ -262,6 +262,9 @@ NOT_AFTER: Final = f"sallyport_certificate_not_after_seconds{G}"
 DAY: Final[Changes] = {LIFE: "86400x200", LEFT: "43200x200", NOT_AFTER: "43200+60x200"}
 """Certificates of a day, half through it."""
 
+WITNESS: Final = '{instance="a0",job="s",anchor="witness"}'
+SIGNING: Final = '{instance="a0",job="s",anchor="signing"}'
+
 ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
     ("SallyportCertificateEnds", DAY, False),
     ("SallyportCertificateLate", DAY, False),
@@ -284,6 +287,17 @@ ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
     ),
     # An upgrade of hours ago, after which records without proof still come.
     ("SallyportGatesNotProved", {f"{UNPROVED}{{{CHECKING}}}": "0+1x200"}, False),
+    # A witness that has not cosigned since the auditor started; and heads that are not signed.
+    (
+        "SallyportLedgerNotAnchored",
+        {f"sallyport_ledger_anchor_failures_total{WITNESS}": "0x150 0+1x49"},
+        True,
+    ),
+    (
+        "SallyportLedgerNotAnchored",
+        {f"sallyport_ledger_anchor_failures_total{SIGNING}": "0x150 0+1x49"},
+        False,
+    ),
     # One in five is refused today, as it was yesterday.
     ("SallyportRefusesMany", {DENIED: "0+500x200"}, False),
 )

@@ -133,6 +133,10 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             {"auditor": {"ledger": {"anchors": {"configMap": {"name": "a/b"}}}}},
             "name and kubeconfigSecret go together",
         ),
+        (
+            {"auditor": {"ledger": {"anchors": {"witness": {"url": "https://a.example"}}}}},
+            "url and key go together",
+        ),
         ({"auditor": {"enabled": False}, **SINK}, "the auditor tells them what its ledger has"),
         (
             {"auditor": {"ledger": {"keepDays": 2}}, **SINK},

@@ -48,6 +48,7 @@ def files_of_weights(settings: Settings) -> list[Path | None]:
     hub, azure = settings.weights.event_hub, settings.weights.azure
     return [
         *(settings.ledger.signing_key, *(place.kubeconfig for place in settings.ledger.anchors)),
+        *(place.trust for place in settings.ledger.anchors),
         *(hub.connection_string_file, hub.trust, settings.weights.container.trust),
         *(azure.token_file, azure.trust),
         *(sink.trust for sink in settings.notifications.sinks),

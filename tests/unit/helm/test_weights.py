@@ -12,7 +12,7 @@ from app.settings.weights import require_whole
 from identity.clients.tokens import CredentialKind
 from tests.harness.programs.client import Json
 from tests.harness.programs.helm import Helm, Values, named, pod_templates
-from tests.unit.helm.switches import GUID, IDENTITY, OTHER_GUID, SWITCHES
+from tests.unit.helm.switches import GUID, IDENTITY, OTHER_GUID, SWITCHES, WITNESS_KEY
 from tests.unit.helm.test_settings_files import settings_of
 
 CLIENT = "azure.workload.identity/client-id"
@@ -181,7 +181,7 @@ def test_heads_are_signed_with_the_key_that_control_keeps(helm: Helm, tmp_path: 
 
 
 def test_heads_are_anchored_where_the_values_say(helm: Helm, tmp_path: Path) -> None:
-    """In three places, of which the file's is the only one that is written through a mount."""
+    """In four places, of which the file's is the only one that is written through a mount."""
     objects = helm.objects(SWITCHES["heads anchored"])
     ledger = settings_of(objects, "auditor", tmp_path).ledger
     assert ledger.head_every_s == 5
@@ -189,10 +189,16 @@ def test_heads_are_anchored_where_the_values_say(helm: Helm, tmp_path: Path) -> 
         {"file": Path("/var/lib/sallyport/anchor/prod.jsonl")},
         {"blob": "https://anchors.blob.core.windows.net/anchors/prod"},
         {"config_map": "anchors/prod", "kubeconfig": Path("/etc/sallyport/anchor/kubeconfig")},
+        {
+            "witness": "https://witness.example:8444",
+            "witness_key": WITNESS_KEY,
+            "trust": Path("/etc/sallyport/witness/ca.crt"),
+        },
     ]
     volumes = volumes_of(objects, "auditor")
     assert volumes["anchor"]["persistentVolumeClaim"] == {"claimName": "append-only"}
     assert volumes["anchor-kubeconfig"]["secret"]["secretName"] == "other-cluster"
+    assert volumes["witness-ca"]["secret"]["secretName"] == "witness-ca"
     (container,) = pod_templates(objects)["sallyport-auditor"]["spec"]["containers"]
     mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
     assert mounts["anchor"] == {"name": "anchor", "mountPath": "/var/lib/sallyport/anchor"}

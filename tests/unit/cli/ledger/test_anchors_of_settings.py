@@ -13,12 +13,16 @@ from app.processes.run import process
 from app.settings.root import read_settings
 from audit.clients.anchor_blob import BlobAnchor
 from audit.clients.anchor_config_map import ConfigMapAnchor
+from audit.clients.anchor_witness import WitnessAnchor
 from audit.ledger.log.anchor_file import FileAnchor
+from audit.ledger.store.store import Store
 from core.base.errors import SettingsError
 from core.base.ids import uuid7
 from tests.unit.audit.ledger.store.documents import CLUSTER, document, frame
 from tests.unit.cli.conftest import Run
 from webhooks.log import get_logger
+
+VKEY = "witness.example/w1+b956a666+BF2D1hbGJqh35DFWs/I2FfJF9RKW9+krDlj88sUavb9t"
 
 
 async def test_each_kind_of_place_is_opened(tmp_path: Path) -> None:
@@ -27,21 +31,28 @@ async def test_each_kind_of_place_is_opened(tmp_path: Path) -> None:
         {"file": tmp_path / "anchor.jsonl"},
         {"blob": "https://account.blob.core.windows.net/anchors/prod"},
         {"config_map": "audit/ledger", "kubeconfig": tmp_path / "kubeconfig"},
+        {"witness": "https://witness.example:8444", "witness_key": VKEY},
     ]
     token = tmp_path / "token"
     token.write_text("x")
     identity = {"tenant": "5d1f7a2e-63d4-4a86-9b1c-0f2a7c8e4b11", "token_file": token}
     settings = read_settings(None, {"ledger": {"anchors": places}, "identity": identity})
-    async with open_anchors(settings) as anchors:
-        assert [type(each) for each in anchors] == [FileAnchor, BlobAnchor, ConfigMapAnchor]
-        assert [each.keeps_marks for each in anchors] == [True, True, False]
+    ledger = Store(f"sqlite:///{tmp_path / 'ledger.db'}")
+    async with open_anchors(settings, ledger) as anchors:
+        kinds = [FileAnchor, BlobAnchor, ConfigMapAnchor, WitnessAnchor]
+        assert [type(each) for each in anchors] == kinds
+        assert [each.keeps_marks for each in anchors] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ({}, "give one of file, blob and config_map"),
-        ({"file": "a", "blob": "https://a/b"}, "give one of file, blob and config_map"),
+        ({}, "give one of file, blob, config_map and witness"),
+        ({"file": "a", "blob": "https://a/b"}, "give one of file, blob, config_map and witness"),
+        ({"witness": "https://a"}, "witness needs witness_key"),
+        ({"file": "a", "witness_key": "b"}, "witness needs witness_key"),
+        ({"file": "a", "trust": "b"}, "trust and cosigned are of witness alone"),
+        ({"witness": "http://a", "witness_key": "b"}, "ledger.anchors.witness"),
         ({"config_map": "audit/ledger"}, "config_map needs kubeconfig"),
         ({"file": "a", "kubeconfig": "b"}, "config_map needs kubeconfig"),
         ({"blob": "http://a/b"}, "ledger.anchors.blob"),
