@@ -29,7 +29,9 @@ def render_pdf(report: Report) -> bytes:
         weasyprint = _weasyprint()
         own = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, fail_on_errors=True)
         page = weasyprint.HTML(string=text, base_url=None, url_fetcher=own)
-        made: bytes = page.write_pdf(pdf_identifier=report.digest.encode())
+        made: bytes = page.write_pdf(
+            pdf_identifier=report.digest.encode(), pdf_variant="pdf/ua-1", pdf_tags=True
+        )
     return made
 
 
