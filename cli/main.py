@@ -16,6 +16,7 @@ from cli.egress.command import app as egress_app
 from cli.explain.command import EXPLAIN, explain
 from cli.findings.command import app as findings_app
 from cli.ledger.command import app as ledger_app
+from cli.notifications.command import app as notifications_app
 from cli.policy.command import app as policy_app
 from cli.preflight.command import PREFLIGHT, preflight
 from cli.processes.command import AUDITOR, CONTROL, GATE, RUN, auditor, control, gate, run
@@ -60,6 +61,7 @@ app.add_typer(certs_app, name="certs")
 app.add_typer(egress_app, name="egress")
 app.add_typer(findings_app, name="findings")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(notifications_app, name="notifications")
 app.add_typer(policy_app, name="policy")
 app.add_typer(profile_app, name="profile")
 app.add_typer(quarantine_app, name="quarantine")

@@ -100,6 +100,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | `sallyport risk status`, `show` and `table` with `-o json` | `docs/reference/risk-status.schema.json`, `risk-show.schema.json`, `risk-table.schema.json` |
 | `sallyport findings`, `cases`, `accesses` and `quarantine`, each `list` and `show`, with `-o json` | `docs/reference/findings-list.schema.json`, `findings-show.schema.json`, and so on |
 | `sallyport findings set -o json`, and `sign-off` | `docs/reference/findings-set.schema.json`, `sign-off.schema.json` |
+| What a sink is told, `sallyport notifications test -o json`, and `status` | `docs/reference/notice.schema.json`, `notifications-test.schema.json`, `notifications-status.schema.json` |
 | What the ledger keeps of a request to storage, and of a finding | `docs/reference/access.schema.json`, `finding.schema.json` |
 | `sallyport report --format json`, and `report -o json` | `docs/reference/report.schema.json`, `report-made.schema.json` |
 | `sallyport ledger verify -o json`, and `ledger prove` | `docs/reference/ledger-verify.schema.json`, `ledger-prove.schema.json` |

@@ -33,6 +33,8 @@ from cli.egress.verify import EgressVerification
 from cli.findings.run import FORMAT as FINDINGS
 from cli.findings.run import FindingList, ShownFinding
 from cli.findings.statement import StatementResult
+from cli.notifications.run import FORMAT as NOTIFICATIONS
+from cli.notifications.run import NotificationsStatus, TriedSink
 from cli.policy.activation.status import FORMAT as POLICY_STATUS
 from cli.policy.activation.status import Standing
 from cli.policy.bench.run import FORMAT as POLICY_BENCH
@@ -114,6 +116,16 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"notice-{NOTICE}",
         f"What a sink is told, format {NOTICE}",
         Notice,
+    ),
+    "notifications-test.schema.json": (
+        f"notifications-test-{NOTIFICATIONS}",
+        f"sallyport notifications test -o json, format {NOTIFICATIONS}",
+        TriedSink,
+    ),
+    "notifications-status.schema.json": (
+        f"notifications-status-{NOTIFICATIONS}",
+        f"sallyport notifications status -o json, format {NOTIFICATIONS}",
+        NotificationsStatus,
     ),
     "accesses-list.schema.json": (
         f"accesses-list-{ACCESSES}",

@@ -23,6 +23,8 @@ COMMANDS = [
     "sign-off",
     "quarantine list",
     "quarantine show",
+    "notifications test",
+    "notifications status",
     "gate",
     "approve",
     "control",

@@ -1,0 +1,1 @@
+"""The command `sallyport notifications`: sinks tried, and how they are."""
