@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from audit.ledger.log.entries import DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.notifications.notice import Notice
 from audit.notifications.notice_ledger import NoticeLedger
@@ -12,6 +13,9 @@ from audit.notifications.pending_objects import PendingObjects, PendingTerms
 from core.weights.documents.object_change import decode_change
 
 PAGE: Final = 500
+
+_TIME_END_MS: Final = 2**48
+"""Later than any id."""
 
 
 class PendingFollower:
@@ -29,7 +33,7 @@ class PendingFollower:
         self._terms = terms
         self._clock = clock
         self._objects = PendingObjects()
-        self._position = 0
+        self._position: int | None = None
         self._reading = asyncio.Lock()
 
     async def due(self) -> list[Notice]:
@@ -39,6 +43,8 @@ class PendingFollower:
             LedgerError: the ledger fails.
         """
         async with self._reading:
+            if self._position is None:
+                self._position = await self._read_past()
             size = (await self._ledger.log_state()).tree.size
             kinds = frozenset({FrameKind.CHANGE})
             while page := await self._ledger.entries(self._position - 1, kinds, PAGE):
@@ -47,6 +53,18 @@ class PendingFollower:
                 self._position = page[-1].position + 1
             self._position = max(self._position, size)
             return list(self._objects.due(self._terms, round(self._clock() * 1000)))
+
+    async def _read_past(self) -> int:
+        """Take in what is recorded; give up to where. By its own table: the log is far longer."""
+        size = (await self._ledger.log_state()).tree.size
+        after: DocumentKey | None = None
+        while page := await self._ledger.documents(
+            FrameKind.CHANGE, 0, _TIME_END_MS, after=after, limit=PAGE
+        ):
+            for document in page:
+                self._take(document.payload)
+            after = page[-1].key
+        return size
 
     def _take(self, payload: bytes | None) -> None:
         if payload is None:
