@@ -147,6 +147,24 @@ class AnchorPlace(Section):
         return self
 
 
+class TimestampSection(Section):
+    """An authority that timestamps heads (RFC 3161)."""
+
+    url: Annotated[str, Field(pattern=r"^https?://\S+$", max_length=1024)] = Field(
+        description="Of the authority; its replies are signed, so that HTTP will do."
+    )
+    ca: Path = Field(description="Certificates (PEM) that the authority's own is of.")
+    file: Path = Field(
+        description="Where timestamps are kept, a line each; it is only appended to."
+    )
+    policy: Annotated[str, Field(pattern=r"^([0-9]+(\.[0-9]+)+)?$", max_length=128)] = Field(
+        "", description="The policy that it must follow, an OID; empty for any."
+    )
+    every_s: float = Field(
+        3600.0, ge=60.0, le=86_400.0, description="How often a head is timestamped at most."
+    )
+
+
 class LedgerSection(Section):
     """The database of decisions."""
 
@@ -174,6 +192,9 @@ class LedgerSection(Section):
     )
     head_every_s: float = Field(
         60.0, ge=1.0, le=3600.0, description="How often a head of the log is signed and anchored."
+    )
+    timestamp: TimestampSection | None = Field(
+        None, description="Has heads timestamped by an authority (RFC 3161); without it none are."
     )
     anchors: list[AnchorPlace] = Field(
         default_factory=list,

@@ -33,6 +33,8 @@ VERIFY = """**Examples**
 
     sallyport ledger verify export.jsonl --cosigned note --witness-key VKEY
 
+    sallyport ledger verify export.jsonl --timestamps stamps.jsonl --tsa-ca ca.pem
+
 An export is verified with nothing but this program; without one it is the
 ledger of --ledger or ledger.url, whose rows are compared with the log too.
 An anchor (a file, or a folder of its parts) must lie where whoever can write
@@ -172,6 +174,13 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         Optional[list[Path]],  # noqa: UP045 (typer)
         typer.Option(metavar="FILE", help="A checkpoint that a witness cosigned; repeatable."),
     ] = None,
+    timestamps: Annotated[
+        Optional[list[Path]],  # noqa: UP045 (typer)
+        typer.Option(metavar="FILE", help="Timestamps of heads (RFC 3161); repeatable."),
+    ] = None,
+    tsa_ca: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="The CA of whoever made them.")
+    ] = None,
     witness_key: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer)
         typer.Option(metavar="VKEY", help="The key of a witness whom you believe; repeatable."),
@@ -202,6 +211,8 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         late_days,
         tuple(cosigned or ()),
         tuple(witness_key or ()),
+        tuple(timestamps or ()),
+        tsa_ca,
     )
     if proof is not None:
         checked = verifying.check_proof(proof, options)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from app.records.ledger import ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
 from audit.ledger.log.cosigned_heads import CosignedHeads, read_cosigned
+from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.keys import LogKeys, public_key
 from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
 from audit.ledger.log.signed_notes import (
@@ -23,6 +25,14 @@ from audit.ledger.log.signed_notes import (
     VerifierKey,
     parse_note,
     parse_verifier_key,
+)
+from audit.ledger.log.timestamps import (
+    MOST_LINE,
+    TimestampedHeads,
+    TimestampError,
+    TimestampTrust,
+    read_timestamps,
+    read_trust,
 )
 from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifier import VerificationTerms, Verifier, VerifierTrust, verify_export
@@ -54,6 +64,9 @@ class VerifyOptions:
     cosigned: tuple[Path, ...] = ()
     """Checkpoints that witnesses cosigned."""
     witness_keys: tuple[str, ...] = ()
+    timestamps: tuple[Path, ...] = ()
+    """Files of the auditor's timestamps."""
+    tsa_ca: Path | None = None
 
     def times(self, now_ms: int) -> tuple[int | None, int | None]:
         """Return the times that were asked for, in milliseconds since the epoch.
@@ -153,16 +166,17 @@ def _trust(options: VerifyOptions, stack: ExitStack) -> VerifierTrust:
         SettingsError: there is neither, so anybody could have written what is verified.
         InvalidObjectError: a file is no checkpoint that a witness cosigned.
     """
-    if not (options.anchors or options.heads or options.keys or options.cosigned):
+    given = (options.anchors, options.heads, options.keys, options.cosigned, options.timestamps)
+    if not any(given):
         raise SettingsError(
-            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE or --key PEM: without any of "
-            "them whoever wrote the ledger could have written it anew"
+            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE, --timestamps FILE or --key "
+            "PEM: without any of them whoever wrote the ledger could have written it anew"
         )
     readings = [AnchorReading(str(path), _lines(path, stack)) for path in options.anchors]
     noted = [NotedHeads(list(map(_noted, options.heads)))] if options.heads else []
     now_ms = int(time.time() * 1000)
     return VerifierTrust(
-        [*readings, *noted, *_cosigned(options)],
+        [*readings, *noted, *_cosigned(options), *_timestamped(options)],
         read_trusted_keys(options.keys),
         options.terms(now_ms),
     )
@@ -186,6 +200,29 @@ def _cosigned(options: VerifyOptions) -> list[CosignedHeads]:
             raise InvalidObjectError(str(path), "", str(error)) from None
         notes.append(note)
     return read_cosigned(notes, keys)
+
+
+def _timestamped(options: VerifyOptions) -> list[TimestampedHeads]:
+    if bool(options.timestamps) != (options.tsa_ca is not None):
+        raise SettingsError(
+            "--timestamps and --tsa-ca: give both: timestamps, and the CA of whoever made them"
+        )
+    if options.tsa_ca is None:
+        return []
+    try:
+        trust = read_trust(options.tsa_ca.read_bytes())
+    except ValueError as error:
+        message = f"--tsa-ca {options.tsa_ca}: give certificates in PEM ({error})"
+        raise SettingsError(message) from None
+    return [TimestampedHeads(_read_timestamps(path, trust)) for path in options.timestamps]
+
+
+def _read_timestamps(path: Path, trust: TimestampTrust) -> list[tuple[TreeHead, str]]:
+    try:
+        with path.open("rb") as file:
+            return list(read_timestamps(iter(partial(file.readline, MOST_LINE), b""), trust))
+    except TimestampError as error:
+        raise InvalidObjectError(str(path), "", str(error)) from None
 
 
 def _witness_key(text: str) -> VerifierKey:

@@ -12,11 +12,12 @@ from structlog.typing import FilteringBoundLogger
 
 from app.entra.tokens import token_for
 from app.records.ledger import ledger_url, signing_key
-from app.settings.records import AnchorPlace
+from app.settings.records import AnchorPlace, TimestampSection
 from app.settings.root import Settings
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace
 from audit.clients.anchor_config_map import ConfigMapAnchor
 from audit.clients.anchor_witness import ProvableLog, WitnessAnchor, WitnessPlace
+from audit.clients.timestamp_authority import AuthorityPlace, HeadTimestamper
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchors import Anchor
 from audit.ledger.log.head_publisher import HeadPublisher
@@ -117,6 +118,8 @@ class KeptLedger:
         self.path = store.path
         """The ledger's file, where it is one."""
         self.publishing = publishing
+        self.timestamps: HeadTimestamper | None = None
+        """Has heads timestamped, where an authority is named."""
         self.outside: int | None = None
         """Rows that are not in the log, and should be; None while it is not known."""
         self._store = store
@@ -182,6 +185,8 @@ class KeptLedger:
                     await self.publishing.beat()
             except Exception as error:  # noqa: BLE001  It must close all the same.
                 self._logger.warning("last head not signed", problem=_describe(error))
+        if self.timestamps is not None:
+            await self.timestamps.close()
         await self._store.close()
 
     async def _step(self) -> None:
@@ -195,6 +200,8 @@ class KeptLedger:
         if self.publishing is not None and now >= self._head_at:
             self._head_at = now + self._head_every_s
             await self.publishing.beat()
+            if self.timestamps is not None:
+                await self.timestamps.beat(self.publishing.head)
             await self._look_outside()
 
     async def _look_outside(self) -> None:
@@ -275,6 +282,7 @@ async def open_kept_ledger(
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
         ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)
+        ledger.timestamps = _timestamps(section.timestamp, logger)
         ledger.refusal_retention = RefusalRetention(
             section.max_refusal_mib * 1024**2, frozenset(section.hold)
         )
@@ -283,6 +291,15 @@ async def open_kept_ledger(
                 yield ledger
         finally:
             await ledger.close()
+
+
+def _timestamps(
+    section: TimestampSection | None, logger: FilteringBoundLogger
+) -> HeadTimestamper | None:
+    if section is None:
+        return None
+    place = AuthorityPlace(section.url, section.ca, section.file, section.policy, section.every_s)
+    return HeadTimestamper(place, logger)
 
 
 def _say_of_anchors(settings: Settings, ledger: Path | None, logger: FilteringBoundLogger) -> None:

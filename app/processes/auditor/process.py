@@ -132,7 +132,9 @@ def _registry(  # noqa: PLR0913, PLR0917  What has metrics.
     deliveries: Sequence[SinkDelivery],
 ) -> CollectorRegistry:
     registry = process_registry(version("sallyport"))
-    registry.register(LogCollector(lambda: ledger.publishing, lambda: ledger.outside))
+    registry.register(
+        LogCollector(lambda: ledger.publishing, lambda: ledger.outside, lambda: ledger.timestamps)
+    )
     registry.register(WeightsCollector(lambda: weights))
     registry.register(NotificationsCollector(lambda: deliveries))
     registry.register(

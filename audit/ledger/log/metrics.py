@@ -1,8 +1,9 @@
 """Prometheus metrics of the ledger's log, its heads and its anchors."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from audit.ledger.log.head_publisher import HeadPublisher
@@ -10,13 +11,24 @@ from core.base.times import seconds_of
 from network.metric_families import counter_of
 
 
+class TimestampCounts(Protocol):
+    """What is told of timestamps."""
+
+    at: float
+    failures: int
+
+
 class LogCollector(Collector):
     """Asks who signs the ledger's heads, where somebody does."""
 
     def __init__(
-        self, publishing: Callable[[], HeadPublisher | None], outside: Callable[[], int | None]
+        self,
+        publishing: Callable[[], HeadPublisher | None],
+        outside: Callable[[], int | None],
+        timestamps: Callable[[], TimestampCounts | None] = lambda: None,
     ) -> None:
-        """Take who gives the signer, and how many rows are not in the log."""
+        """Take who gives the signer, how many rows are not in the log, and who has timestamps."""
+        self._timestamps = timestamps
         self._publishing = publishing
         self._outside = outside
 
@@ -61,6 +73,20 @@ class LogCollector(Collector):
             "anchor",
             publishing.failures if publishing else {},
         )
+        yield from _of_timestamps(self._timestamps())
+
+
+def _of_timestamps(timestamps: TimestampCounts | None) -> Iterator[Metric]:
+    yield _known(
+        "sallyport_ledger_timestamped_seconds",
+        "Unix time of the last timestamp that an authority (RFC 3161) gave of a head.",
+        (timestamps.at or None) if timestamps else None,
+    )
+    failures = CounterMetricFamily(
+        "sallyport_ledger_timestamp_failures", "Heads that the authority did not timestamp."
+    )
+    failures.add_metric([], timestamps.failures if timestamps else 0)
+    yield failures
 
 
 def _by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:

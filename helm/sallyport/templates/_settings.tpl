@@ -269,6 +269,15 @@ ledger:
   anchors:
     {{- . | nindent 4 }}
   {{- end }}
+  {{- with .Values.auditor.ledger.timestamp }}
+  {{- if .url }}
+  timestamp:
+    url: {{ .url | quote }}
+    ca: /etc/sallyport/timestamp/ca.crt
+    file: /var/lib/sallyport/anchor/timestamps.jsonl
+    every_s: {{ .everySeconds }}
+  {{- end }}
+  {{- end }}
   {{- /* PostgreSQL's URL holds a password: it comes from a Secret, as a variable. */}}
   {{- if not .Values.auditor.ledger.existingSecret }}
   url: sqlite:////var/lib/sallyport/ledger/ledger.db

@@ -140,6 +140,9 @@ yes
 - {name: witness-ca, mountPath: /etc/sallyport/witness, readOnly: true}
 {{- end }}
 {{- end }}
+{{- if .Values.auditor.ledger.timestamp.url }}
+- {name: timestamp-ca, mountPath: /etc/sallyport/timestamp, readOnly: true}
+{{- end }}
 {{- if include "sallyport.auditor.signsIn" . }}
 {{- if eq .Values.weights.signIn.credential "federated" }}
 - {name: entra-token, mountPath: /var/run/secrets/sallyport/entra, readOnly: true}
@@ -188,6 +191,12 @@ yes
 - name: witness-ca
   secret:
     secretName: {{ $ledger.anchors.witness.caSecret }}
+    defaultMode: 0440
+{{- end }}
+{{- if $ledger.timestamp.url }}
+- name: timestamp-ca
+  secret:
+    secretName: {{ $ledger.timestamp.caSecret }}
     defaultMode: 0440
 {{- end }}
 {{- if include "sallyport.auditor.signsIn" . }}

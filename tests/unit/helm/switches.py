@@ -177,6 +177,11 @@ SWITCHES: Final = MappingProxyType[str, Values](
                             "caSecret": "witness-ca",
                         },
                     },
+                    "timestamp": {
+                        "url": "http://timestamp.example",
+                        "caSecret": "tsa-ca",
+                        "everySeconds": 7200,
+                    },
                 }
             },
             "weights": {"signIn": {"tenant": GUID, "clientId": GUID}},

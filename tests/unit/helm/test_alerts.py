@@ -105,6 +105,7 @@ HEALTHY: Final = MappingProxyType(
         f"sallyport_ledger_head_timestamp_seconds{A}": NOW,
         'sallyport_ledger_anchored_timestamp_seconds{instance="a0",job="s",anchor="file"}': NOW,
         'sallyport_ledger_anchor_failures_total{instance="a0",job="s",anchor="file"}': "0x200",
+        f"sallyport_ledger_timestamp_failures_total{A}": "0x200",
         f"sallyport_pod_gaps_total{C}": "0x200",
         'sallyport_notices_dead_total{instance="a0",job="s",sink="pager"}': "2x200",
         'sallyport_sink_failing_seconds{instance="a0",job="s",sink="pager"}': "0x200",
@@ -222,6 +223,9 @@ FIRES: Final = MappingProxyType[str, Changes](
             'sallyport_ledger_anchor_failures_total{instance="a0",job="s",anchor="file"}': (
                 "0x120 0+1x79"
             ),
+        },
+        "SallyportLedgerNotTimestamped": {
+            f"sallyport_ledger_timestamp_failures_total{A}": "0x120 0+1x79"
         },
         "SallyportPodsNotRecorded": {f"sallyport_pod_gaps_total{C}": "0x170 1x29"},
         "SallyportNoticeGivenUp": {

@@ -137,6 +137,10 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             {"auditor": {"ledger": {"anchors": {"witness": {"url": "https://a.example"}}}}},
             "url and key go together",
         ),
+        (
+            {"auditor": {"ledger": {"timestamp": {"url": "http://a.example"}}}},
+            "timestamps are kept in its volume",
+        ),
         ({"auditor": {"enabled": False}, **SINK}, "the auditor tells them what its ledger has"),
         (
             {"auditor": {"ledger": {"keepDays": 2}}, **SINK},

@@ -168,7 +168,7 @@ MADE = {
     *("bundles.keys", "bundles.source.ca_file", "bundles.source.password_file"),
     "shadow.bundle",
     "evaluation.opa.url",
-    *("ledger.signing_key", "ledger.anchors", "weights.folder"),
+    *("ledger.signing_key", "ledger.anchors", "ledger.timestamp", "weights.folder"),
     *("weights.container.trust", "weights.event_hub.trust"),
     *("weights.event_hub.connection_string_file", "notifications.sinks"),
     *(f"weights.azure.{name}" for name in ("authority", "token_file", "trust")),

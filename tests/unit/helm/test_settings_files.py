@@ -49,6 +49,7 @@ def files_of_weights(settings: Settings) -> list[Path | None]:
     return [
         *(settings.ledger.signing_key, *(place.kubeconfig for place in settings.ledger.anchors)),
         *(place.trust for place in settings.ledger.anchors),
+        settings.ledger.timestamp.ca if settings.ledger.timestamp else None,
         *(hub.connection_string_file, hub.trust, settings.weights.container.trust),
         *(azure.token_file, azure.trust),
         *(sink.trust for sink in settings.notifications.sinks),

@@ -199,6 +199,10 @@ def test_heads_are_anchored_where_the_values_say(helm: Helm, tmp_path: Path) -> 
     assert volumes["anchor"]["persistentVolumeClaim"] == {"claimName": "append-only"}
     assert volumes["anchor-kubeconfig"]["secret"]["secretName"] == "other-cluster"
     assert volumes["witness-ca"]["secret"]["secretName"] == "witness-ca"
+    assert volumes["timestamp-ca"]["secret"]["secretName"] == "tsa-ca"
+    assert ledger.timestamp is not None
+    assert (ledger.timestamp.url, ledger.timestamp.every_s) == ("http://timestamp.example", 7200)
+    assert ledger.timestamp.file == Path("/var/lib/sallyport/anchor/timestamps.jsonl")
     (container,) = pod_templates(objects)["sallyport-auditor"]["spec"]["containers"]
     mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
     assert mounts["anchor"] == {"name": "anchor", "mountPath": "/var/lib/sallyport/anchor"}

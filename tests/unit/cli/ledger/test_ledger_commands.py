@@ -197,7 +197,10 @@ def test_the_public_key_is_printed(run: Run, place: Place, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["EXPORT"], "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE or --key PEM"),
+        (
+            ["EXPORT"],
+            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE, --timestamps FILE or --key",
+        ),
         (["EXPORT", "--head", "12"], "--head 12: give SIZE:ROOT"),
         (["EXPORT", "--key", "ANCHOR"], "it is no public key of Ed25519"),
         (["EXPORT", "--key", "KEY", "--since", "soon"], "--since soon: give how long ago"),
