@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from audit.access.model.azure_scanners import SCANNER_ROLE
 from audit.access.parsers.caller_networks import CallerLocator
 from audit.access.parsers.log_times import normalize_time, parse_log_time
 from audit.access.parsers.operations import SOURCES, OperationLevel, find_operation
@@ -313,6 +314,8 @@ def _note_authorization(identity: Identity, extra: dict[str, Any]) -> None:
             extra["denied"] = f"{one.result} {one.reason} {one.deny_assignment_id}"[
                 :_MOST_WORD
             ].strip()
+        if one.result == "Granted" and one.role_definition_id.lower() == SCANNER_ROLE:
+            extra["role"] = SCANNER_ROLE
         for who in one.principals[:_MOST_GRANTS]:
             held = who.get("id", "")
             if held and held != asked:

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.azure_scanners import ScannerClaim, is_malware_scan, scanner_claim
 from audit.access.model.coverage import Coverage
 from audit.access.model.detection import Detection, EventContext, Tunable
 from audit.access.model.findings import graver_key, make_finding, requests_text, size_text
@@ -35,7 +36,10 @@ class UngrantedState(msgspec.Struct):
 
 
 def _concerns(access: Access) -> bool:
-    return bool(access.ungranted) and access.succeeded and access.signed_by not in _UNSIGNED
+    is_ungranted = bool(access.ungranted) and access.succeeded
+    if not is_ungranted or access.signed_by in _UNSIGNED:
+        return False
+    return scanner_claim(access) is not ScannerClaim.SHOWN
 
 
 def _bytes_of_read(access: Access) -> int:
@@ -52,7 +56,7 @@ def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence
     done.bytes += _bytes_of_read(access)
     done.events += 1
     checkpoint = known.checkpoint_bytes(access.store)
-    if is_listing:
+    if is_listing or is_malware_scan(access):
         severity = Severity.LOW
     elif checkpoint and done.bytes >= known.tuned["ungranted_grave_share"] * checkpoint:
         severity = Severity.CRITICAL
@@ -88,13 +92,17 @@ DETECTION: Final = Detection(
     about="An access that no AccessGrant covered at its time: none was asked for, it was not "
     "approved by two, had not begun, had ended, or is of another place, right, identity or human. "
     "Once for principal, store and day: low for listings, high for the rest, medium where the "
-    "record of Pods has a gap, critical once a share of a checkpoint was read.",
+    "record of Pods has a gap, critical once a share of a checkpoint was read. What Microsoft "
+    "Defender's scanner reads by Azure's role for it is low; lifecycle management, which Azure "
+    "signs as a trusted service, is quiet: see detection 28.",
     severity=Severity.CRITICAL,
     techniques=("T1078.004", "T1530", "AML.T0035"),
     needs=("AccessGrants and their approvals as control recorded them", "attribution"),
     blind=(
         "accesses with a key, a SAS or no signature: see detection 1",
         "what a grant covers that should not have been given",
+        "one who has Defender's role and calls from Azure's own networks: detection 15 finds who "
+        "got it",
     ),
     remedy="Ask for a grant and have two others approve it, or take the identity's role on the "
     "store away.",

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.azure_scanners import is_malware_scan
 from audit.access.model.coverage import Coverage, Same
 from audit.access.model.detection import Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, moment_text
@@ -104,6 +105,8 @@ def _severity(access: Access, news: dict[str, str]) -> Severity | None:
     is_accounted = (
         bool(access.grant) and access.attribution.confidence is not Confidence.UNATTRIBUTED
     )
+    if is_malware_scan(access):
+        return Severity.LOW
     if access.caller is Caller.PUBLIC and "place" in news:
         return Severity.HIGH
     if is_accounted:
@@ -146,7 +149,8 @@ DETECTION: Final = Detection(
     "weeks. Later, what is new is found, once for principal, container and day. A new principal "
     "whose access a live grant covers and whose Pod is known is quiet: a new researcher, a new "
     "identity in place of an old one. Networks that the operator listed are never new, so Pods "
-    "that come and go are quiet.",
+    "that come and go are quiet; list a VPN's, whose addresses change. Microsoft Defender's "
+    "scanner, told by Azure's role for it, is low.",
     severity=Severity.HIGH,
     techniques=("AML.T0012", "T1078.004", "T1530"),
     needs=("the StorageRead log", "the operator's lists of networks", "two weeks of records"),

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from audit.access.model.azure_scanners import is_malware_scan
 from audit.access.model.coverage import Coverage
 from audit.access.model.detection import Detection, EventContext
 from audit.access.model.findings import graver_key, make_finding, requests_text, size_text
@@ -60,7 +61,8 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
     reads = touch(state.reads, name, lambda: UnaccountedReads(known.at), _MOST)
     reads.bytes += access.bytes_out
     reads.events += 1
-    severity = _severity(is_unattributed=is_unattributed, gaps=attribution.gaps)
+    is_low = attribution.gaps or is_malware_scan(access)
+    severity = _severity(is_unattributed=is_unattributed, is_low=is_low)
     finding_key = graver_key(state.raised, name, severity, least=Severity.LOW)
     if finding_key is None:
         return ()
@@ -89,8 +91,8 @@ def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence
     ]
 
 
-def _severity(*, is_unattributed: bool, gaps: bool) -> Severity:
-    if gaps:
+def _severity(*, is_unattributed: bool, is_low: bool) -> Severity:
+    if is_low:
         return Severity.LOW
     return Severity.HIGH if is_unattributed else Severity.MEDIUM
 
@@ -101,7 +103,8 @@ DETECTION: Final = Detection(
     title="Read by a principal with no live Pod, or no admission record",
     about="A read that signed in with Entra ID while no Pod lived that could have, or whose Pods "
     "no decision admitted. Once for principal, store and day. Low where the record of Pods or "
-    "identities has a gap there. A person whom a live grant covers is quiet: people need no Pod.",
+    "identities has a gap there, and for what Microsoft Defender's scanner reads by Azure's role "
+    "for it. A person whom a live grant covers is quiet: people need no Pod.",
     severity=Severity.HIGH,
     techniques=("T1078.004", "T1528", "AML.T0012"),
     needs=(

@@ -16,6 +16,7 @@ _OPENING: Final = {
     "b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",
     "ba92f5b4-2d11-453d-a403-e96b0029c9fe": "Storage Blob Data Contributor",
     "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1": "Storage Blob Data Reader",
+    "1e7ca9b1-60d1-4db8-a914-f2ca1ff27c40": "Defender for Storage Data Scanner",
     "db58b8e5-c6ad-4a2a-8342-4190687cbf4a": "Storage Blob Delegator",
     "81a9662b-bebf-436f-a333-f67b29880f12": "Storage Account Key Operator Service Role",
     "17d1049b-9a84-46fb-8f53-869881c3d3ab": "Storage Account Contributor",

@@ -14,6 +14,7 @@ from audit.access.baselines.blob_sizes import (
     size_of,
 )
 from audit.access.baselines.footprints import Footprint, add_window, forget_before
+from audit.access.model.azure_scanners import is_malware_scan
 from audit.access.model.coverage import Coverage, Span, is_read_of_bytes
 from audit.access.model.detection import Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import make_finding, size_text
@@ -64,13 +65,17 @@ class SlowExfiltrationState(msgspec.Struct):
     """Stores whose `checkpointSize` nobody said, and when they were read last."""
 
 
+def _counts(access: Access) -> bool:
+    return is_read_of_bytes(access) and not is_malware_scan(access)
+
+
 def _see(access: Access, state: SlowExfiltrationState, known: EventContext) -> Sequence[Finding]:
     if not known.done:
         return ()
     if access.act is not Act.READ:
         note_change(state.written, access, known)
         return ()
-    if not access.bytes_out:
+    if not access.bytes_out or is_malware_scan(access):
         return ()
     checkpoint = known.checkpoint_bytes(access.store)
     if checkpoint:
@@ -240,6 +245,7 @@ DETECTION: Final = Detection(
     techniques=("AML.T0025", "AML.T0048.004", "T1030", "T1020"),
     needs=("the StorageRead log", "checkpointSize of the WeightStore"),
     blind=(
+        "what Microsoft Defender's scanner reads by Azure's role for it: each new blob",
         "who adds an eighth of its size to each blob that nobody has read or written within memory "
         "(the last 20,000 blobs), and reads the rest",
         "bytes that the principal wrote, or had read before within the window: a trainer that "
@@ -256,9 +262,9 @@ DETECTION: Final = Detection(
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY}),
     covers={
-        "": Coverage(is_read_of_bytes, span=Span.ONWARDS),
+        "": Coverage(_counts, span=Span.ONWARDS),
         _STRANGE: Coverage(
-            lambda access: is_read_of_bytes(access) and not _is_accounted(access),
+            lambda access: _counts(access) and not _is_accounted(access),
             span=Span.ONWARDS,
         ),
         _ACCOUNTED: Coverage(

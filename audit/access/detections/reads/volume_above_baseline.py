@@ -15,6 +15,7 @@ from audit.access.baselines.daily_amounts import (
     usual_before,
 )
 from audit.access.baselines.footprints import Footprint, add_day, forget_before
+from audit.access.model.azure_scanners import is_malware_scan
 from audit.access.model.coverage import Coverage, is_read_of_bytes
 from audit.access.model.detection import GIB, Detection, EventContext, Tunable, YoungBaseline
 from audit.access.model.findings import count_text, make_finding, size_text
@@ -60,13 +61,17 @@ class VolumeAboveBaselineState(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
+def _counts(access: Access) -> bool:
+    return is_read_of_bytes(access) and not is_malware_scan(access)
+
+
 def _see(access: Access, state: VolumeAboveBaselineState, known: EventContext) -> Sequence[Finding]:
     if not known.done:
         return ()
     if access.act is not Act.READ:
         note_change(state.written, access, known)
         return ()
-    if not access.bytes_out:
+    if not access.bytes_out or is_malware_scan(access):
         return ()
     reader = touch(state.readers, known.pair, ReaderBaseline, _MOST)
     if known.day > reader.last_day:
@@ -245,6 +250,7 @@ DETECTION: Final = Detection(
     techniques=("AML.T0035", "AML.T0025", "T1530"),
     needs=("the StorageRead log with responseBodySize", "ten days of reads of the principal"),
     blind=(
+        "what Microsoft Defender's scanner reads by Azure's role for it: each new blob",
         "what stays below the limit: see detection 3",
         "a habit that grows by half every other day: see detection 3",
         "ranges: a blob of unknown size counts what was read of it on its best day, and one that "
@@ -257,7 +263,7 @@ DETECTION: Final = Detection(
     begin=VolumeAboveBaselineState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY}),
-    covers={"": Coverage(is_read_of_bytes)},
+    covers={"": Coverage(_counts)},
     tuning=(
         _LEAST_DAYS,
         Tunable(

@@ -193,12 +193,12 @@ class Year:
             "checkpointSize": str(store.checkpoint),
             "identities": identities,
         }
-        return _change(START - HOUR, "there", "WeightStore", "", store.name, spec)
+        return change_of(START - HOUR, "there", "WeightStore", "", store.name, spec)
 
     def _signs_in(self, one: Principal, day: int, event: str) -> Happening:
         spec = {"clientId": one.ids(day)[1], "tenant": ""}
         at = START + day * DAY - (HOUR if day == 0 else -60)
-        return _change(at, event, "ServiceAccount", one.namespace, one.account, spec)
+        return change_of(at, event, "ServiceAccount", one.namespace, one.account, spec)
 
     def _grant(self, one: Principal, day: int) -> Happening:
         at, lapse = START + day * DAY + 1, START + one.lapses[0] * DAY
@@ -212,7 +212,9 @@ class Year:
             "people": [one.human],
         }
         name = f"grant-{one.number}-{day}"
-        return _change(at, "approved", "AccessGrant", one.namespace, name, spec, ["oid:1", "oid:2"])
+        return change_of(
+            at, "approved", "AccessGrant", one.namespace, name, spec, ["oid:1", "oid:2"]
+        )
 
     def _decision(self, one: Principal, uid: str, at: float) -> bytes:
         return msgspec.json.encode(
@@ -255,7 +257,7 @@ class Year:
         return one
 
 
-def _change(  # noqa: PLR0913, PLR0917  One argument a field.
+def change_of(  # noqa: PLR0913, PLR0917  One argument a field.
     at: float,
     event: str,
     kind: str,
@@ -264,6 +266,7 @@ def _change(  # noqa: PLR0913, PLR0917  One argument a field.
     spec: dict[str, Any],
     approvers: list[str] | None = None,
 ) -> Happening:
+    """Return the record of a change that the cluster saw."""
     change = ObjectChange(
         format=FORMAT,
         id=stable_id(int(at * 1000), "change", kind, namespace, name, event),

@@ -37,5 +37,26 @@ KEY: dict[str, Any] = {
 }
 SAS: dict[str, Any] = {**KEY, "signed_by": SignedBy.SAS, "token": "ab:key1:0123"}
 SCANNER = "xAzure/1.0 AzureStorage/1.0 ObjectLifeCycleScanner/0.50"
+DEFENDER: dict[str, Any] = {
+    **UNGRANTED,
+    "principal": "44444444-4444-4444-4444-444444444444",
+    "application": "c9",
+    "caller": Caller.PRIVATE,
+    "address": "10.12.7.9",
+    "user_agent": "azsdk-net-Storage.Blobs/12.19.1",
+    "extra": {"role": "1e7ca9b1-60d1-4db8-a914-f2ca1ff27c40"},
+}
+"""How Microsoft Defender's scanner asks, by Azure's role for it."""
+LIFECYCLE: dict[str, Any] = {
+    **KEY,
+    "signed_by": SignedBy.UNKNOWN,
+    "token": "",
+    "caller": Caller.PRIVATE,
+    "user_agent": SCANNER,
+    "extra": {"identityType": "TrustedAccess"},
+    "ungranted": "nobody signed in",
+    "attribution": attributed(),
+}
+"""How lifecycle management deletes, signed as a trusted service."""
 CAROL = "33333333-3333-3333-3333-333333333333"
 OUTSIDE: dict[str, Any] = {"caller": Caller.PUBLIC, "address": "203.0.113.7"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from audit.access.model.azure_scanners import SCANNER_ROLE
 from core.base.errors import UnreadableRecordError
 from core.weights.documents.access import Act, Caller, SignedBy, decode_access, encode_access
 from tests.harness.worlds.storage_logs import (
@@ -170,6 +171,17 @@ def test_what_was_refused_or_granted_to_a_group_is_kept() -> None:
     assert access.extra["denied"] == "Denied NoApplicablePolicy"
     assert access.extra["through"] == ["Group 0d000000-0000-4000-8000-000000000009"]
     assert not access.succeeded
+
+
+@pytest.mark.parametrize(("result", "role"), [("Granted", SCANNER_ROLE), ("Denied", None)])
+def test_the_role_of_defenders_scanner_is_kept_where_it_let_it_in(
+    result: str, role: str | None
+) -> None:
+    """Azure's own role for it, and no other."""
+    told = identity()
+    assert "role" not in parsed(identity=told).extra
+    told["authorization"][0] |= {"roleDefinitionId": SCANNER_ROLE.upper(), "result": result}
+    assert parsed(identity=told).extra.get("role") == role
 
 
 def test_generated_lines_are_records_and_none_comes_twice() -> None:

@@ -5,12 +5,24 @@ from typing import Any
 from audit.access.model.detection import Event
 from core.weights.documents.access import UNATTRIBUTED, Act, Caller, SignedBy
 from core.weights.documents.events import Severity
-from tests.unit.audit.access.detections.events import ANN, BOB, Around, access, at, attributed, pod
+from tests.unit.audit.access.detections.events import (
+    ANN,
+    BOB,
+    Around,
+    access,
+    at,
+    attributed,
+    delete,
+    pod,
+)
 from tests.unit.audit.access.detections.examples import fires, quiet
 from tests.unit.audit.access.detections.storage_requests import (
     CAROL,
+    DEFENDER,
+    LIFECYCLE,
     OUTSIDE,
     SAS,
+    SCANNER,
     UNGRANTED,
     habit,
 )
@@ -283,4 +295,31 @@ quiet(
     lambda: [
         one for status in (409, 412, 503) for one in refused(1, 99, **STRANGER, status=status)
     ],
+)
+
+fires("ungranted", "Defender's scanner", lambda: [access(at(1), **DEFENDER)], LOW)
+fires("no-live-pod", "Defender's scanner", lambda: [access(at(1), **DEFENDER)], LOW)
+fires("new-caller", "Defender's scanner", lambda: [*habit(known), access(at(20), **DEFENDER)], LOW)
+fires(
+    "ungranted",
+    "one with Defender's role in a Pod, and outside",
+    lambda: [
+        access(at(1), **{**DEFENDER, "caller": Caller.NODE}),
+        access(at(2), **DEFENDER | OUTSIDE),
+    ],
+    HIGH,
+    HIGH,
+)
+fires(
+    "ungranted",
+    "one with Defender's role that writes",
+    lambda: [access(at(1), operation="PutBlob", act=Act.WRITE, **DEFENDER)],
+    HIGH,
+)
+quiet("ungranted", "lifecycle management", lambda: [delete(at(1), "s1", **LIFECYCLE)])
+fires(
+    "ungranted",
+    "one that claims to be lifecycle management, and signed in",
+    lambda: [delete(at(1), "s1", **UNGRANTED, user_agent=SCANNER)],
+    HIGH,
 )

@@ -120,6 +120,12 @@ fires(
     lambda: [assigned(BOB, f"/subscriptions/{OWN_SUBSCRIPTION}")],
     HIGH,
 )
+fires(
+    "role-assignment",
+    "the role of Defender's scanner to somebody",
+    lambda: [assigned(BOB, role="1e7ca9b1-60d1-4db8-a914-f2ca1ff27c40")],
+    HIGH,
+)
 quiet("role-assignment", "in another group", lambda: [assigned(BOB, f"{GROUP_SCOPE}-of-others")])
 quiet("role-assignment", "taken away", lambda: [assigned(BOB, change="delete")])
 quiet(

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.model.detection import Event
-from core.weights.documents.access import Act, Caller, SignedBy
+from core.weights.documents.access import Act
 from core.weights.documents.events import Severity, Topic
 from tests.unit.audit.access.detections.events import (
     BOB,
@@ -38,8 +38,7 @@ from tests.unit.audit.access.detections.management_records import (
     sent_to,
     twice_a_day,
 )
-from tests.unit.audit.access.detections.storage_requests import KEY as SIGNED
-from tests.unit.audit.access.detections.storage_requests import SCANNER
+from tests.unit.audit.access.detections.storage_requests import LIFECYCLE
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
 
@@ -272,9 +271,7 @@ quiet(
 
 def scanned(*days: float) -> list[Event]:
     """Tell of blobs that Azure's scanner deletes, signed as a trusted service."""
-    told = {**SIGNED, "signed_by": SignedBy.UNKNOWN, "token": "", "caller": Caller.PRIVATE}
-    told |= {"user_agent": SCANNER, "extra": {"identityType": "TrustedAccess"}}
-    return [delete(at(day) + n, f"step-1/shard-{n}", **told) for day in days for n in range(3)]
+    return [delete(at(day) + n, f"step-1/shard-{n}", **LIFECYCLE) for day in days for n in range(3)]
 
 
 fires(

@@ -18,7 +18,7 @@ from tests.unit.audit.access.detections.events import (
     write,
 )
 from tests.unit.audit.access.detections.examples import fires, quiet
-from tests.unit.audit.access.detections.storage_requests import UNGRANTED, copied, habit
+from tests.unit.audit.access.detections.storage_requests import DEFENDER, UNGRANTED, copied, habit
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
 
@@ -339,3 +339,17 @@ fires(
     MEDIUM,
 )
 quiet("enumeration", "a table beside the weights", lambda: [feed(1, "data", "2026/03/all.csv")])
+
+quiet(
+    "slow-exfiltration",
+    "Defender's scanner, which reads each new blob",
+    lambda: [one for day in range(40) for one in reads(at(day), range(9), f"s{day}", **DEFENDER)],
+)
+quiet(
+    "volume-above-baseline",
+    "Defender's scanner on the day of a checkpoint",
+    lambda: [
+        *(one for day in range(20) for one in reads(at(day), range(2), f"s{day}", **DEFENDER)),
+        *reads(at(20), range(99), "new", **DEFENDER),
+    ],
+)
