@@ -61,6 +61,7 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python -m docs.generate.risk_table
 	$(BIN)/python -m docs.generate.builtins
 	$(BIN)/python -m docs.generate.detections
+	$(BIN)/python -m docs.generate.siem
 	$(BIN)/python -m docs.generate.adr_index
 
 fuzz: setup ## Fuzz each parser of what strangers send for SECONDS (1800)

@@ -147,6 +147,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "risk table": tool("python", "-m", "docs.generate.risk_table", "--check"),
     "built-ins": tool("python", "-m", "docs.generate.builtins", "--check"),
     "detections": tool("python", "-m", "docs.generate.detections", "--check"),
+    "SIEM queries": tool("python", "-m", "docs.generate.siem", "--check"),
     "decisions": tool("python", "-m", "docs.generate.adr_index", "--check"),
     "docs": tool("python", "-m", "docs.generate.site", "--check"),
 }

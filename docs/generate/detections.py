@@ -15,6 +15,7 @@ from audit.access.cases import phase_of
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.coverage import Same, Span, bytes_written
 from audit.access.model.detection import Detection
+from audit.siem.catalogue import RULES
 
 FOLDER: Final = Path(__file__).parents[1] / "detections"
 
@@ -42,6 +43,8 @@ _AFTER: Final = """
 ## Cases
 Findings are joined into a case where, within three days of each other, they are about the same principal and store, or share a Pod, a human or an address that no more than five principals of findings share; or where one is about what was done to an account (keys listed, a role assigned) and the other about what comes of it there (a read by key, a new caller). A case has the severity of its gravest finding, and one more where it spans three phases. It is computed when it is read: the ledger keeps findings alone.
 """
+
+_RULES: Final = {each.detection: each for each in RULES}
 
 _SPANS: Final = {
     Span.FIRST_DAY: "the day (UTC) of its first event",
@@ -125,6 +128,7 @@ def _page(each: Detection) -> str:
         "",
         f"At most {each.bound}. What was used longest ago is forgotten first.",
         *(_tuning(each) if each.tuning else ()),
+        *_in_a_siem(each),
     ]
     return "\n".join(lines) + "\n"
 
@@ -163,6 +167,23 @@ def _tuning(each: Detection) -> Iterator[str]:
     yield from ("", "## Numbers", "", "| Setting | Value | Why |", "|---|---|---|")
     for one in each.tuning:
         yield f"| `{one.name}` | {one.value:g} {one.unit} | {one.reason} |"
+
+
+def _in_a_siem(each: Detection) -> Iterator[str]:
+    """Say which queries there are, and what they do not see."""
+    rule = _RULES[each.id]
+    yield from ("", "## In a SIEM", "")
+    if not rule.queries:
+        yield f"There is no query. {rule.leaves_out}"
+        return
+    file = f"examples/siem/{each.id}"
+    yield (
+        f"`{file}.kql` for Microsoft Sentinel and Log Analytics, `{file}.yml` as Sigma rules, both "
+        "made from one definition (`audit/siem/catalogue.py`)."
+    )
+    if rule.leaves_out:
+        yield ""
+        yield f"The detection sees what they do not: {rule.leaves_out}"
 
 
 def _link(technique: str) -> str:

@@ -1,0 +1,1 @@
+"""The detections as queries for the SIEM that a team has already."""

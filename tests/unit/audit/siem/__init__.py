@@ -1,0 +1,1 @@
+"""Detections as queries for a SIEM."""
