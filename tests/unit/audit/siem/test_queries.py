@@ -9,10 +9,10 @@ import yaml
 from audit.access.detections.catalogue import DETECTIONS
 from audit.siem.catalogue import RULES
 from audit.siem.kql import render_kql, render_query
-from audit.siem.queries import ACCOUNTS, EXPECTED, PARAMETERS, PLACES, SiemRule
+from audit.siem.queries import ACCOUNTS, EXPECTED, PARAMETERS, PLACES, SiemRule, Table
 from audit.siem.sigma import render_sigma
 from tests.unit.audit.access.traces.traces import TRACES, Trace
-from tests.unit.audit.siem.log_analytics import is_alerted, row_of
+from tests.unit.audit.siem.log_analytics import Row, is_alerted, row_of
 
 BY_ID = {each.id: each for each in DETECTIONS}
 WITH_QUERIES = [each for each in RULES if each.queries]
@@ -29,7 +29,7 @@ def test_every_detection_has_a_rule() -> None:
     assert all(each.leaves_out for each in RULES if not each.queries)
 
 
-def rows(trace: Trace) -> list[tuple[object, dict[str, object]]]:
+def rows(trace: Trace) -> list[tuple[Table, Row]]:
     """Return a trace's rows as a workspace has them."""
     return [row_of(json.loads(record)) for record in trace.records()]
 
