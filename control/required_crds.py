@@ -26,6 +26,7 @@ NEEDED: Final = tuple(
         names.ACCESS_GRANTS_RESOURCE,
         names.WEIGHT_STORES_RESOURCE,
         names.BACKSTOPS_RESOURCE,
+        names.AUDIT_STATEMENTS_RESOURCE,
     )
 )
 """The definitions that this release reads."""

@@ -4,12 +4,14 @@ The ledger has each statement as `control` recorded it, with the marks of who ma
 gate took from the request. Here it is decided which count:
 
 - A finding's subject, its principal or a human behind it, changes neither its state nor its owner:
-  their notes are kept, and what they asked for is told.
+  their notes are kept, and what they asked for is told. Where a finding names object ids, nobody
+  closes it of whom kube-apiserver gave none: it may be about them.
 - A high or critical finding is closed (a false alarm, or accepted until a time) once two people
   say the same of it, with no other state said between. It is accepted until the earlier time.
 - Whatever is said, no detection sees it: what happens next is a finding of its own.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,15 +20,18 @@ import msgspec
 
 from core.base.times import milliseconds_of
 from core.people.two_person import PEOPLE_NEEDED, Person, join_people
-from core.weights.audit_statements import KIND, SELF, FindingState, StatementSpec
+from core.weights.audit_statements import CLOSING, KIND, SELF, FindingState, StatementSpec
 from core.weights.documents.events import Finding, Severity
 from core.weights.documents.object_change import ObjectChange
 
 TWO_PEOPLE: Final = frozenset({Severity.HIGH, Severity.CRITICAL})
 """Findings so grave are closed by two people."""
 
-MOST_STATEMENTS: Final = 100
-"""Of one finding that are looked at, the last ones."""
+MOST_STATEMENTS: Final = 20
+"""Of one person on one finding that are looked at, the last ones: nobody pushes out another's."""
+
+MOST_PEOPLE: Final = 50
+"""Who say something of one finding; of more, nobody else is heard."""
 
 STATE_WORDS: Final[Mapping[FindingState, str]] = {
     FindingState.NEW: "new",
@@ -64,17 +69,25 @@ class FindingProgress(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     owner: str = ""
     since: str = ""
     """RFC 3339: when the state was last changed; empty where nobody said anything."""
+    asked: str = ""
+    """The state that one person has asked for and that takes a second one; empty where none is."""
     waiting: str = ""
-    """What one person has asked for that takes a second one; empty where nothing."""
+    """That in words."""
     statements: list[StatementMade] = []
     """The oldest first."""
     more_statements: int = 0
-    """Earlier ones that are not looked at."""
+    """Others that are not looked at."""
 
     @property
     def is_closed(self) -> bool:
         """Whether nobody need look at it any more."""
-        return self.state in {FindingState.FALSE_ALARM.value, FindingState.ACCEPTED.value}
+        return FindingState(self.state) in CLOSING
+
+    @property
+    def deciding_note(self) -> str:
+        """The note of the last statement that changed the state; empty where none did."""
+        notes = [one.note for one in self.statements if one.counts and one.state]
+        return notes[-1] if notes else ""
 
 
 UNTOUCHED: Final = FindingProgress()
@@ -86,6 +99,8 @@ class SignedOff(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     report: str
     """Its digest."""
+    cluster: str
+    """In which they did: people of two clusters are not counted together."""
     by: list[str]
     """Labels, each person once, the first first."""
     last: str
@@ -107,8 +122,8 @@ class Statement:
 
     @property
     def person(self) -> Person:
-        """The marks of who made it."""
-        return frozenset(self.change.by)
+        """The marks of who made it; ids are compared without case."""
+        return frozenset(mark.lower() for mark in self.change.by)
 
 
 def read_statement(change: ObjectChange) -> Statement | None:
@@ -124,12 +139,34 @@ def read_statement(change: ObjectChange) -> Statement | None:
         return None
 
 
+class _Heard:
+    """The statements about one thing: the last ones of each person."""
+
+    def __init__(self) -> None:
+        self._by: dict[Person, deque[Statement]] = {}
+        self.left_out = 0
+
+    def add(self, made: Statement) -> None:
+        """Take a statement, in the order of the ledger."""
+        if made.person not in self._by and len(self._by) >= MOST_PEOPLE:
+            self.left_out += 1
+            return
+        said = self._by.setdefault(made.person, deque(maxlen=MOST_STATEMENTS))
+        self.left_out += len(said) == MOST_STATEMENTS
+        said.append(made)
+
+    def in_order(self) -> list[Statement]:
+        """Return them, the oldest first."""
+        made = [one for said in self._by.values() for one in said]
+        return sorted(made, key=lambda one: (one.change.time, one.change.id))
+
+
 @dataclass
 class Statements:
-    """All statements of one cluster, by what they are about."""
+    """All statements, by cluster and by what they are about."""
 
-    _of_findings: dict[str, list[Statement]] = field(default_factory=dict)
-    _of_reports: dict[str, list[Statement]] = field(default_factory=dict)
+    _of_findings: dict[tuple[str, str], _Heard] = field(default_factory=dict)
+    _of_reports: dict[tuple[str, str], _Heard] = field(default_factory=dict)
 
     def add(self, change: ObjectChange) -> None:
         """Take a change, in the order of the ledger; what is no statement is left out."""
@@ -137,38 +174,45 @@ class Statements:
         if made is None:
             return
         if made.spec.finding is not None:
-            key = f"{change.cluster} {made.spec.finding}"
-            self._of_findings.setdefault(key, []).append(made)
-        elif made.spec.report is not None:
-            self._of_reports.setdefault(made.spec.report, []).append(made)
+            heard, about = self._of_findings, made.spec.finding
+        else:
+            heard, about = self._of_reports, made.spec.report or ""
+        heard.setdefault((change.cluster, about), _Heard()).add(made)
 
     def of_finding(self, finding: Finding, now_ms: int) -> FindingProgress:
         """Return how far people are with a finding at a time, in Unix milliseconds."""
-        made = self._of_findings.get(f"{finding.cluster} {finding.id}")
-        return judge_statements(finding, made, now_ms) if made else UNTOUCHED
+        heard = self._of_findings.get((finding.cluster, finding.id))
+        if heard is None:
+            return UNTOUCHED
+        return judge_statements(finding, heard.in_order(), now_ms, heard.left_out)
 
     def signed_off(self) -> list[SignedOff]:
-        """Return the reports that somebody has signed off, the latest last."""
-        found = [_signed_off(report, made) for report, made in self._of_reports.items()]
-        return sorted((one for one in found if one.by), key=lambda one: (one.last, one.report))
+        """Return the reports that somebody has signed off: the complete ones first, the latest."""
+        found = [
+            _signed_off(cluster, report, heard.in_order())
+            for (cluster, report), heard in self._of_reports.items()
+        ]
+        named = sorted((one for one in found if one.by), key=lambda one: (one.cluster, one.report))
+        named.sort(key=lambda one: one.last, reverse=True)
+        return sorted(named, key=lambda one: not one.is_complete)
 
 
-def judge_statements(finding: Finding, made: Sequence[Statement], now_ms: int) -> FindingProgress:
-    """Return what the statements about a finding come to at a time, in Unix milliseconds.
+def judge_statements(
+    finding: Finding, made: Sequence[Statement], now_ms: int, left_out: int = 0
+) -> FindingProgress:
+    """Return what the statements about a finding, the oldest first, come to at a time.
 
-    Of more than MOST_STATEMENTS the last ones count: what closed it before closes it no more.
+    `now_ms` are Unix milliseconds; `left_out` statements are not among them.
     """
-    ordered = sorted(made, key=lambda one: (one.change.time, one.change.id))
-    last = ordered[-MOST_STATEMENTS:]
-    judge = _Judge(finding, [one.person for one in last])
-    for one in last:
+    judge = _Judge(finding, [one.person for one in made])
+    for one in made:
         judge.take(one)
-    return judge.result(now_ms, len(ordered) - len(last))
+    return judge.result(now_ms, left_out)
 
 
 def finding_subject(finding: Finding) -> Person:
-    """Return all by whom a finding is: its principal and the humans behind it."""
-    return frozenset({finding.who, *finding.requesters} - {""})
+    """Return whom a finding is about: its principal and the humans behind it, in lower case."""
+    return frozenset(mark.lower() for mark in (finding.who, *finding.requesters) if mark)
 
 
 def label_of(person: Iterable[str]) -> str:
@@ -197,7 +241,7 @@ class _Judge:
         spec = made.spec
         if spec.owner is not None:
             self._owner = label_of(made.person) if spec.owner == SELF else spec.owner
-        if spec.state is None:
+        if spec.state is None or spec.state is self._state is FindingState.FALSE_ALARM:
             self._tell(made)
         elif spec.closes and self._needs_two and not self._is_second(made):
             self._asked = made
@@ -208,11 +252,12 @@ class _Judge:
 
     def result(self, now_ms: int, more: int) -> FindingProgress:
         """Return what they come to."""
-        state, until = self._state, self._until
+        state, until, since = self._state, self._until, self._since
         if state is FindingState.ACCEPTED and milliseconds_of(until) <= now_ms:
-            state, until = FindingState.NEW, ""
-        waiting = ""
+            state, until, since = FindingState.NEW, "", until
+        asked = waiting = ""
         if self._asked is not None and self._asked.spec.state is not None:
+            asked = self._asked.spec.state.value
             who = label_of(self._asked.person)
             word = STATE_WORDS[self._asked.spec.state]
             waiting = f"{word}, asked for by {who}: a second person must say the same"
@@ -220,7 +265,8 @@ class _Judge:
             state=state.value,
             accepted_until=until,
             owner=self._owner,
-            since=self._since,
+            since=since,
+            asked=asked,
             waiting=waiting,
             statements=self._told,
             more_statements=more,
@@ -233,6 +279,8 @@ class _Judge:
         asks = made.spec.state is not None or made.spec.owner is not None
         if asks and self._subject and self._same(made.person, self._subject):
             return "made by whom the finding is about: only the note is kept"
+        if made.spec.closes and has_object_id(self._subject) and not has_object_id(made.person):
+            return "no object id says that the finding is not about them: it closes nothing"
         return ""
 
     def _is_second(self, made: Statement) -> bool:
@@ -267,17 +315,26 @@ class _Judge:
         )
 
 
-def _signed_off(report: str, made: Sequence[Statement]) -> SignedOff:
-    ordered = sorted(made, key=lambda one: (one.change.time, one.change.id))
-    ordered = [one for one in ordered if one.person][-MOST_STATEMENTS:]
-    groups = join_people([one.person for one in ordered])
-    first: dict[int, Statement] = {}
-    for one in ordered:
-        place = next(at for at, group in enumerate(groups) if group >= one.person)
-        first.setdefault(place, one)
-    signers = list(first.values())
+def has_object_id(marks: Iterable[str]) -> bool:
+    """Return whether one of the marks of somebody is an object id of Entra's."""
+    return any(mark.startswith("oid:") for mark in marks)
+
+
+def first_of_each(people: Sequence[Person]) -> list[int]:
+    """Return where each person stands for the first time; where nobody was recorded, nowhere."""
+    known = join_people([one for one in people if one])
+    first: dict[int, int] = {}
+    for at, marks in enumerate(people):
+        if marks:
+            first.setdefault(next(n for n, one in enumerate(known) if one >= marks), at)
+    return list(first.values())
+
+
+def _signed_off(cluster: str, report: str, made: Sequence[Statement]) -> SignedOff:
+    signers = [made[at] for at in first_of_each([one.person for one in made])]
     return SignedOff(
         report=report,
+        cluster=cluster,
         by=[label_of(one.person) for one in signers],
         last=signers[-1].change.time if signers else "",
         notes=[one.spec.note for one in signers if one.spec.note],

@@ -74,7 +74,7 @@ def make_report(
     decisions, more_decisions = tallies.decisions.rows()
     clusters = tallies.clusters.list()
     closed = [one for one in findings.findings() if findings.progress(one).is_closed]
-    signed, more_signed = cut_rows(findings.statements.signed_off()[::-1], _MOST_SIGNED)
+    signed, more_signed = cut_rows(findings.statements.signed_off(), _MOST_SIGNED)
     stores = accesses.stores()
     report = Report(
         format=FORMAT,

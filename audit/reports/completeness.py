@@ -34,6 +34,14 @@ class RefusedReason(_Part, frozen=True, kw_only=True):
     """Of the first one."""
 
 
+class SkippedKind(_Part, frozen=True, kw_only=True):
+    """Records of no concern, by what they are."""
+
+    kind: str
+    """The log and the operation: `azure-activity: microsoft.compute/…/action`."""
+    records: int
+
+
 class GapRow(_Part, frozen=True, kw_only=True):
     """A stretch of time of which a log may say nothing."""
 
@@ -119,6 +127,10 @@ class Completeness(_Part, frozen=True, kw_only=True):
     refused: list[RefusedReason]
     more_refused: int
     refused_records: int
+    skipped: list[SkippedKind]
+    """The most frequent ones."""
+    more_skipped: int
+    """Other kinds."""
     gaps: list[GapRow]
     more_gaps: int
     gap_hours: float

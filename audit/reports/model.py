@@ -408,8 +408,8 @@ class Report(_Part, frozen=True, kw_only=True):
     """Of these, the ones that people have closed: false alarms, and what is accepted for now."""
     comparison: Comparison
     signed_off: list[SignedOff]
-    """Earlier reports that people have signed off since the period began, the latest first: a
-    report holds no word of itself."""
+    """Earlier reports that people have signed off since the period began, the complete ones
+    first, and the latest of these: a report holds no word of itself."""
     more_signed_off: int
     grants: list[GrantRow]
     more_grants: int

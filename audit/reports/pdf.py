@@ -1,5 +1,6 @@
 """A report as PDF, from the same page. Needs Pango, which is a library of the system."""
 
+import logging
 import os
 import warnings
 from typing import Any, Final
@@ -40,4 +41,6 @@ def _weasyprint() -> Any:
         import weasyprint  # type: ignore[import-untyped]  # noqa: PLC0415  Not on every machine.
     except OSError as error:
         raise ReportError(_MISSING) from error
+    # It warns of each rule of style that is for screens alone.
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)
     return weasyprint

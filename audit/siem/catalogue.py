@@ -7,6 +7,7 @@ are the detections' own.
 
 from typing import Final
 
+from audit.access.parsers.operations import OPERATIONS, OperationLevel
 from audit.siem.queries import (
     ACCOUNTS,
     EXPECTED,
@@ -18,6 +19,7 @@ from audit.siem.queries import (
     SiemRule,
     Table,
 )
+from core.weights.documents.access import Act
 
 _DAY: Final = 24
 _GIB: Final = 1 << 30
@@ -26,37 +28,60 @@ _IN_ACCOUNTS: Final = Condition("AccountName", (ACCOUNTS,))
 _IN_WEIGHTS: Final = Condition("ObjectKey", (PLACES,), Match.STARTS)
 _DONE: Final = Condition("StatusCode", ("2",), Match.STARTS)
 _UNSIGNED: Final = Condition(
-    "AuthenticationType", ("AccountKey", "SAS", "DelegationSas", "Anonymous")
+    "AuthenticationType",
+    (
+        "AccountKey",
+        "Account Key",
+        "SAS",
+        "SAS Key",
+        "DelegationSas",
+        "UserDelegationSas",
+        "Anonymous",
+    ),
 )
+"""As Azure's pages and logs write them: they differ."""
 _BY_TOKEN: Final = Condition("AuthenticationType", ("OAuth",))
 _UNEXPECTED: Final = Condition("RequesterObjectId", (EXPECTED,), negated=True)
 _BY: Final = ("AccountName", "RequesterObjectId", "AuthenticationHash")
 
-_LISTS: Final = Condition(
-    "OperationName", ("ListBlobs", "ListContainers", "ListPaths", "ListFilesystems")
-)
 _CHANGES: Final = Condition("Category", ("StorageWrite", "StorageDelete"))
 _READS: Final = Condition("Category", ("StorageRead",))
+
+
+def _logged(*wanted: tuple[Act, OperationLevel]) -> tuple[str, ...]:
+    """Return the operations of acts, as storage logs them."""
+    return tuple(name for name, row in OPERATIONS.items() if (row.act, row.level) in wanted)
+
+
+_LISTS: Final = Condition(
+    "OperationName",
+    (
+        "ListBlobs",
+        "ListContainers",
+        "ListFilesystems",
+        "ListFilesystemDir",
+        "ListFilesystemFile",
+        "ListPaths",
+        "SftpList",
+        "ReadDir",
+        "ReadDirPlus",
+    ),
+)
 _WRITTEN: Final = (
     "PutBlob",
     "PutBlockList",
-    "PutBlobFromURL",
-    "CopyBlob",
-    "CopyBlobDestination",
-    "RenameFile",
-    "RenamePathFile",
-    "FlushFile",
+    "PutPage",
+    "AppendBlock",
     "AppendFile",
+    "FlushFile",
+    "SftpWrite",
+    "SftpCommit",
+    "Write",
+    *_logged((Act.COPY, OperationLevel.BLOB), (Act.COPY, OperationLevel.FOLDER)),
 )
-_DELETED: Final = (
-    "DeleteBlob",
-    "DeleteFile",
-    "DeletePathFile",
-    "DeleteDirectory",
-    "DeletePathDir",
-    "SetBlobExpiry",
-)
-_CONTAINERS_DELETED: Final = ("DeleteContainer", "DeleteFilesystem")
+_DELETED: Final = (*_logged((Act.DELETE, OperationLevel.BLOB)), "SetBlobExpiry")
+_FOLDERS_DELETED: Final = _logged((Act.DELETE, OperationLevel.FOLDER))
+_CONTAINERS_DELETED: Final = _logged((Act.DELETE, OperationLevel.CONTAINER))
 
 
 def _stored(*conditions: Condition, count: Count | None = None, says: str = "") -> SiemQuery:
@@ -76,11 +101,12 @@ def _operations(*names: str) -> Condition:
 def _acted(*operations: str, properties: tuple[str, ...] = (), says: str = "") -> SiemQuery:
     """Return a query of the activity log for operations that were done.
 
-    One of `properties` stands in what was asked for; a JSON writer may put a space after a colon.
+    One of `properties` stands in what was asked for: Azure writes that into the row of the start,
+    and not always into that of the end. A JSON writer may put a space after a colon.
     """
     conditions = [
         Condition("OperationNameValue", operations),
-        Condition("ActivityStatusValue", ("Success", "Succeeded", "Accept", "Accepted", "Start")),
+        Condition("ActivityStatusValue", (*_SUCCESS, *(("Start",) if properties else ()))),
     ]
     if properties:
         spaced = [each.replace('":', '": ') for each in properties]
@@ -97,6 +123,8 @@ def _refused(*codes: str, least: int, says: str, distinct: str = "") -> SiemQuer
     count = Count(("AccountName", "CallerIpAddress"), _DAY, least, distinct=distinct)
     return _in_accounts(Condition("StatusCode", codes), count=count, says=says)
 
+
+_SUCCESS: Final = ("Success", "Succeeded", "Accept", "Accepted")
 
 _BLOBS: Final = "MICROSOFT.STORAGE/STORAGEACCOUNTS/BLOBSERVICES"
 
@@ -149,11 +177,17 @@ RULES: Final[tuple[SiemRule, ...]] = (
         "copy-out",
         (
             _stored(
-                _operations("CopyBlobSource", "CopyFileSource", "PutBlobFromURLSource"),
+                _READS,
+                Condition("UserAgentHeader", ("(copy)",), Match.CONTAINS),
+                says="read by a copy",
+            ),
+            _stored(
+                _operations("CopyBlobSource", "CopyBlob", "CopyBlobFromURL", "PutBlobFromURL"),
                 _UNEXPECTED,
+                says="copied within the accounts of these logs",
             ),
         ),
-        "The destination, which only the log of the other account has.",
+        "Where the copy went, which only the log of the other account has.",
     ),
     SiemRule(
         "no-live-pod",
@@ -163,7 +197,7 @@ RULES: Final[tuple[SiemRule, ...]] = (
         "token-two-addresses",
         (
             _stored(
-                Condition("AuthenticationHash", ("",), negated=True),
+                _BY_TOKEN,
                 count=Count(
                     ("AccountName", "AuthenticationHash"), _DAY, 2, distinct="CallerIpAddress"
                 ),
@@ -199,7 +233,7 @@ RULES: Final[tuple[SiemRule, ...]] = (
             _account('defaultAction\\":\\"Allow', says="every network allowed"),
             SiemQuery(
                 Table.STORAGE,
-                (_operations("SetContainerACL", "SetContainerAcl"), _DONE),
+                (_operations("SetContainerACL"), _DONE),
                 says="a container's access changed",
             ),
         ),
@@ -285,8 +319,11 @@ RULES: Final[tuple[SiemRule, ...]] = (
                 (
                     _operations(
                         "SetBlobServiceProperties",
+                        "SetContainerServiceMetadata",
+                        "DeleteImmutabilityPolicy",
                         "DeleteBlobImmutabilityPolicy",
                         "SetBlobLegalHold",
+                        "SetLegalHold",
                     ),
                     _DONE,
                 ),
@@ -306,7 +343,7 @@ RULES: Final[tuple[SiemRule, ...]] = (
             _stored(_operations(*_DELETED), count=Count(_BY, _DAY, 100), says="many blobs"),
             SiemQuery(
                 Table.STORAGE,
-                (_operations(*_CONTAINERS_DELETED, "DeleteDirectory", "DeletePathDir"), _DONE),
+                (_operations(*_CONTAINERS_DELETED, *_FOLDERS_DELETED), _DONE),
                 says="a container or a directory",
             ),
         ),

@@ -1,7 +1,7 @@
 """Queries as KQL, for Microsoft Sentinel and Log Analytics. Pure.
 
-learn.microsoft.com/kusto/query: `=~`, `in~`, `startswith`, `contains` and `endswith` compare
-without case; `let` gives a value a name.
+learn.microsoft.com/kusto/query: `=~`, `in~`, `startswith` and `contains` compare without
+case; `let` gives a value a name.
 """
 
 from collections.abc import Iterator
@@ -22,15 +22,14 @@ from audit.siem.queries import (
 _OPERATORS: Final = {
     Match.STARTS: ("startswith", "!startswith"),
     Match.CONTAINS: ("contains", "!contains"),
-    Match.ENDS: ("endswith", "!endswith"),
 }
 _LETS: Final = {
-    PLACES: 'let weights = dynamic(["/ACCOUNT/CONTAINER"]); // fill in: where weights lie',
+    PLACES: 'let weights = dynamic(["/ACCOUNT/CONTAINER/"]); // fill in: where weights lie',
     ACCOUNTS: 'let accounts = dynamic(["ACCOUNT"]); // fill in: the accounts that hold them',
     EXPECTED: 'let expected = dynamic(["OBJECT-ID"]); // fill in: who is expected there',
 }
+_LOOKS_BACK_H: Final = 14 * 24
 _ADDRESS: Final = "CallerIpAddress"
-_NUMBERS: Final = frozenset({"ResponseBodySize"})
 
 
 def render_kql(rule: SiemRule, detection: Detection) -> str:
@@ -62,6 +61,8 @@ def _heading(rule: SiemRule, detection: Detection) -> str:
     ]
     if rule.leaves_out:
         lines.append(f"// The detection sees besides: {rule.leaves_out}")
+    if any(query.count and query.count.hours > _LOOKS_BACK_H for query in rule.queries):
+        lines.append("// For hunting: scheduled rules of Sentinel look back fourteen days at most.")
     return "\n".join(lines) + "\n"
 
 
@@ -96,7 +97,10 @@ def _counted(query: SiemQuery) -> Iterator[str]:
         return
     used = {*count.by, count.distinct}
     if _ADDRESS in used:
-        yield f'| extend {_ADDRESS} = tostring(split({_ADDRESS}, ":")[0])'
+        # Of IPv6 only an address in brackets has a port.
+        yield f'| extend {_ADDRESS} = iff({_ADDRESS} startswith "["'
+        yield f'    or countof({_ADDRESS}, ":") == 1,'
+        yield rf'    extract(@"^\[?([^\]]+?)\]?:\d+$", 1, {_ADDRESS}), {_ADDRESS})'
     if count.total:
         value = f"sum(tolong({count.total}))"
     elif count.distinct:

@@ -24,7 +24,6 @@ class Match(Enum):
     IS = "is"
     STARTS = "starts"
     CONTAINS = "contains"
-    ENDS = "ends"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class SiemRule:
 
 
 PLACES: Final = "weights"
-"""Stands for where the weights lie: `/account/container`, which whoever installs it fills in."""
+"""Stands for where the weights lie: `/account/container/`, which whoever installs it fills in."""
 ACCOUNTS: Final = "accounts"
 """Stands for the storage accounts that hold weights."""
 EXPECTED: Final = "expected"

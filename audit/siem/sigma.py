@@ -12,7 +12,7 @@ from typing import Any, Final
 import yaml
 
 from audit.access.model.detection import Detection
-from audit.siem.queries import PARAMETERS, Condition, Match, SiemQuery, SiemRule, Table
+from audit.siem.queries import PARAMETERS, Condition, Count, Match, SiemQuery, SiemRule, Table
 from core.weights.documents.events import Severity
 
 _SPACE: Final = uuid.UUID("4f1d3a52-1a4a-4bfb-8f0b-5d0c8a3f9e61")
@@ -27,19 +27,29 @@ _MODIFIERS: Final = {
     Match.IS: "",
     Match.STARTS: "|startswith",
     Match.CONTAINS: "|contains",
-    Match.ENDS: "|endswith",
 }
+_ADDRESS: Final = "CallerIpAddress"
 _ATLAS: Final = "https://atlas.mitre.org/techniques/"
 _LEVELS: Final = {each: each.value for each in Severity}
 
 Json = dict[str, Any]
 
 
+def can_say(query: SiemQuery) -> bool:
+    """Return whether Sigma can say a query: it takes no port off an address."""
+    return query.count is None or _ADDRESS not in {query.count.distinct, *query.count.by}
+
+
 def render_sigma(rule: SiemRule, detection: Detection) -> str:
-    """Return the file of a rule: YAML, one document for each Sigma rule."""
+    """Return the file of a rule: YAML, one document for each Sigma rule; empty where none is."""
     documents = [
-        one for number, _ in enumerate(rule.queries) for one in _rules(rule, detection, number)
+        one
+        for number, query in enumerate(rule.queries)
+        if can_say(query)
+        for one in _rules(rule, detection, number)
     ]
+    if not documents:
+        return ""
     made: str = yaml.safe_dump_all(
         documents, sort_keys=False, allow_unicode=True, width=100, explicit_start=True
     )
@@ -69,19 +79,15 @@ def _rules(rule: SiemRule, detection: Detection, number: int) -> Iterator[Json]:
         "logsource": {"product": "azure", "service": _SERVICES[query.table]},
         "detection": {**selected, "condition": condition},
     }
-    count = query.count
-    if count is None:
+    if query.count is None:
         yield head | row
         return
     base = {"title": f"{head['title']}: one row", "name": f"{name}_row", "status": "experimental"}
     yield base | {"id": str(uuid.uuid5(_SPACE, f"{name}_row"))} | row | {"level": "informational"}
-    yield head | {"correlation": _correlation(query, f"{name}_row")}
+    yield head | {"correlation": _correlation(query.count, f"{name}_row")}
 
 
-def _correlation(query: SiemQuery, row: str) -> Json:
-    count = query.count
-    if count is None:
-        return {}
+def _correlation(count: Count, row: str) -> Json:
     condition: Json = {"gte": count.least}
     kind = "event_count"
     if count.total:

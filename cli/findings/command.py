@@ -68,7 +68,8 @@ SET = """**Examples**
 Writes an AuditStatement into the cluster, in your name: it never changes, and
 the ledger keeps it. falseAlarm and accepted close a finding: not for whom it is
 about, and a high or critical one is closed once a second person says the same.
-Both need a note; name nobody in it. No detection is muted by any of it.
+Both need a note; name nobody in it. --kubeconfig, or the setting kubeconfig, is
+the cluster that the finding is of. No detection is muted by any of it.
 
 **Exit codes**: 0 said; 1 refused; 2 the ledger or the cluster does not answer;
 64 wrong usage, or no such finding."""

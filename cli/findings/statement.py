@@ -10,7 +10,13 @@ from rich.text import Text
 
 from app.records.ledger import open_ledger
 from app.settings.root import Settings
-from audit.access.progress import STATE_WORDS, TWO_PEOPLE, FindingProgress, finding_subject
+from audit.access.progress import (
+    STATE_WORDS,
+    TWO_PEOPLE,
+    FindingProgress,
+    finding_subject,
+    has_object_id,
+)
 from audit.ledger.records.frames import FrameKind
 from cli.findings.run import FORMAT, read_statements
 from cli.shared.audit_statements import build_statement, make_statement, open_cluster, read_self
@@ -19,7 +25,7 @@ from cli.shared.ledger_documents import find_one
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.safe_text import safe_text
 from core.base.times import DAY_S, milliseconds_of, seconds_of, time_text
-from core.people.two_person import person_of
+from core.people.two_person import Person, person_of
 from core.weights.audit_statements import CLOSING, FindingState
 from core.weights.documents.events import Finding, decode_finding
 
@@ -34,6 +40,11 @@ _FLAGS: Final = {
 _OWN: Final = (
     "the finding is about you: another person says how far it is, and whose; a note is yours to "
     "give"
+)
+
+_NOBODY: Final = (
+    "kube-apiserver gives no object id of you, and the finding is about somebody with one: nothing "
+    "says that it is not you, so another person closes it"
 )
 
 
@@ -80,9 +91,8 @@ async def state_finding(settings: Settings, options: StatementOptions) -> Statem
     )
     async with open_cluster(settings) as objects:
         me = await read_self(objects)
-        asks = options.state is not None or options.owner is not None
-        if asks and (person_of(me) | {me.label}) & finding_subject(finding):
-            return msgspec.structs.replace(result, message=_OWN)
+        if why := _why_not(finding, options, person_of(me) | {me.label.lower()}):
+            return msgspec.structs.replace(result, message=why)
         made = await make_statement(objects, body)
     if not made.name:
         return msgspec.structs.replace(result, message=made.refused)
@@ -96,6 +106,16 @@ def print_statement(made: StatementResult, console: Console) -> None:
         console.print(Text(f"said: AuditStatement {made.statement}"))
     if made.message:
         console.print(Text(safe_text(made.message)))
+
+
+def _why_not(finding: Finding, options: StatementOptions, me: Person) -> str:
+    """Say why a statement would not count; empty where it may."""
+    subject = finding_subject(finding)
+    if (options.state is not None or options.owner is not None) and me & subject:
+        return _OWN
+    if options.state in CLOSING and has_object_id(subject) and not has_object_id(me):
+        return _NOBODY
+    return ""
 
 
 async def _read(settings: Settings, options: StatementOptions) -> tuple[Finding, FindingProgress]:
@@ -123,11 +143,17 @@ def _build(finding: Finding, options: StatementOptions) -> dict[str, Any]:
 
 
 def _moment(text: str) -> str:
-    """Return a time as an object has it: so many days from now, or a day's first second."""
+    """Return a time as an object has it: so many days from now, or a day's first second.
+
+    Raises:
+        SettingsError: it is none.
+    """
     if found := _DAYS.fullmatch(text):
         return time_text(now_ms() // 1000 + int(found[1]) * DAY_S)
     try:
-        return time_text(seconds_of(f"{text}T00:00:00Z" if _DAY.fullmatch(text) else text))
+        if _DAY.fullmatch(text):
+            return time_text(seconds_of(f"{text}T00:00:00Z"))
+        return time_text(seconds_of(text if text.endswith("Z") else ""))  # No zone, no time.
     except ValueError:
         raise SettingsError(
             f"--until {text}: give days from now (90d), a day (2027-01-31) or a time "
@@ -139,7 +165,7 @@ def _waits(finding: Finding, state: FindingState | None, before: FindingProgress
     """Say that a second person is needed; empty where none is, or one has asked already."""
     if state is None or state not in CLOSING or finding.severity not in TWO_PEOPLE:
         return ""
-    if before.waiting.startswith(STATE_WORDS[state]):
+    if before.asked == state.value:
         return "one person has asked for it before: if that was not you, the finding is closed now"
     grave = finding.severity.value
     return f"{STATE_WORDS[state]}: a second person must say the same of a {grave} finding"

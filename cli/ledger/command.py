@@ -33,7 +33,7 @@ VERIFY = """**Examples**
 
     sallyport ledger verify export.jsonl --cosigned note --witness-key VKEY
 
-    sallyport ledger verify export.jsonl --timestamps stamps.jsonl --tsa-ca ca.pem
+    sallyport ledger verify x.jsonl --timestamps stamps.jsonl --tsa-ca ca.pem
 
 An export is verified with nothing but this program; without one it is the
 ledger of --ledger or ledger.url, whose rows are compared with the log too.

@@ -113,8 +113,8 @@ def _suppressions(finding: FindingRow) -> list[Json]:
     """Return why nobody need look at a finding any more; empty (SARIF 3.27.23) where one must."""
     if not finding.progress.is_closed:
         return []
-    said = [one for one in finding.progress.statements if one.counts and one.state]
-    why = {"justification": plain(report_line(said[-1].note))} if said else {}
+    note = finding.progress.deciding_note
+    why = {"justification": plain(report_line(note))} if note else {}
     return [{"kind": "external", "status": "accepted"} | why]
 
 

@@ -1,14 +1,14 @@
 """Writes AuditStatements into a cluster, as whoever's credentials are used."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import msgspec
 
 from app.settings.root import Settings
 from core.base import names
-from core.base.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.people.subject import Subject
 from core.weights.audit_statements import KIND, AuditStatement, parse_statement
 from kube.client.objects import PAGE, Objects, open_objects
@@ -27,8 +27,8 @@ class _SelfReview(msgspec.Struct):
     status: _UserInfo
 
 
-class MadeStatement(msgspec.Struct, frozen=True):
-    """A statement that was written, or why the gate refused it."""
+class CreateResult(msgspec.Struct, frozen=True):
+    """A statement that was created, or why the gate refused it."""
 
     name: str = ""
     """Of the object; empty where it was refused."""
@@ -80,7 +80,7 @@ def build_statement(prefix: str, spec: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-async def make_statement(objects: Objects, body: dict[str, Any]) -> MadeStatement:
+async def make_statement(objects: Objects, body: dict[str, Any]) -> CreateResult:
     """Write a statement.
 
     Raises:
@@ -91,12 +91,14 @@ async def make_statement(objects: Objects, body: dict[str, Any]) -> MadeStatemen
     except ClusterError as error:
         if error.status != _FORBIDDEN:
             raise
-        return MadeStatement(refused=str(error))
-    return MadeStatement(name=str(made["metadata"]["name"]))
+        return CreateResult(refused=str(error))
+    return CreateResult(name=str(made["metadata"]["name"]))
 
 
 async def read_sign_offs(objects: Objects, digest: str) -> list[AuditStatement]:
     """Return the statements of a cluster that sign a report off.
+
+    One that cannot be read, of a later release perhaps, is left out, as where the ledger is read.
 
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.
@@ -105,6 +107,8 @@ async def read_sign_offs(objects: Objects, digest: str) -> list[AuditStatement]:
     token = ""
     while True:
         page = await objects.page(STATEMENTS_PATH, PAGE, token)
-        found += [parse_statement(raw) for raw in page.items]
+        for raw in page.items:
+            with suppress(InvalidObjectError):
+                found.append(parse_statement(raw))
         if not (token := page.continue_token):
             return [one for one in found if one.spec.report == digest]

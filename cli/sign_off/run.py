@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.settings.root import Settings
-from audit.access.progress import label_of
+from audit.access.progress import first_of_each, label_of
 from audit.reports.builder import digest_of
 from audit.reports.model import Report
 from cli.shared.audit_statements import (
@@ -21,7 +21,8 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.base.safe_text import safe_line, safe_text
 from core.base.sallyport_objects import DIGEST
-from core.people.two_person import PEOPLE_NEEDED, join_people, read_person
+from core.people.two_person import PEOPLE_NEEDED, Person, read_person
+from core.weights.audit_statements import AuditStatement
 
 FORMAT: Final = 1
 """Of `-o json`."""
@@ -64,21 +65,15 @@ async def sign_report(settings: Settings, report: str, note: str, *, show: bool)
             refused = (await make_statement(objects, build_statement("report", spec))).refused
         found = await read_sign_offs(objects, digest)
     found.sort(key=lambda one: (one.meta.creation_timestamp or "", one.meta.name))
-    people = [read_person(one.meta.annotation(names.AUTHOR_ANNOTATION)) for one in found]
-    groups = join_people([one for one in people if one])
-    signatures: list[Signature] = []
-    for statement, person in zip(found, people, strict=True):
-        group = next((each for each in groups if person and each >= person), None)
-        if group is None:
-            continue
-        groups.remove(group)
-        signatures.append(
-            Signature(
-                by=label_of(person),
-                time=statement.meta.creation_timestamp or "",
-                note=statement.spec.note or "",
-            )
+    people = [_signer(one) for one in found]
+    signatures = [
+        Signature(
+            by=label_of(people[at]),
+            time=found[at].meta.creation_timestamp or "",
+            note=found[at].spec.note or "",
         )
+        for at in first_of_each(people)
+    ]
     return SignedReport(
         format=FORMAT,
         report=digest,
@@ -86,6 +81,11 @@ async def sign_report(settings: Settings, report: str, note: str, *, show: bool)
         signed_off=len(signatures) >= PEOPLE_NEEDED,
         message=refused,
     )
+
+
+def _signer(statement: AuditStatement) -> Person:
+    """Return the marks of who made a statement; ids are compared without case."""
+    return read_person(statement.meta.annotation(names.AUTHOR_ANNOTATION).lower())
 
 
 def read_digest(report: str) -> str:

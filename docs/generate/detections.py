@@ -16,6 +16,7 @@ from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.coverage import Same, Span, bytes_written
 from audit.access.model.detection import Detection
 from audit.siem.catalogue import RULES
+from audit.siem.sigma import can_say
 
 FOLDER: Final = Path(__file__).parents[1] / "detections"
 
@@ -177,9 +178,10 @@ def _in_a_siem(each: Detection) -> Iterator[str]:
         yield f"There is no query. {rule.leaves_out}"
         return
     file = f"examples/siem/{each.id}"
+    sigma = f", `{file}.yml` as Sigma rules" if any(map(can_say, rule.queries)) else ""
     yield (
-        f"`{file}.kql` for Microsoft Sentinel and Log Analytics, `{file}.yml` as Sigma rules, both "
-        "made from one definition (`audit/siem/catalogue.py`)."
+        f"`{file}.kql` for Microsoft Sentinel and Log Analytics{sigma}, made from one definition "
+        "(`audit/siem/catalogue.py`)."
     )
     if rule.leaves_out:
         yield ""

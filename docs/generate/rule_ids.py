@@ -17,7 +17,7 @@ _ANSWERS: Final = "admission/answers.py"
 
 _RULE_ID: Final = re.compile(
     r"(?:approvals|break-glass|egress|exceptions|field|grants|guards|identity|namespaces|notes|profiles"
-    r"|sandbox|weights)/[a-z][a-z-]*"
+    r"|sandbox|statements|weights)/[a-z][a-z-]*"
 )
 
 

@@ -42,7 +42,8 @@ def _files() -> Iterator[tuple[str, str]]:
     for rule in RULES:
         if rule.queries:
             yield f"{rule.detection}.kql", render_kql(rule, detections[rule.detection])
-            yield f"{rule.detection}.yml", render_sigma(rule, detections[rule.detection])
+            if text := render_sigma(rule, detections[rule.detection]):
+                yield f"{rule.detection}.yml", text
 
 
 def _is_there(name: str, text: str) -> bool:

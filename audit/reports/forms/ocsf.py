@@ -107,8 +107,8 @@ def _finding(report: Report, row: FindingRow) -> Json:
         event["observables"] = observed
     progress = row.progress
     event["status_id"] = _STATUSES[progress.state]
-    if progress.statements:
-        event["comment"] = report_line(progress.statements[-1].note)
+    if progress.deciding_note:
+        event["comment"] = report_line(progress.deciding_note)
     event["unmapped"] = {
         "state": progress.state,
         "owner": progress.owner,

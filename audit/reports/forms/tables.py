@@ -34,6 +34,7 @@ def render_tables(report: Report) -> bytes:
     found = {name: msgspec.to_builtins(getattr(report, name)) for name in _TABLES}
     known = msgspec.to_builtins(report.completeness)
     found |= {"sources": known["sources"], "gaps": known["gaps"], "quarantine": known["refused"]}
+    found["of-no-concern"] = known["skipped"]
     found["unconfirmed"] = known["lives"]["unconfirmed"]
     found["young"] = [
         {"cluster": each["cluster"]} | row for each in known["learnt"] for row in each["young"]

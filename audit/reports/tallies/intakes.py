@@ -9,12 +9,13 @@ from audit.reports.completeness import (
     GapRow,
     LearntDetections,
     RefusedReason,
+    SkippedKind,
     SourcePopulation,
 )
 from audit.reports.model import MOST_ROWS
 from audit.reports.periods import Period, unix_ms_of
 from audit.reports.tallies.accesses import AccessTally
-from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
+from audit.reports.tallies.bounded_rows import MOST_KEYS, BoundedRows, cut_rows
 from audit.reports.tallies.confirmations import ConfirmationTally
 from audit.reports.tallies.findings import FindingTally
 from core.weights.documents.events import LogGap
@@ -22,6 +23,8 @@ from core.weights.documents.intake import Intake, RefusedRecord
 from core.weights.documents.pod_life import LifeEvent, PodLife
 
 _MOST_REASONS: Final = 50
+_MOST_KINDS: Final = 50
+_OTHER_KINDS: Final = "kinds beyond those that are told apart"
 _HOUR_MS: Final = 3_600_000
 _STORAGE: Final = "storage"
 _ASIDE: Final = "could be read, and not be kept: too old, too far ahead, or with another's id"
@@ -50,6 +53,7 @@ class IntakeTally:
         self._sources: BoundedRows[str, _Source] = BoundedRows(lambda _: _Source())
         self._reasons: BoundedRows[tuple[str, str], _Reason] = BoundedRows(lambda _: _Reason())
         self._refused = 0
+        self._skipped = Counter[str]()
         self._gaps: list[LogGap] = []
         self._more_gaps = 0
         self._pods = self._unsure_ends = 0
@@ -71,6 +75,9 @@ class IntakeTally:
         source.stretches += 1
         for name in _COUNTS:
             source.counts[name] += getattr(intake, name)
+        for kind, records in intake.skipped_kinds.items():
+            known = kind in self._skipped or len(self._skipped) < MOST_KEYS
+            self._skipped[kind if known else _OTHER_KINDS] += records
         if intake.first:
             source.first = min(source.first or intake.first, intake.first)
             source.last = max(source.last, intake.last)
@@ -107,6 +114,8 @@ class IntakeTally:
             self._reasons.items(), key=lambda item: (-item[1].records, item[0][1], item[0][0])
         )
         refused, more_refused = cut_rows(reasons, _MOST_REASONS)
+        kinds = sorted(self._skipped.items(), key=lambda item: (-item[1], item[0]))
+        skipped, more_skipped = cut_rows(kinds, _MOST_KINDS)
         gaps, more_gaps = cut_rows(
             sorted(self._gaps, key=lambda gap: (gap.begin, gap.id)), MOST_ROWS
         )
@@ -118,6 +127,8 @@ class IntakeTally:
             ],
             more_refused=more_refused + self._reasons.overflowed,
             refused_records=self._refused,
+            skipped=[SkippedKind(kind=kind, records=records) for kind, records in skipped],
+            more_skipped=more_skipped,
             gaps=[_gap(gap) for gap in gaps],
             more_gaps=more_gaps + self._more_gaps,
             gap_hours=self._gap_hours(),

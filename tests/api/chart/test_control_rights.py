@@ -56,6 +56,7 @@ EVERYWHERE = {
     ("get", "", "namespaces", ""),
     *(("list", "", resource, "") for resource in ("pods", "nodes")),
     ("watch", "", "pods", ""),
+    *((verb, "sallyport.dev", "auditstatements", "") for verb in ("list", "watch")),
     ("create", "", "events", ""),
     *((verb, "openreports.io", "reports", "") for verb in ("list", "create", "patch", "delete")),
     *((verb, "openreports.io", "clusterreports", "") for verb in ("create", "patch")),

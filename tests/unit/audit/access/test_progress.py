@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.access.progress import (
+    MOST_PEOPLE,
     MOST_STATEMENTS,
     FindingProgress,
     Statements,
-    judge_statements,
     read_statement,
 )
 from core.base.ids import stable_id
@@ -125,6 +125,7 @@ def test_two_people_close_what_is_grave(severity: Severity) -> None:
         ([(ANN, CLOSED), ((), CLOSED)], "somebody whom nobody recorded"),
         ([(ANN, CLOSED), ((SUBJECT,), CLOSED)], "the human behind it"),
         ([(ANN, CLOSED), ((READER,), CLOSED)], "its principal"),
+        ([(ANN, CLOSED), ((READER.upper().replace("OID", "oid"),), CLOSED)], "its id in capitals"),
         ([(ANN, CLOSED), ((SUBJECT, *BEN), CLOSED)], "the human behind it, under another name too"),
         (
             [(ANN, CLOSED), (BEN, {"state": "accepted", "acceptedUntil": UNTIL, "note": "n"})],
@@ -163,7 +164,8 @@ def test_accepted_ends_at_the_earlier_time() -> None:
     for made in ([(ANN, later), (BEN, sooner)], [(ANN, sooner), (BEN, later)]):
         assert judged(*made).accepted_until == UNTIL
         assert judged(*made, now="2026-08-31T23:59:59Z").is_closed
-        assert judged(*made, now=UNTIL).state == "new"
+        ended = judged(*made, now=UNTIL)
+        assert (ended.state, ended.since) == ("new", UNTIL)
 
 
 def test_what_is_no_statement_is_left_out() -> None:
@@ -181,11 +183,52 @@ def test_what_is_no_statement_is_left_out() -> None:
     assert all_of_it.of_finding(finding(), AT).statements == []
 
 
-def test_of_many_statements_the_last_ones_count() -> None:
-    """What a flood pushes out closes nothing any more."""
-    flood = [(ANN, {"note": str(number)}) for number in range(MOST_STATEMENTS)]
+def test_nobody_pushes_out_what_others_said() -> None:
+    """Of one person the last ones count, of the others all."""
+    flood = [((SUBJECT,), {"note": str(number)}) for number in range(3 * MOST_STATEMENTS)]
     progress = judged((ANN, CLOSED), (BEN, CLOSED), *flood)
-    assert (progress.state, progress.more_statements) == ("new", 2)
+    assert (progress.state, progress.more_statements) == ("falseAlarm", 2 * MOST_STATEMENTS)
+    own = [(ANN, {"note": str(number)}) for number in range(MOST_STATEMENTS)]
+    progress = judged((ANN, CLOSED), (BEN, CLOSED), *own)
+    assert (progress.state, progress.asked) == ("new", "falseAlarm")
+    crowd = [((f"oid:{number}",), {"note": "n"}) for number in range(MOST_PEOPLE + 5)]
+    assert judged(*crowd).more_statements == 5
+
+
+def test_nobody_without_an_object_id_closes_what_is_about_one() -> None:
+    """A certificate may be the subject's: nothing says that it is not."""
+    progress = judged((("user:cccccccccccccccc",), CLOSED), severity=Severity.LOW)
+    assert (progress.state, progress.statements[0].counts) == ("new", False)
+    assert "object id" in progress.statements[0].why
+    said = judged((("user:cccccccccccccccc",), {"state": "investigating"}))
+    assert said.state == "investigating"
+
+
+def test_a_third_person_who_says_the_same_changes_nothing() -> None:
+    """A finding that is closed waits for nobody."""
+    progress = judged((ANN, CLOSED), (BEN, CLOSED), (("oid:carl",), CLOSED))
+    assert (progress.state, progress.waiting) == ("falseAlarm", "")
+
+
+def test_the_deciding_note_is_of_who_decided() -> None:
+    """What the subject says after it is their own."""
+    closed = {"state": "falseAlarm", "note": "a drill"}
+    progress = judged((ANN, CLOSED), (BEN, closed), ((SUBJECT,), {"note": "seen by the CISO"}))
+    assert progress.deciding_note == "a drill"
+
+
+def test_people_of_two_clusters_do_not_sign_together() -> None:
+    """Whoever administers one cluster may be anybody there."""
+    all_of_it = Statements()
+    for number, (cluster, by) in enumerate((("c", ANN), ("other", BEN)), 1):
+        change = msgspec.structs.replace(statement(by, number), cluster=cluster)
+        change.spec.pop("finding")
+        change.spec["report"] = f"sha256:{64 * 'a'}"
+        all_of_it.add(change)
+    assert [(one.cluster, one.is_complete) for one in all_of_it.signed_off()] == [
+        ("other", False),
+        ("c", False),
+    ]
 
 
 _PEOPLE = st.sampled_from([ANN, ANN_ELSEWHERE, BEN, (SUBJECT,), ("user:c",), ()])
@@ -219,11 +262,16 @@ def test_a_grave_finding_is_closed_by_two_people_in_a_row(
     assert agree or not closed
 
 
-def test_statements_of_one_time_come_in_one_order() -> None:
+def test_statements_come_in_the_order_of_their_times() -> None:
     """That of the ledger does not matter."""
-    made = [statement(ANN, 1, **CLOSED), statement(BEN, 2, **CLOSED)]
-    read = [one for one in map(read_statement, made) if one]
-    assert judge_statements(finding(), read, AT) == judge_statements(finding(), read[::-1], AT)
+    made = [statement(ANN, 1, **CLOSED), statement(BEN, 2, state="new")]
+    states = []
+    for order in (made, made[::-1]):
+        all_of_it = Statements()
+        for one in order:
+            all_of_it.add(one)
+        states.append(all_of_it.of_finding(finding(), AT))
+    assert states[0] == states[1]
 
 
 def test_reports_are_signed_off_by_two_people() -> None:

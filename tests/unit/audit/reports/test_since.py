@@ -31,6 +31,7 @@ from tests.unit.audit.reports.records import (
     access,
     at,
     finding,
+    intake,
     report_of,
 )
 
@@ -182,3 +183,18 @@ def test_every_form_says_which_are_closed(report: Report) -> None:
     published = openreports(report)[0]["results"]
     words = {one["properties"].get("finding"): one["result"] for one in published}
     assert (words[FIRST], words[SECOND]) == ("skip", "fail")
+
+
+def test_kinds_of_no_concern_are_told(tmp_path: Path) -> None:
+    """Of all stretches together, the most frequent first; escaped, and in CSV too."""
+    kinds = {HOSTILE: 2, "azure-activity: microsoft.compute/virtualmachines/write": 40}
+    taken = intake(at(31, 23), read=42, skipped=42, first=time_text(at(2)), skipped_kinds=kinds)
+    made = asyncio.run(report_of(tmp_path / "ledger.db", iter([taken])))
+    told = [(row.kind, row.records) for row in made.completeness.skipped]
+    assert told == sorted(kinds.items(), key=lambda item: -item[1])
+    page = render_html(made)
+    assert "microsoft.compute/virtualmachines/write" in page
+    assert "<script>alert" not in page
+    with zipfile.ZipFile(io.BytesIO(render_tables(made))) as archive:
+        rows = list(csv.DictReader(io.StringIO(archive.read("of-no-concern.csv").decode())))
+    assert [row["records"] for row in rows] == ["40", "2"]

@@ -9,9 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from audit.access.parsers.caller_networks import CallerLocator
 from audit.siem.queries import PARAMETERS, Condition, Count, Match, SiemQuery, Table
 
 Row = dict[str, Any]
+
+LOCATOR = CallerLocator()
+"""Takes ports off addresses."""
 
 
 def row_of(record: Row) -> tuple[Table, Row]:
@@ -42,6 +46,7 @@ def _stored(record: Row) -> Row:
         "RequesterObjectId": (identity.get("requester") or {}).get("objectId", ""),
         "AccountName": str(properties.get("objectKey", "")).split("/")[1],
         "Uri": record.get("uri", ""),
+        "UserAgentHeader": properties.get("userAgentHeader", ""),
         "ObjectKey": properties.get("objectKey", ""),
         "ResponseBodySize": properties.get("responseBodySize", 0),
     }
@@ -96,7 +101,7 @@ def _value(count: Count, rows: Sequence[Row]) -> int:
 
 def _told(row: Row, column: str) -> str:
     text = str(row.get(column, ""))
-    return text.partition(":")[0] if column == "CallerIpAddress" else text
+    return LOCATOR.of(text)[0] if column == "CallerIpAddress" else text
 
 
 def _holds(condition: Condition, row: Row, filled: Filled) -> bool:
@@ -112,6 +117,4 @@ def _holds(condition: Condition, row: Row, filled: Filled) -> bool:
 def _is(match: Match, text: str, value: str) -> bool:
     if match is Match.IS:
         return text == value
-    if match is Match.STARTS:
-        return text.startswith(value)
-    return value in text if match is Match.CONTAINS else text.endswith(value)
+    return text.startswith(value) if match is Match.STARTS else value in text
