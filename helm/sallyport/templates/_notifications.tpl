@@ -116,5 +116,8 @@ yes
 {{- $ports = append $ports (regexFind "[0-9]+$" (regexFind ":[0-9]+$" .) | default "443" | int) }}
 {{- end }}
 {{- end }}
+{{- range .Values.networkPolicies.notificationPorts }}
+{{- $ports = append $ports (int .) }}
+{{- end }}
 {{- toJson $ports }}
 {{- end }}

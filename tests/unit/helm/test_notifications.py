@@ -66,3 +66,14 @@ def test_auditor_reaches_its_sinks_and_no_more(helm: Helm) -> None:
     (rule,) = [each for each in rules if 8443 in ports([each])]
     assert ports([rule]) == {443, 465, 6514, 8443, 9093, 9094}
     assert rule["to"] == [{"ipBlock": {"cidr": "10.7.0.0/24"}}]
+
+
+def test_auditor_reaches_ports_of_sinks_that_no_value_shows(helm: Helm) -> None:
+    """Of Kafka's other brokers, and of an address that a Secret has; beside the sinks' own."""
+    values: Values = {**SWITCHES["sinks"], "networkPolicies": {"notificationPorts": [9192, 8444]}}
+    rules = policy(helm.objects(values), "auditor")["egress"]
+    (rule,) = [each for each in rules if 9192 in ports([each])]
+    assert ports([rule]) == {443, 465, 6514, 8443, 8444, 9093, 9094, 9192}
+    assert "to" not in rule
+    without = helm.objects({"networkPolicies": {"notificationPorts": [9192]}})
+    assert 9192 not in ports(policy(without, "auditor")["egress"])
