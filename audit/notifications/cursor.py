@@ -98,6 +98,14 @@ def decode_cursor(content: bytes) -> SinkCursor:
     return cursor
 
 
+def unreadable_cursor(error: ValueError) -> str:
+    """Return what is wrong with a sink whose cursor cannot be read, and what to do."""
+    return (
+        f"its cursor cannot be read ({error}): it is of a later release; "
+        "give the sink another name, and `since`"
+    )
+
+
 def checkpoint_of(sink: str) -> str:
     """Return the name of the checkpoint in which a sink's cursor is kept."""
     return f"notifications/{sink}"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from structlog.typing import FilteringBoundLogger
 
@@ -21,8 +22,15 @@ from audit.notifications.cursor import (
     checkpoint_of,
     decode_cursor,
     encode_cursor,
+    unreadable_cursor,
 )
-from audit.notifications.notice import NOTICE_KINDS, Notice, notice_of_finding, notice_of_gap
+from audit.notifications.notice import (
+    NOTICE_KINDS,
+    Notice,
+    NoticeEvent,
+    notice_of_finding,
+    notice_of_gap,
+)
 from audit.notifications.notice_ledger import NoticeLedger
 from audit.notifications.routes import Route
 from audit.notifications.sink import NoticeRefusedError, Sink, SinkAwayError
@@ -37,6 +45,7 @@ PAGE: Final = 200
 """Entries of the log that are held at once."""
 
 _SAVE_S: Final = 60.0
+_UUID_BYTES: Final = 16
 _OWN: Final = ""
 """Cursors are of the whole log, and of no cluster."""
 
@@ -79,8 +88,6 @@ class SinkDelivery:
         """None until the ledger gave it."""
         self.failures = 0
         """Tries that failed, since this process began."""
-        self.unreadable = 0
-        """Entries that could not be read, and so were not told."""
         self._route = route
         self._ledger = ledger
         self._logger = logger.bind(sink=name)
@@ -89,21 +96,36 @@ class SinkDelivery:
         self._clock = clock
         self._due = due
         self._in_a_row = 0
+        self._failed_in_this_run = False
+        """Whether a try failed since the last success, and since this process began."""
+        self._stuck_since_ms = 0
+        """Unix time since when something else than the sink keeps notices from it; 0: nothing."""
         self._saved_at = 0.0
         self._saved = -1
-        self._ledger_problem = ""
+        self._stuck_problem = ""
+
+    @property
+    def failing_since_ms(self) -> int:
+        """Unix time since when the sink has taken nothing, for whatever reason; 0 where it does."""
+        noted = self.cursor.failing_since_ms if self.cursor is not None else 0
+        return min((each for each in (noted, self._stuck_since_ms) if each), default=0)
 
     async def run(self) -> None:
         """Tell for ever; where the ledger fails, go on when it is there again."""
         while True:
-            try:
-                await self.step()
-                self._ledger_problem = ""
-            except LedgerError as error:
-                self._note_ledger(str(error))
-            except Exception as error:  # noqa: BLE001  Nobody else would hear of it before the end.
-                self._note_ledger(f"unexpected {type(error).__name__}")
+            await self.attempt()
             await asyncio.sleep(LOOK_EVERY_S)
+
+    async def attempt(self) -> None:
+        """Tell all that is new; note what prevents it, and raise nothing."""
+        try:
+            await self.step()
+        except LedgerError as error:
+            self._note_stuck(str(error))
+        except Exception as error:  # noqa: BLE001  Nobody else would hear of it before the end.
+            self._note_stuck(f"unexpected {type(error).__name__}")
+        else:
+            self._stuck_since_ms, self._stuck_problem = 0, ""
 
     async def step(self) -> None:
         """Tell all that is new.
@@ -115,7 +137,7 @@ class SinkDelivery:
         size = (await self._ledger.log_state()).tree.size
         cursor.note_size(size, self._now_ms(), self._give_up_ms)
         while page := await self._ledger.entries(cursor.position - 1, NOTICE_KINDS, PAGE):
-            for batch, after in self._batches(page):
+            for batch, after in self._batches(cursor, page):
                 await self._tell(cursor, batch)
                 cursor.come_to(after)
                 if batch:
@@ -146,10 +168,7 @@ class SinkDelivery:
             try:
                 cursor = decode_cursor(found[1])
             except ValueError as error:
-                raise LedgerError(
-                    f"the cursor of the sink {self.name} cannot be read ({error}): it is of a "
-                    "later release; give the sink another name, and `since`"
-                ) from None
+                raise LedgerError(unreadable_cursor(error)) from None
             self._in_a_row = 1 if cursor.failing_since_ms else 0
         else:
             size = (await self._ledger.log_state()).tree.size
@@ -158,11 +177,19 @@ class SinkDelivery:
         self.cursor = cursor
         return cursor
 
-    def _batches(self, page: Sequence[LogEntry]) -> Iterator[tuple[list[PlacedNotice], int]]:
+    def _batches(
+        self, cursor: SinkCursor, page: Sequence[LogEntry]
+    ) -> Iterator[tuple[list[PlacedNotice], int]]:
         """Yield what a sink is told at once, and the position after it."""
         batch: list[PlacedNotice] = []
         for entry in page:
-            notice = self._notice_of(entry)
+            try:
+                notice = self._notice_of(entry)
+            except ValueError as error:
+                yield batch, entry.position  # What comes before it is told first.
+                batch = []
+                self._bury_entry(cursor, entry, error)
+                continue
             if notice is not None and self._route.takes(notice):
                 batch.append(PlacedNotice(notice, entry.position))
             if len(batch) == self.sink.most:
@@ -171,18 +198,28 @@ class SinkDelivery:
         yield batch, page[-1].position + 1
 
     def _notice_of(self, entry: LogEntry) -> Notice | None:
+        """Return the notice of an entry, if it has one.
+
+        Raises:
+            ValueError: the entry cannot be read.
+        """
         if entry.payload is None:
             return None  # Retention removed it.
-        try:
-            if entry.kind == FrameKind.FINDING:
-                return notice_of_finding(decode_finding(entry.payload))
-            gap = decode_gap(entry.payload)
-        except ValueError as error:
-            self.unreadable += 1
-            kind = type(error).__name__
-            self._logger.error("an entry cannot be told", position=entry.position, problem=kind)  # noqa: TRY400  Its text may quote.
-            return None
+        if entry.kind == FrameKind.FINDING:
+            return notice_of_finding(decode_finding(entry.payload))
+        gap = decode_gap(entry.payload)
         return None if gap.cluster == self._options.judged_cluster else notice_of_gap(gap)
+
+    def _bury_entry(self, cursor: SinkCursor, entry: LogEntry, error: ValueError) -> None:
+        """Give up an entry that cannot be read: under its id, for nothing else is known of it."""
+        event = NoticeEvent.FINDING if entry.kind == FrameKind.FINDING else NoticeEvent.GAP
+        if event in self._route.events:
+            # The error's text may quote.
+            reason = f"the ledger's entry cannot be read ({type(error).__name__})"
+            is_uuid = len(entry.id) == _UUID_BYTES
+            identity = str(UUID(bytes=entry.id)) if is_uuid else entry.id.hex()
+            self._give_up(cursor, identity, event, entry.position, reason)
+        cursor.come_to(entry.position + 1)
 
     async def _tell(self, cursor: SinkCursor, batch: Sequence[PlacedNotice]) -> None:
         """Return when each notice was acknowledged, or given up."""
@@ -192,6 +229,7 @@ class SinkDelivery:
                 self._bury(cursor, waiting.pop(0), f"it waited for {self._hours()} hours")
                 continue
             some = waiting[:at_once]
+            some = some[: self.sink.fitting([each.notice for each in some])]
             try:
                 async with asyncio.timeout(SEND_S):
                     await self.sink.send([each.notice for each in some])
@@ -200,7 +238,7 @@ class SinkDelivery:
                     self._bury(cursor, waiting.pop(0), str(error))
                 at_once = 1  # So that one refused notice takes no other with it.
                 continue
-            except (SinkAwayError, TimeoutError) as error:
+            except Exception as error:  # noqa: BLE001  A fault of its program counts as one of it.
                 await self._wait(cursor, error)
                 continue
             self._succeeded(cursor, len(some))
@@ -210,16 +248,17 @@ class SinkDelivery:
                 await self._save(cursor)
 
     def _is_too_old(self, cursor: SinkCursor, each: PlacedNotice) -> bool:
-        now_ms = self._now_ms()
-        return bool(cursor.failing_since_ms) and cursor.waits_too_long(
-            each.position, now_ms, self._give_up_ms
+        """Return whether a notice is given up: not before this process has tried the sink."""
+        return self._failed_in_this_run and cursor.waits_too_long(
+            each.position, self._now_ms(), self._give_up_ms
         )
 
-    async def _wait(self, cursor: SinkCursor, error: SinkAwayError | TimeoutError) -> None:
+    async def _wait(self, cursor: SinkCursor, error: Exception) -> None:
         """Note a failure, and wait until the sink may be tried again."""
-        problem = str(error) if isinstance(error, SinkAwayError) else f"no answer in {SEND_S:.0f} s"
+        problem = _problem_of(error)
         self.failures += 1
         self._in_a_row += 1
+        self._failed_in_this_run = True
         if problem != cursor.problem:
             self._logger.error("a sink does not take notices", problem=problem)
         cursor.failing_since_ms = cursor.failing_since_ms or self._now_ms()
@@ -236,13 +275,17 @@ class SinkDelivery:
         if cursor.failing_since_ms:
             self._logger.info("a sink takes notices again")
         cursor.failing_since_ms, cursor.problem, self._in_a_row = 0, "", 0
+        self._failed_in_this_run, self._stuck_since_ms = False, 0
 
     def _bury(self, cursor: SinkCursor, each: PlacedNotice, reason: str) -> None:
-        notice = each.notice
-        now_ms = self._now_ms()
-        cursor.bury(DeadLetter(notice.id, notice.event.value, each.position, now_ms, reason))
+        self._give_up(cursor, each.notice.id, each.notice.event, each.position, reason)
+
+    def _give_up(
+        self, cursor: SinkCursor, identity: str, event: NoticeEvent, position: int, reason: str
+    ) -> None:
+        cursor.bury(DeadLetter(identity, event.value, position, self._now_ms(), reason))
         self._logger.error(
-            "a notice was given up", notice=notice.id, event_kind=notice.event.value, problem=reason
+            "a notice was given up", notice=identity, event_kind=event.value, problem=reason
         )
 
     async def _save(self, cursor: SinkCursor) -> None:
@@ -251,13 +294,25 @@ class SinkDelivery:
         await self._ledger.save_checkpoint(_OWN, name, cursor.position, encode_cursor(cursor))
         self._saved = cursor.position
 
-    def _note_ledger(self, problem: str) -> None:
-        if problem != self._ledger_problem:
-            self._ledger_problem = problem
-            self._logger.error("the ledger gives no notices", problem=problem)
+    def _note_stuck(self, problem: str) -> None:
+        """Note what kept notices from the sink: in memory, for a cursor may be what is missing."""
+        self.failures += 1
+        self._stuck_since_ms = self._stuck_since_ms or self._now_ms()
+        if problem != self._stuck_problem:
+            self._stuck_problem = problem
+            self._logger.error("a sink is told nothing", problem=problem)
 
     def _now_ms(self) -> int:
         return round(self._clock() * 1000)
 
     def _hours(self) -> str:
         return f"{self._options.give_up_s / 3600:g}"
+
+
+def _problem_of(error: Exception) -> str:
+    """Say why a try failed; only a SinkAwayError's text is known to quote nothing."""
+    if isinstance(error, SinkAwayError):
+        return str(error)
+    if isinstance(error, TimeoutError):
+        return f"no answer in {SEND_S:.0f} s"
+    return f"unexpected {type(error).__name__}"

@@ -1,12 +1,11 @@
 """Prometheus metrics of sinks."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from audit.notifications.cursor import SinkCursor
 from audit.notifications.delivery import SinkDelivery
 from network.metric_families import counter_of
 
@@ -35,16 +34,16 @@ class NotificationsCollector(Collector):
         failures = {each.name: each.failures for each in found}
         text = "Tries to tell a sink that failed; they are repeated."
         yield counter_of("sallyport_sink_failures", text, "sink", failures)
-        yield self._failing(cursors)
+        yield self._failing(found)
 
-    def _failing(self, cursors: Mapping[str, SinkCursor]) -> Metric:
+    def _failing(self, found: Sequence[SinkDelivery]) -> Metric:
         family = GaugeMetricFamily(
             "sallyport_sink_failing_seconds",
             "For how long a sink has taken nothing; 0 where the last try succeeded.",
             labels=["sink"],
         )
         now = self._clock()
-        for name, cursor in cursors.items():
-            since = cursor.failing_since_ms / 1000
-            family.add_metric([name], max(0.0, now - since) if since else 0.0)
+        for each in found:
+            since = each.failing_since_ms / 1000
+            family.add_metric([each.name], max(0.0, now - since) if since else 0.0)
         return family

@@ -81,11 +81,6 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
-def encode_notice(notice: Notice) -> bytes:
-    """Return the notice as JSON."""
-    return ENCODER.encode(notice)
-
-
 def notice_of_finding(finding: Finding) -> Notice:
     """Return the notice of a finding."""
     return Notice(

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from structlog.typing import FilteringBoundLogger
+
 from audit.ledger.log.entries import DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.notifications.notice import Notice
@@ -25,12 +27,12 @@ class PendingFollower:
         self,
         ledger: NoticeLedger,
         terms: PendingTerms,
+        logger: FilteringBoundLogger,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.unreadable = 0
-        """Changes that could not be read."""
         self._ledger = ledger
         self._terms = terms
+        self._logger = logger
         self._clock = clock
         self._objects = PendingObjects()
         self._position: int | None = None
@@ -71,5 +73,6 @@ class PendingFollower:
             return  # Retention removed it.
         try:
             self._objects.take(decode_change(payload))
-        except ValueError:
-            self.unreadable += 1
+        except ValueError as error:
+            kind = type(error).__name__  # Its text may quote.
+            self._logger.error("a recorded change cannot be read", problem=kind)  # noqa: TRY400

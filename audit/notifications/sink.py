@@ -30,6 +30,12 @@ class Sink(Protocol):
     def most(self) -> int:
         """Notices of one `send`, at most."""
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return how many of the first ones go out together, as one message; at least one.
+
+        A failure then repeats nothing that was acknowledged. Of `most` at most, there is one.
+        """
+
     async def send(self, notices: Sequence[Notice]) -> None:
         """Return when all of them were acknowledged.
 

@@ -33,7 +33,8 @@ and since when and why it takes none. With -o json its last dead letters, by the
 id that `findings show` takes.
 
 **Exit codes**: 0 every sink takes notices, or has none yet; 1 one takes none
-now; 2 there is no ledger, or it does not answer; 64 wrong usage."""
+now, or its cursor cannot be read; 2 there is no ledger, or it does not answer;
+64 wrong usage."""
 
 app = typer.Typer(help="Tries sinks of notifications, and shows how they are.")
 

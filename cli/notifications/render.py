@@ -39,4 +39,6 @@ def _state_of(status: SinkStatus) -> str:
         return "not begun"
     if status.failing_since:
         return f"failing since {status.failing_since[:19]}Z"
+    if status.problem:
+        return "takes none"
     return "takes notices"

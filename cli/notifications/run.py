@@ -14,12 +14,18 @@ from app.records.ledger import open_ledger
 from app.settings.notifications import NotificationSink
 from app.settings.root import Settings
 from audit.ledger.store.store import Store
-from audit.notifications.cursor import DeadLetter, SinkCursor, checkpoint_of, decode_cursor
+from audit.notifications.cursor import (
+    DeadLetter,
+    SinkCursor,
+    checkpoint_of,
+    decode_cursor,
+    unreadable_cursor,
+)
 from audit.notifications.delivery import SEND_S
 from audit.notifications.notice import notice_of_test
 from audit.notifications.sink import NoticeRefusedError, Sink, SinkAwayError
 from cli import exits
-from core.base.errors import LedgerError, SettingsError
+from core.base.errors import SettingsError
 from core.base.times import milli_text
 
 FORMAT: Final = 1
@@ -61,8 +67,9 @@ class SinkStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     dead: int
     """Notices that were given up."""
     failing_since: str
-    """RFC 3339; empty where the last try succeeded."""
+    """RFC 3339; empty where the last try succeeded, or where its cursor cannot be read."""
     problem: str
+    """Why it takes none; empty where it does."""
     letters: list[DeadLetter]
     """The last dead letters, the newest first."""
 
@@ -85,7 +92,11 @@ def exit_of_test(tried: TriedSink) -> int:
 
 def exit_of_status(found: NotificationsStatus) -> int:
     """Return the exit code of a status."""
-    return exits.REFUSED if any(each.failing_since for each in found.sinks) else exits.ADMITTED
+    return exits.REFUSED if any(map(_takes_none, found.sinks)) else exits.ADMITTED
+
+
+def _takes_none(status: SinkStatus) -> bool:
+    return bool(status.failing_since or status.problem)
 
 
 async def try_sink(settings: Settings, name: str) -> TriedSink:
@@ -140,24 +151,21 @@ async def read_status(settings: Settings) -> NotificationsStatus:
 
 
 async def _status_of(store: Store, section: NotificationSink) -> SinkStatus:
-    cursor = await _cursor_of(store, section.name)
-    known = cursor or SinkCursor(position=0)
-    since = known.failing_since_ms
+    found = await store.load_checkpoint("", checkpoint_of(section.name))
+    cursor, problem = SinkCursor(position=0), ""
+    if found is not None:
+        try:
+            cursor = decode_cursor(found[1])
+        except ValueError as error:
+            problem = unreadable_cursor(error)
+    since = cursor.failing_since_ms
     return SinkStatus(
         sink=section.name,
         kind=section.kind,
-        begun=cursor is not None,
-        sent=known.sent,
-        dead=known.dead,
+        begun=found is not None,
+        sent=cursor.sent,
+        dead=cursor.dead,
         failing_since=milli_text(since) if since else "",
-        problem=known.problem,
-        letters=known.letters[::-1],
+        problem=problem or cursor.problem,
+        letters=cursor.letters[::-1],
     )
-
-
-async def _cursor_of(store: Store, name: str) -> SinkCursor | None:
-    found = await store.load_checkpoint("", checkpoint_of(name))
-    try:
-        return None if found is None else decode_cursor(found[1])
-    except ValueError as error:
-        raise LedgerError(f"the cursor of the sink {name} cannot be read: {error}") from None

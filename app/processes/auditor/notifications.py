@@ -27,7 +27,8 @@ async def open_notifications(
     options = delivery_options(settings)
     async with AsyncExitStack() as stack:
         section = settings.notifications
-        pending = PendingFollower(store, PendingTerms(section.ends_days, section.waits_hours))
+        terms = PendingTerms(section.ends_days, section.waits_hours)
+        pending = PendingFollower(store, terms, logger)
         sinks = SinkMaker(settings, stack, logger)
         deliveries = [
             SinkDelivery(

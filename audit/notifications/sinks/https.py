@@ -4,8 +4,7 @@ An address may be a secret (Slack, Teams): neither it nor an answer is ever quot
 """
 
 import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -29,10 +28,14 @@ _OF_THE_SINK: Final = {
     HTTPStatus.UNAUTHORIZED: "check its key",
     HTTPStatus.FORBIDDEN: "check its key, and what that may do",
     HTTPStatus.NOT_FOUND: "check its address",
+    HTTPStatus.METHOD_NOT_ALLOWED: "check its address: what is there takes no POST",
+    HTTPStatus.NOT_ACCEPTABLE: "check its address, and what filters requests before it",
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED: "a proxy stands in between",
     HTTPStatus.GONE: "its address was withdrawn; make a new one",
     HTTPStatus.REQUEST_TIMEOUT: "it is slow",
+    HTTPStatus.MISDIRECTED_REQUEST: "check its address: that server is another's",
     HTTPStatus.TOO_EARLY: "it asks to wait",
+    HTTPStatus.UPGRADE_REQUIRED: "it wants another protocol; check its address",
     HTTPStatus.TOO_MANY_REQUESTS: "it asks to wait",
 }
 """Of the statuses 4xx those that say nothing of the notice: all others refuse it for good."""
@@ -44,15 +47,6 @@ _FOREIGN_ERRORS: Final = (
     TimeoutError,
     ValueError,  # What yarl and http.cookies raise of an address.
 )
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """What a server answered with a status 2xx."""
-
-    status: int
-    body: bytes
-    """The first 64 KiB."""
 
 
 def require_https(url: str, what: str) -> str:
@@ -98,17 +92,8 @@ class HttpsClient:
         if session is not None:
             await session.close()
 
-    async def post(
-        self,
-        url: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        refused: Callable[[int, bytes], str] | None = None,
-    ) -> HttpAnswer:
-        """Post, and return an answer of 2xx.
-
-        `refused` reads an answer of 4xx: what it returns is why the sink itself, and not the
-        notice, is at fault; empty where it is the notice.
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Post, and return when the answer is 2xx.
 
         Raises:
             SinkAwayError: it is not reached, or says something of itself.
@@ -129,20 +114,17 @@ class HttpsClient:
                 headers=own | dict(headers),
                 allow_redirects=False,
             ) as response:
-                answer = HttpAnswer(response.status, await response.content.read(_MOST_ANSWER))
+                await response.content.read(_MOST_ANSWER)  # So that the connection is kept.
+                status = response.status
                 wait_s = read_retry_after(
                     response.headers.get("Retry-After"), read_date(response.headers.get("Date"))
                 )
         except _FOREIGN_ERRORS as error:
             raise SinkAwayError(describe(error)) from None
-        _require_success(answer, wait_s, refused)
-        return answer
+        _require_success(status, wait_s)
 
 
-def _require_success(
-    answer: HttpAnswer, wait_s: float, refused: Callable[[int, bytes], str] | None
-) -> None:
-    status = answer.status
+def _require_success(status: int, wait_s: float) -> None:
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return
     said = f"it answers {status}"
@@ -151,7 +133,6 @@ def _require_success(
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise SinkAwayError(said, wait_s)
     fix = _OF_THE_SINK.get(HTTPStatus(status) if status in _STATUSES else HTTPStatus.BAD_REQUEST)
-    fix = fix or (refused(status, answer.body) if refused is not None else "")
     if fix:
         raise SinkAwayError(f"{said}: {fix}", wait_s)
     raise NoticeRefusedError(said)

@@ -65,6 +65,10 @@ class KafkaSink:
         )
         self._producer: AIOKafkaProducer | None = None
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return all; see `Sink`."""
+        return len(notices)
+
     async def send(self, notices: Sequence[Notice]) -> None:
         """Send all; see `Sink`. Each is acknowledged by all replicas that are in step."""
         try:

@@ -4,7 +4,7 @@ Learn, "Logs Ingestion API in Azure Monitor": a call takes 1 MB at most, and ans
 """
 
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -79,21 +79,16 @@ def sentinel_row(notice: Notice) -> dict[str, Any]:
     }
 
 
-def sentinel_calls(notices: Sequence[Notice]) -> Iterator[bytes]:
-    """Yield bodies that take all notices, none longer than a call may be."""
-    rows: list[bytes] = []
-    size = 0
-    for notice in notices:
-        row = fit_notice(notice, _row, _MOST_ROW)
-        if rows and size + len(row) + len(rows) + 2 > MOST_BYTES:
-            yield b"[%b]" % b",".join(rows)
-            rows, size = [], 0
-        rows.append(row)
-        size += len(row)
-    yield b"[%b]" % b",".join(rows)
+def sentinel_body(notices: Sequence[Notice]) -> bytes:
+    """Return the body of a call: all rows, each cut to what fits."""
+    return b"[%b]" % b",".join(_row(notice) for notice in notices)
 
 
 def _row(notice: Notice) -> bytes:
+    return fit_notice(notice, _encode, _MOST_ROW)
+
+
+def _encode(notice: Notice) -> bytes:
     return msgspec.json.encode(sentinel_row(notice))
 
 
@@ -113,15 +108,23 @@ class SentinelSink:
         self._get_token = get_token
         self._client = HttpsClient(context)
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return how many rows fit into one call; see `Sink`."""
+        size = 1  # A bracket, and then each row with what follows it.
+        for count, notice in enumerate(notices):
+            size += len(_row(notice)) + 1
+            if count and size > MOST_BYTES:
+                return count
+        return len(notices)
+
     async def send(self, notices: Sequence[Notice]) -> None:
-        """Post all; see `Sink`."""
+        """Post all in one call; see `Sink`."""
         url = require_https(self._place.url, "endpoint")
-        for body in sentinel_calls(notices):
-            headers = {
-                "Authorization": f"Bearer {await self._get_token(self._place.scope)}",
-                "Content-Type": "application/json",
-            }
-            await self._client.post(url, body, headers)
+        headers = {
+            "Authorization": f"Bearer {await self._get_token(self._place.scope)}",
+            "Content-Type": "application/json",
+        }
+        await self._client.post(url, sentinel_body(notices), headers)
 
     async def close(self) -> None:
         """Close every connection."""

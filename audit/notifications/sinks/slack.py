@@ -68,6 +68,10 @@ class SlackSink:
         self._secrets = secrets
         self._client = HttpsClient(context)
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return all; see `Sink`."""
+        return len(notices)
+
     async def send(self, notices: Sequence[Notice]) -> None:
         """Post one message of all; see `Sink`."""
         url = require_https(read_secret(self._secrets, URL), str(self._secrets / URL))

@@ -2,15 +2,16 @@
 
 Syslog has no acknowledgement. What stands for one is the orderly end of a connection: TLS' goodbye
 comes after all that was sent, and a server that has not read it all answers it with a reset. So
-each batch has a connection of its own.
+each batch has a connection of its own. A server need not say goodbye itself (rsyslog with GnuTLS
+does not), so an end that something in between makes in its place is not told apart.
 """
 
-import asyncio
 import json
 import socket
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -18,7 +19,8 @@ import msgspec
 from audit.notifications.notice import Notice
 from audit.notifications.shorter_notice import fit_notice
 from audit.notifications.sink import SinkAwayError
-from audit.notifications.sinks.tls_socket import TIMEOUT_S, TlsServer
+from audit.notifications.sinks.own_thread import MOST_S, Deadline, OwnThread
+from audit.notifications.sinks.tls_socket import TlsServer
 from core.weights.documents.events import Severity
 from network.error_texts import describe
 
@@ -60,24 +62,34 @@ class SyslogSink:
 
     def __init__(self, server: TlsServer) -> None:
         self._server = server
+        self._thread = OwnThread()
+
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return all; see `Sink`."""
+        return len(notices)
 
     async def send(self, notices: Sequence[Notice]) -> None:
         """Send all in one connection; see `Sink`."""
         frames = b"".join(octet_counted(syslog_message(notice)) for notice in notices)
-        await asyncio.to_thread(self._send, frames)
+        await self._thread.run(partial(self._send, frames))
 
     async def close(self) -> None:
         """Nothing is open between two batches."""
+        self._thread.close()
 
     def _send(self, frames: bytes) -> None:
         server = self._server
-        context = server.context()
+        context, deadline = server.context(), Deadline(MOST_S)
         try:
-            with socket.create_connection((server.host, server.port), TIMEOUT_S) as plain:
+            address = (server.host, server.port)
+            with socket.create_connection(address, deadline.left_s()) as plain:
+                plain.settimeout(deadline.left_s())
                 wrapped = context.wrap_socket(plain, server_hostname=server.host)
                 with wrapped:
+                    wrapped.settimeout(deadline.left_s())
                     wrapped.sendall(frames)
-                    with suppress(ssl.SSLEOFError):  # It closed after it had read all.
+                    wrapped.settimeout(deadline.left_s())
+                    with suppress(ssl.SSLEOFError):  # rsyslog with GnuTLS ends so, in order.
                         wrapped.unwrap()
         except OSError as error:
             raise SinkAwayError(f"{server.host}:{server.port}: {describe(error)}") from None

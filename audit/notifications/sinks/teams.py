@@ -64,12 +64,11 @@ def _line(*runs: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def teams_bodies(notices: Sequence[Notice]) -> list[bytes]:
-    """Return one message of all where that fits, else one of each, cut to what fits."""
-    whole = msgspec.json.encode(teams_message(notices))
-    if len(whole) <= MOST_BYTES:
-        return [whole]
-    return [fit_notice(notice, _body, MOST_BYTES) for notice in notices]
+def teams_body(notices: Sequence[Notice]) -> bytes:
+    """Return one message of all; where it is of one notice, that is cut to what fits."""
+    if len(notices) == 1:
+        return fit_notice(notices[0], _body, MOST_BYTES)
+    return msgspec.json.encode(teams_message(notices))
 
 
 def _body(notice: Notice) -> bytes:
@@ -85,11 +84,17 @@ class TeamsSink:
         self._secrets = secrets
         self._client = HttpsClient(context)
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return how many fit into one message; see `Sink`."""
+        counts = range(len(notices), 1, -1)
+        return next(
+            (count for count in counts if len(teams_body(notices[:count])) <= MOST_BYTES), 1
+        )
+
     async def send(self, notices: Sequence[Notice]) -> None:
-        """Post them; see `Sink`. They are acknowledged when the workflow has begun."""
+        """Post one message of all; see `Sink`. It is acknowledged when the workflow has begun."""
         url = require_https(read_secret(self._secrets, URL), str(self._secrets / URL))
-        for body in teams_bodies(notices):
-            await self._client.post(url, body, {"Content-Type": "application/json"})
+        await self._client.post(url, teams_body(notices), {"Content-Type": "application/json"})
 
     async def close(self) -> None:
         """Close every connection."""

@@ -72,6 +72,10 @@ class WebhookSink:
         self._client = HttpsClient(context)
         self._clock = clock
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return all; see `Sink`."""
+        return len(notices)
+
     async def send(self, notices: Sequence[Notice]) -> None:
         """Post each notice; see `Sink`."""
         url = require_https(self._url, "url")

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from audit.notifications import delivery as delivery_module
+from audit.notifications.delivery import SinkDelivery
+from audit.notifications.routes import Route
 from audit.notifications.sink import NoticeRefusedError, Sink, SinkAwayError
 from audit.notifications.sinks.slack import SlackSink
 from audit.notifications.sinks.teams import CARD, MOST_BYTES, TeamsSink
 from tests.harness.fakes.https_receiver import HttpsReceiver, Posted
 from tests.harness.programs.pki import Authority
-from tests.unit.audit.notifications.notices import make_notice
+from tests.unit.audit.notifications.notices import make_finding, make_notice, open_store, record
+from webhooks.log import get_logger
 
 HOSTILE = "<!channel> <https://evil.example|pay> [pay](https://evil.example) @all **x** & y"
 SECRET = "s3cret"
@@ -107,17 +111,33 @@ async def test_teams_shows_notices_as_text_that_is_no_markdown(
 
 
 @pytest.mark.usefixtures("secret_url")
-async def test_message_that_is_too_long_for_teams_is_split_and_cut(
-    receiver: HttpsReceiver, secrets: Path, context: ssl.SSLContext
+async def test_notice_that_teams_took_is_not_posted_again_when_a_later_one_fails(
+    receiver: HttpsReceiver,
+    secrets: Path,
+    context: ssl.SSLContext,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each notice arrives."""
+    """What is too long for one message is split, and cut; each message is taken by itself."""
+    monkeypatch.setattr(delivery_module, "wait_s", lambda *_: 0.0)
     receiver.answer = teams
+    receiver.answers = [web.Response(status=202), web.Response(status=429)]
     sink = TeamsSink(secrets, context)
-    notices = [make_notice(number, detail="ä" * 2000, pods=["p" * 590] * 20) for number in range(4)]
-    await sink.send([*notices, make_notice(9, pods=["ä" * 590] * 20, addresses=["ä" * 590] * 20)])
+    long = [make_finding(number, detail="ä" * 2000, pods=["p" * 590] * 20) for number in range(4)]
+    longest = make_finding(9, pods=["ä" * 590] * 20, addresses=["ä" * 590] * 20)
+    async with open_store(tmp_path) as store:
+        delivery = SinkDelivery("chat", sink, Route(), store, get_logger())
+        await delivery.step()
+        await record(store, *long, longest)
+        await delivery.step()
     await sink.close()
-    assert len(receiver.posted) == 5
+    assert delivery.cursor is not None
+    assert (delivery.cursor.sent, delivery.cursor.dead, delivery.failures) == (5, 0, 1)
     assert max(len(each.body) for each in receiver.posted) <= MOST_BYTES
+    first, refused, *_ = [each.body for each in receiver.posted]
+    assert [each.body for each in receiver.posted].count(first) == 1
+    assert [each.body for each in receiver.posted].count(refused) == 2
+    assert len(receiver.posted) == 6
 
 
 @pytest.mark.parametrize("kind", [SlackSink, TeamsSink])

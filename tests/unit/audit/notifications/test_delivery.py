@@ -45,6 +45,10 @@ class ScriptedSink:
     """Ids, each time that they were acknowledged."""
     calls: int = 0
 
+    def fitting(self, notices: Sequence[Notice]) -> int:
+        """Return all."""
+        return len(notices)
+
     async def send(self, notices: Sequence[Notice]) -> None:
         """Take them all, or none."""
         self.calls += 1

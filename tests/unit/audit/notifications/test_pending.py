@@ -140,7 +140,7 @@ async def test_each_is_told_once_also_across_a_restart(tmp_path: Path) -> None:
     sink = ScriptedSink(most=2)
 
     async def step(store: Store) -> SinkDelivery:
-        pending = PendingFollower(store, TERMS, clock)
+        pending = PendingFollower(store, TERMS, get_logger(), clock)
         route = Route(events=DUE_EVENTS)
         made = SinkDelivery("a", sink, route, store, get_logger(), clock=clock, due=pending.due)
         await made.step()

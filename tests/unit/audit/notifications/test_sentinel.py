@@ -14,7 +14,7 @@ from audit.notifications.sinks.sentinel import (
     MOST_BYTES,
     SentinelPlace,
     SentinelSink,
-    sentinel_calls,
+    sentinel_body,
     sentinel_row,
 )
 from tests.harness.fakes.https_receiver import HttpsReceiver, Posted
@@ -74,13 +74,19 @@ async def test_rows_arrive(sink: SentinelSink, receiver: HttpsReceiver) -> None:
         assert name not in RESERVED
 
 
-def test_burst_is_split_into_calls_that_the_api_takes() -> None:
+def test_burst_is_split_into_calls_that_the_api_takes(sink: SentinelSink) -> None:
     """None is longer than 1 MB, and none is lost."""
     notices = [
         make_notice(number, detail="ä" * 2000, pods=["p" * 590] * 20, addresses=["a" * 590] * 20)
         for number in range(100)
     ]
-    calls = list(sentinel_calls(notices))
+    waiting, calls = list(notices), []
+    while waiting:
+        count = sink.fitting(waiting)
+        calls.append(sentinel_body(waiting[:count]))
+        full = sentinel_body(waiting[: count + 1])
+        assert count == len(waiting) or len(full) > MOST_BYTES
+        del waiting[:count]
     assert len(calls) > 1
     assert max(map(len, calls)) <= MOST_BYTES
     rows = [row for call in calls for row in json.loads(call)]

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -14,6 +14,7 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from audit.notifications.sink import NoticeRefusedError, SinkAwayError
+from audit.notifications.sinks import smtp
 from audit.notifications.sinks.smtp import MailAddresses, SmtpSink
 from audit.notifications.sinks.tls_socket import server_of
 from core.weights.documents.events import Severity
@@ -34,6 +35,8 @@ class Mailbox:
     """Replies by recipient."""
     reply: str = "250 taken"
     """To DATA."""
+    goodbye: str = "221 Bye"
+    """To QUIT."""
 
     async def handle_RCPT(  # noqa: N802  aiosmtpd's.
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any
@@ -51,6 +54,11 @@ class Mailbox:
         if self.reply.startswith("250"):
             self.mails.append(envelope)
         return self.reply
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        """Say goodbye."""
+        del server, session, envelope
+        return self.goodbye
 
     def read(self) -> list[EmailMessage]:
         """Return the mails as readers show them."""
@@ -204,6 +212,14 @@ async def test_replies_of_the_server(implicit: str, mailbox: Mailbox, authority:
     mailbox.reply = "554 canary of a reply"
     with pytest.raises(NoticeRefusedError, match=r"^it answers 554$"):
         await sink.send([make_notice()])
+    mailbox.reply = "554 5.6.0 canary of a reply"
+    with pytest.raises(NoticeRefusedError, match=r"^it answers 554$"):
+        await sink.send([make_notice()])
+    for code, fix in (("5.7.1", "check sender"), ("5.2.2", "check recipients")):
+        mailbox.reply = f"554 {code} canary of a reply"
+        with pytest.raises(SinkAwayError, match=f": it answers 554 {code}: .*{fix}") as caught:
+            await sink.send([make_notice()])
+        assert "canary" not in str(caught.value)
     mailbox.reply = "250 OK"
     mailbox.refuses = {"ann@example.com": "550 nobody"}
     await sink.send([make_notice()])
@@ -211,3 +227,41 @@ async def test_replies_of_the_server(implicit: str, mailbox: Mailbox, authority:
     mailbox.refuses["bob@example.com"] = "550 nobody"
     with pytest.raises(SinkAwayError, match="every recipient is refused"):
         await sink.send([make_notice()])
+
+
+async def test_mail_is_taken_whatever_the_server_says_to_the_goodbye(
+    implicit: str, mailbox: Mailbox, authority: Authority
+) -> None:
+    """Else it would go out again."""
+    mailbox.goodbye = "554 canary of a reply"
+    await sink_of(implicit, authority, None, "implicit").send([make_notice()])
+    assert len(mailbox.mails) == 1
+
+
+async def test_server_that_drips_ends_with_the_deadline_and_holds_one_thread(
+    context: ssl.SSLContext, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes in time, and the reply never ends."""
+    monkeypatch.setattr(smtp, "MOST_S", 0.5)
+    greeted: list[int] = []
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        greeted.append(1)
+        with suppress(OSError):
+            writer.write(b"220-")
+            while not writer.is_closing():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0, ssl=context)
+    async with server:
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        sink = sink_of(address, authority, None, "implicit")
+        for _ in range(2):
+            async with asyncio.timeout(10):
+                with pytest.raises(SinkAwayError, match=address):
+                    await sink.send([make_notice()])
+        await sink.close()
+    assert len(greeted) == 2

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from audit.notifications.notice import Notice, encode_notice
+from audit.notifications.notice import Notice
 from audit.notifications.sink import SinkAwayError
 from audit.notifications.sinks.syslog import (
     MOST_BYTES,
@@ -66,7 +67,7 @@ def test_message_is_what_rfc_5424_says(severity: Severity, number: int) -> None:
     names = (found["time"].decode(), found["host"], found["app"], found["procid"], found["msgid"])
     assert names == (notice.time, b"prod", b"sallyport", b"-", b"finding")
     assert found["msg"].isascii()
-    assert json.loads(found["msg"]) == json.loads(encode_notice(notice))
+    assert json.loads(found["msg"]) == msgspec.to_builtins(notice)
 
 
 def test_cluster_that_is_no_name_of_a_host_is_left_out() -> None:

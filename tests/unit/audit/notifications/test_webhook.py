@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
 from audit.notifications.cloud_events import cloud_event
-from audit.notifications.notice import encode_notice
 from audit.notifications.sink import NoticeRefusedError, SinkAwayError
 from audit.notifications.sinks.webhook import WebhookSink
 from tests.harness.fakes.https_receiver import HttpsReceiver, Posted
@@ -76,7 +76,7 @@ async def test_notice_arrives_as_a_signed_cloud_event(
     require_cloud_event(event)
     assert event["type"] == "dev.sallyport.finding"
     assert (event["source"], event["subject"]) == ("/sallyport/prod", "frontier")
-    assert event["data"] == json.loads(encode_notice(notice))
+    assert event["data"] == msgspec.to_builtins(notice)
     assert is_signed(first, KEY)
     assert not is_signed(first, OTHER_KEY)
 
@@ -135,9 +135,13 @@ async def test_answer_that_refuses_the_notice(
         (401, "check its key"),
         (403, "check its key"),
         (404, "check its address"),
+        (405, "takes no POST"),
+        (406, "check its address"),
         (408, "slow"),
         (410, "withdrawn"),
+        (421, "check its address"),
         (425, "wait"),
+        (426, "another protocol"),
         (429, "wait"),
         (500, ""),
         (503, ""),

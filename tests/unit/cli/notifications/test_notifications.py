@@ -142,6 +142,25 @@ def test_status_says_how_a_sink_is(  # noqa: PLR0913, PLR0917  pytest
     assert state in done.out
 
 
+def test_status_shows_every_sink_where_one_cursor_cannot_be_read(
+    run: Run, config: Path, tmp_path: Path
+) -> None:
+    """That one has a row that says so; 1."""
+    settings = yaml.safe_load(config.read_text())
+    (pager,) = settings["notifications"]["sinks"]
+    settings["notifications"]["sinks"].append({**pager, "name": "other"})
+    config.write_text(yaml.safe_dump(settings))
+    url = write_cursor(tmp_path, SinkCursor(position=7, format=99))
+    done = run("notifications", "status", "--config", str(config), "--ledger", url, "-o", "json")
+    assert (done.code, done.err) == (1, "")
+    sinks = valid(done.out, "notifications-status.schema.json")["sinks"]
+    assert [each["sink"] for each in sinks] == ["pager", "other"]
+    assert "cursor cannot be read" in sinks[0]["problem"]
+    assert not sinks[1]["problem"]
+    table = run("notifications", "status", "--config", str(config), "--ledger", url)
+    assert "takes none" in table.out
+
+
 def test_status_lists_dead_letters(run: Run, config: Path, tmp_path: Path) -> None:
     """By id and reason, the newest first."""
     letters = [
