@@ -428,13 +428,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         noted = noted_heads(given)
+        proven = max(noted, default=0)  # It is sound only if it met all of them.
         export = verify(given.export, Signatures(given.key), noted)
     except OSError as error:
         return fail(f"{error.filename or given.export}: {error.strerror}")
     except WrongError as error:
         print(f"Not sound: {error}")
         return 1
-    report(export, is_trusted=bool(given.key or noted))
+    report(export, proven, has_key=bool(given.key))
     return 0
 
 
@@ -463,16 +464,18 @@ def log_of(path: Path) -> str:
     return str(log)
 
 
-def report(export: Export, *, is_trusted: bool) -> None:
-    """Say what was shown of a sound export."""
+def report(export: Export, proven: int, *, has_key: bool) -> None:
+    """Say what was shown of a sound export, whose first `proven` records a noted head covers."""
     print(f"Sound: log {export.opening['log']}, {export.leaves} records, {export.heads} heads.")
     if export.removed:
         print(f"The documents of {export.removed} records were removed; their digests are there.")
-    if not is_trusted:
+    signed = export.last["size"] if export.last else export.opening["first"]
+    if not (has_key or proven):
         print("It agrees with itself only: give --key, --cosigned, or a --head that you noted.")
-    elif export.last is None or export.last["size"] < export.tree.size:
-        proven = export.last["size"] if export.last else export.opening["first"]
-        print(f"Records from {proven} on are not under a head yet.")
+    elif not has_key and proven < export.tree.size:
+        print(f"Records from {proven} on are vouched for by nothing that you gave.")
+    elif has_key and max(signed, proven) < export.tree.size:
+        print(f"Records from {max(signed, proven)} on are not under a head yet.")
 
 
 if __name__ == "__main__":

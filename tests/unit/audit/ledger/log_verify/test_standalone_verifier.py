@@ -159,6 +159,20 @@ def test_a_head_that_was_noted_proves_the_records_before_it(
     assert "not those that you noted" in capsys.readouterr().out
 
 
+def test_records_after_the_noted_head_are_named(
+    tmp_path: Path, key: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file's own heads are not checked without a key; with it they are."""
+    export = str(write_export(tmp_path / "export", Scene().lines()))
+    noted = ["--head", f"{EVERY}:{Scene().heads()[EVERY].root}"]
+    assert MAIN([export, *noted]) == 0
+    said = capsys.readouterr().out
+    assert f"Records from {EVERY} on are vouched for by nothing that you gave." in said
+    for flags in ([*noted, "--key", str(key)], ["--head", f"{RECORDS}:{last_root()}"]):
+        assert MAIN([export, *flags]) == 0
+        assert "Records from" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"[" * 100_000, b'{"line":"export"}\n', b"\x1f\x8b\x08", b"\xff\n", b"1" * 10_000],
