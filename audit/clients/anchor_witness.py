@@ -118,6 +118,8 @@ class WitnessAnchor:
         if status == HTTPStatus.CONFLICT:
             self._size = self._seen(content, head.size)
             status, content = await self._send(await self._request(note, self._size, head.size))
+            if status == HTTPStatus.CONFLICT and self._is_fork(content, head.size):
+                raise self._error(_ANSWERS[HTTPStatus.UNPROCESSABLE_ENTITY])
         if status != HTTPStatus.OK:
             raise self._error(_explain(status, content))
         signature = self._verified(note, content)
@@ -161,6 +163,10 @@ class WitnessAnchor:
                 "ledger is another or an older one; `sallyport ledger verify --cosigned` says more"
             )
         return int(text)
+
+    def _is_fork(self, content: bytes, size: int) -> bool:
+        """Return whether it cosigned another root of the size that it was asked from and to."""
+        return self._seen(content, size) == size == self._size
 
     def _verified(self, note: Note, content: bytes) -> NoteSignature:
         """Return its cosignature among the lines that it answered."""

@@ -60,7 +60,10 @@ class _Pending(msgspec.Struct, frozen=True, gc=False):
 
 
 class PendingObjects:
-    """Takes changes in the order of the log; gives what is due at a time."""
+    """Takes changes: at the start in the order of their ids, then in that of the log.
+
+    Gives what is due at a time.
+    """
 
     def __init__(self) -> None:
         self._objects: dict[tuple[str, str], _Pending] = {}

@@ -124,8 +124,9 @@ WITNESS = """**Examples**
 
 Run it on a host that the ledger's people cannot change. It cosigns a checkpoint
 only if that continues the last one it cosigned of the log: then two logs cannot
-be shown to two readers. What it saw is in --state, a file for each log; back it
-up. If a file is damaged or gone, nothing is cosigned. With --listen it serves
+be shown to two readers. What it saw is in --state, a file for each log; keep it
+on a mirrored disk: an older copy would cosign a fork. If a file is damaged or
+gone, nothing is cosigned. With --listen it serves
 c2sp.org/tlog-witness: POST /add-checkpoint, GET /ORIGIN-SHA-256/checkpoint.
 
 **Exit codes**: 0 cosigned, the line is printed; 1 not cosigned: another size,

@@ -69,7 +69,9 @@ def witness_file(options: WitnessOptions, request: Path) -> int:
         sys.stdout.write(answer.line)
         return exits.ADMITTED
     text = answer.text
-    if answer.status == 409:  # noqa: PLR2004  Conflict.
+    if answer.fork:
+        text = answer.fork
+    elif answer.status == 409:  # noqa: PLR2004  Conflict.
         text = f"the last checkpoint that was cosigned is of {text} entries: make it with --old"
         text += f" {answer.text}"
     sys.stderr.write(safe_line(f"Not cosigned ({int(answer.status)}): {text}") + "\n")

@@ -96,5 +96,7 @@ class WitnessService:
         if isinstance(answer, NoteSignature):
             return HTTPStatus.OK, _TEXT, answer.line.encode()
         kind = SIZE_TYPE.encode() if answer.status == HTTPStatus.CONFLICT else _TEXT
-        self._logger.warning("not cosigned", status=int(answer.status), problem=answer.text)
+        self._logger.warning(
+            "not cosigned", status=int(answer.status), problem=answer.fork or answer.text
+        )
         return answer.status, kind, f"{answer.text}\n".encode()

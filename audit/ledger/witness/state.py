@@ -163,6 +163,7 @@ def _parse(content: bytes, origin: str | None) -> SeenCheckpoint:
 
 def _damaged(path: Path, why: str) -> LedgerError:
     return LedgerError(
-        f"--state: {path}: {why}; nothing is cosigned of this log: restore the file from a backup "
-        "that holds the last checkpoint that was cosigned"
+        f"--state: {path}: {why}; nothing is cosigned of this log: put back a copy made after the "
+        "last cosignature (an older one would cosign a fork), or begin as another witness, with "
+        "a new --name, --key and --state"
     )

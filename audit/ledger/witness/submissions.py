@@ -67,6 +67,8 @@ class SubmissionRefusal:
 
     status: HTTPStatus
     text: str
+    fork: str = ""
+    """Where it cosigned another root of this size: what people are told; by HTTP it is a 409."""
 
 
 def parse_submission(content: bytes) -> Submission:
@@ -101,24 +103,16 @@ def find_refusal(
         return SubmissionRefusal(HTTPStatus.BAD_REQUEST, text)
     if old != seen.size:
         return SubmissionRefusal(HTTPStatus.CONFLICT, str(seen.size))
-    if text := _find_inconsistency(submission, seen):
-        return SubmissionRefusal(HTTPStatus.UNPROCESSABLE_ENTITY, text)
-    return None
-
-
-def _find_inconsistency(submission: Submission, seen: SeenCheckpoint) -> str:
-    """Say why a checkpoint does not continue what was seen; empty where it does."""
-    old, new = submission.old, submission.checkpoint
-    if new.size == 0 and new.root != EMPTY_ROOT:
-        return "the root of no entries is the SHA-256 of nothing"
     if old == new.size and new.root != seen.root:
-        return f"FORK: at {old} entries another root was cosigned before"
+        fork = f"FORK: at {old} entries another root was cosigned before"
+        return SubmissionRefusal(HTTPStatus.CONFLICT, str(seen.size), fork)
     if not proves_consistency(old, new.size, seen.root, new.root, submission.proof):
-        return (
+        text = (
             f"the proof does not show that the tree of {new.size} entries continues the one of "
             f"{old} that was cosigned before"
         )
-    return ""
+        return SubmissionRefusal(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+    return None
 
 
 def find_stranger(

@@ -140,7 +140,11 @@ async def test_ledger_that_does_not_continue_is_said_loudly(place: Place) -> Non
         last = await place.store.last_head()
         assert last is not None
         async with Store(f"sqlite:///{place.folder / 'other.db'}", clock) as other:
-            for first, count, says in ((100, 3, "or an older one"), (103, 9, "DOES NOT CONTINUE")):
+            for first, count, says in (
+                (100, 3, "or an older one"),
+                (103, 3, "DOES NOT CONTINUE"),  # Another root of the same size.
+                (106, 6, "DOES NOT CONTINUE"),
+            ):
                 await add(other, first, count)
                 head = await _signed(other, place, last.log)
                 fork = WitnessAnchor(anchor._place, other)  # noqa: SLF001  The same, of another ledger.

@@ -126,13 +126,25 @@ def test_ledger_that_was_written_anew_is_not_cosigned(hosts: Hosts) -> None:
     assert "Not cosigned (422): the proof does not show" in done.err
 
 
-async def _fork(hosts: Hosts) -> None:
+def test_fork_of_the_same_size_is_said(hosts: Hosts) -> None:
+    """By HTTP it is a conflict of sizes; a person is told what it is."""
+    asyncio.run(_fork(hosts))
+    last = sizes(hosts)[-1]
+    assert hosts.witness(hosts.checkpoint("--old", "0").out).code == 0
+    asyncio.run(_fork(hosts, NOW_MS + 1))
+    assert sizes(hosts)[-1] == last
+    done = hosts.witness(hosts.checkpoint("--old", str(last)).out)
+    assert (done.code, done.out) == (1, "")
+    assert f"Not cosigned (409): FORK: at {last} entries" in done.err
+
+
+async def _fork(hosts: Hosts, at_ms: int = NOW_MS) -> None:
     """Write another log under the same id, as whoever has host and key can."""
     async with Store(hosts.url) as store:
         log = (await store.log_state()).id
     hosts.path.unlink()
     async with Store(hosts.url) as store:
-        frames = [honest_ledgers.decision(each, NOW_MS + each) for each in range(90)]
+        frames = [honest_ledgers.decision(each, at_ms + each) for each in range(90)]
         await store.deliver(CLUSTER, frames)
     with sqlite3.connect(hosts.path) as connection:
         connection.execute("UPDATE log SET id = ?", (log,))

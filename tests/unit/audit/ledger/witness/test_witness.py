@@ -75,7 +75,7 @@ def test_what_continues_the_log_is_cosigned(seen: Witness, tmp_path: Path) -> No
     ("content", "status"),
     [
         (body(5, FIRST), 200),
-        (body(5, checkpoint(5, OTHER_ROOT)), 422),
+        (body(5, checkpoint(5, OTHER_ROOT)), 409),
         (body(5, checkpoint(8, OTHER_ROOT), PROOF), 422),
         (body(5, NEXT, PROOF[:-1]), 422),
         (body(5, NEXT, (*PROOF, PROOF[0])), 422),
@@ -98,6 +98,14 @@ def test_what_does_not_continue_it_is_refused(seen: Witness, content: bytes, sta
     assert status_of(seen.add_checkpoint(body(5, NEXT, PROOF))) == 200
 
 
+def test_fork_of_the_same_size_is_a_conflict_that_people_are_told(seen: Witness) -> None:
+    """As the protocol demands, with the size."""
+    answer = seen.add_checkpoint(body(5, checkpoint(5, OTHER_ROOT)))
+    assert isinstance(answer, SubmissionRefusal)
+    assert (int(answer.status), answer.text) == (409, "5")
+    assert answer.fork == "FORK: at 5 entries another root was cosigned before"
+
+
 def test_old_checkpoint_is_refused_with_the_size_that_was_seen(seen: Witness) -> None:
     """Whoever replays it learns no more than the log's own size."""
     assert status_of(seen.add_checkpoint(body(5, NEXT, PROOF))) == 200
@@ -111,7 +119,7 @@ def test_old_checkpoint_is_refused_with_the_size_that_was_seen(seen: Witness) ->
     ("content", "status"),
     [
         (body(0, checkpoint(0, EMPTY_ROOT)), 200),
-        (body(0, checkpoint(0, OTHER_ROOT)), 422),
+        (body(0, checkpoint(0, OTHER_ROOT)), 409),
         (body(0, FIRST, PROOF), 422),
         (body(5, NEXT, PROOF), 409),
     ],
@@ -190,7 +198,7 @@ def test_damaged_state_is_an_error_and_no_new_beginning(
     assert callable(damage)
     damage(path)
     for content in (body(0, FIRST), body(5, NEXT, PROOF), body(4, NEXT, PROOF)):
-        with pytest.raises(LedgerError, match="restore the file from a backup"):
+        with pytest.raises(LedgerError, match="an older one would cosign a fork"):
             seen.add_checkpoint(content)
 
 
