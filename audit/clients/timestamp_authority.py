@@ -74,6 +74,8 @@ class HeadTimestamper:
         self._clock = clock
         self._next = 0.0
         self._problem = ""
+        self._failing: float | None = None
+        """Unix time of the first failure since the last timestamp."""
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -93,13 +95,23 @@ class HeadTimestamper:
         try:
             await self._stamp(head)
         except LedgerError as error:
-            self._fail(str(error))
+            self._fail(now, str(error))
             return
-        self.at, self.size, self._problem = now, head.size, ""
+        except Exception as error:  # noqa: BLE001  Whatever it is, the ledger must go on.
+            self._fail(now, str(self._error(f"{type(error).__name__}: {safe_line(str(error))}")))
+            return
+        self.at, self.size, self._problem, self._failing = now, head.size, "", None
         self._next = now + self._place.every_s
 
-    def _fail(self, problem: str) -> None:
+    @property
+    def failing_s(self) -> float:
+        """Seconds since the first failure after the last timestamp; 0 where none failed."""
+        return 0.0 if self._failing is None else max(self._clock() - self._failing, 0.0)
+
+    def _fail(self, now: float, problem: str) -> None:
         self.failures += 1
+        if self._failing is None:
+            self._failing = now
         if self._problem != problem:
             self._problem = problem
             self._logger.error("head not timestamped", problem=problem)

@@ -33,13 +33,15 @@ VERIFY = """**Examples**
 
     sallyport ledger verify export.jsonl --cosigned note --witness-key VKEY
 
-    sallyport ledger verify x.jsonl --timestamps stamps.jsonl --tsa-ca ca.pem
+    sallyport ledger verify --timestamps t.jsonl --tsa-ca ca.pem --key key.pem
 
 An export is verified with nothing but this program; without one it is the
 ledger of --ledger or ledger.url, whose rows are compared with the log too.
 An anchor (a file, or a folder of its parts) must lie where whoever can write
 the ledger cannot write. What is younger than it is counted, and not proven. A
 checkpoint that a witness cosigned, as it serves it, is as good as an anchor.
+Timestamps say when heads were there, and not whose they are: with them give a
+key or an anchor.
 
 **Exit codes**: 0 nothing is wrong; 1 something is: the first bad record is
 named; 2 it cannot be read; 64 wrong usage, or no such file."""

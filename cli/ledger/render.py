@@ -1,5 +1,6 @@
 """What `sallyport ledger` prints for people."""
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.text import Text
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.problems import Problem
 from audit.ledger.log.proofs import InclusionProof, heads_of
-from audit.ledger.log.verdict import Verdict
+from audit.ledger.log.verdict import AnchorVerdict, Verdict
 from cli.shared.ledger_verification import CheckedProof
 from core.base.safe_text import safe_line
 
@@ -78,12 +79,7 @@ def _seen(verdict: Verdict) -> Iterator[str]:
     last = f", the last of {verdict.last_head}" if verdict.last_head else ""
     yield f"Heads: {verdict.heads:,}{last}"
     for anchor in verdict.anchors:
-        torn = f", {_some(anchor.torn, 'line')} cut short by a crash" if anchor.torn else ""
-        when = f" at {anchor.last}" if anchor.last else ""
-        yield (
-            f"Anchor {anchor.name}: knows {anchor.reached:,}{when}; proves {anchor.proven:,} by "
-            f"{_some(anchor.heads, 'head')}{torn}"
-        )
+        yield from _of_anchor(anchor)
     if not verdict.anchors:
         yield "No anchor: whoever has the key could have written all of it anew."
     elif verdict.not_anchored:
@@ -104,6 +100,21 @@ def _seen(verdict: Verdict) -> Iterator[str]:
     if verdict.late:
         examples = ", ".join(f"{each.id} of {each.time}" for each in verdict.late_examples)
         yield f"Over an hour late: {_some(verdict.late, 'record')} ({examples})"
+
+
+def _of_anchor(anchor: AnchorVerdict) -> Iterator[str]:
+    torn = f", {_some(anchor.torn, 'line')} cut short by a crash" if anchor.torn else ""
+    when = f" at {anchor.last}" if anchor.last else ""
+    yield (
+        f"Anchor {anchor.name}: knows {anchor.reached:,}{when}; proves {anchor.proven:,} by "
+        f"{_some(anchor.heads, 'head')}{torn}"
+    )
+    if anchor.timestamped:
+        delay = dt.timedelta(seconds=anchor.most_delay_seconds)
+        yield (
+            f"Its last head was timestamped at {anchor.timestamped}; the longest delay between the "
+            f"time that a head says and its timestamp is {delay}"
+        )
 
 
 def _named(problem: Problem) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from app.records.ledger import ledger_url
 from app.settings.root import Settings
@@ -41,8 +42,8 @@ from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
 from cli.session import Progress
 from cli.shared.decision_queries import read_since
-from cli.shared.ledger_keys import read_trusted_keys, trusted_keys_of
-from core.base.errors import InvalidObjectError, SettingsError
+from cli.shared.ledger_keys import public_of, read_trusted_keys, trusted_keys_of
+from core.base.errors import InvalidObjectError, LedgerError, SettingsError
 from core.base.times import milli_text
 
 _ROOT_DIGITS: Final = 64
@@ -103,7 +104,7 @@ def verify(export: Path | None, settings: Settings | None, options: VerifyOption
         OSError: a file cannot be read.
     """
     with ExitStack() as stack:
-        trust = _trust(options, stack)
+        trust = _trust(options, stack, settings)
         progress = Progress("verified")
         if export is not None:
             return verdict_of(verify_export(export, trust, progress.tell))
@@ -132,6 +133,7 @@ def check_proof(path: Path, options: VerifyOptions) -> CheckedProof:
                 for reading in trust.anchors
                 for line in reading
                 if line.head is not None and line.head.size == size
+                if reading.vouches or (keys.has_given and not keys.judge(line.head))
             ]
             said = find_fault(proof, keys, anchored if trust.anchors else None)
         except ValueError as error:
@@ -159,26 +161,51 @@ async def _verify_ledger(
         await ledger.close()
 
 
-def _trust(options: VerifyOptions, stack: ExitStack) -> VerifierTrust:
+def _trust(
+    options: VerifyOptions, stack: ExitStack, settings: Settings | None = None
+) -> VerifierTrust:
     """Open anchors, and read keys.
 
     Raises:
-        SettingsError: there is neither, so anybody could have written what is verified.
+        SettingsError: there is neither, so anybody could have written what is verified; or nothing
+            but timestamps, which anybody can get.
         InvalidObjectError: a file is no checkpoint that a witness cosigned.
     """
     given = (options.anchors, options.heads, options.keys, options.cosigned, options.timestamps)
     if not any(given):
         raise SettingsError(
-            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE, --timestamps FILE or --key "
-            "PEM: without any of them whoever wrote the ledger could have written it anew"
+            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE or --key PEM (and --timestamps "
+            "FILE): without any of them whoever wrote the ledger could have written it anew"
         )
     readings = [AnchorReading(str(path), _lines(path, stack)) for path in options.anchors]
     noted = [NotedHeads(list(map(_noted, options.heads)))] if options.heads else []
+    timestamped, keys = _timestamped(options), read_trusted_keys(options.keys)
+    if not (keys or options.anchors or options.heads or options.cosigned):
+        keys = [_own_key(settings)]
     now_ms = int(time.time() * 1000)
     return VerifierTrust(
-        [*readings, *noted, *_cosigned(options), *_timestamped(options)],
-        read_trusted_keys(options.keys),
+        [*readings, *noted, *_cosigned(options), *timestamped],
+        keys,
         options.terms(now_ms),
+    )
+
+
+def _own_key(settings: Settings | None) -> Ed25519PublicKey:
+    """Return the ledger's own key, by which timestamps alone are judged.
+
+    Raises:
+        SettingsError: there are no settings, or the key is not here.
+    """
+    why = "no ledger is named"
+    try:
+        if settings is not None:
+            return public_key(public_of(settings).raw)
+    except LedgerError as error:
+        why = str(error)
+    raise SettingsError(
+        "--timestamps: an authority timestamps what anybody sends it: give --key PEM as well (as "
+        "`sallyport ledger key` prints it), or --anchor FILE, --head SIZE:ROOT or --cosigned FILE "
+        f"({why})"
     )
 
 
@@ -217,7 +244,7 @@ def _timestamped(options: VerifyOptions) -> list[TimestampedHeads]:
     return [TimestampedHeads(_read_timestamps(path, trust)) for path in options.timestamps]
 
 
-def _read_timestamps(path: Path, trust: TimestampTrust) -> list[tuple[TreeHead, str]]:
+def _read_timestamps(path: Path, trust: TimestampTrust) -> list[tuple[TreeHead, int]]:
     try:
         with path.open("rb") as file:
             return list(read_timestamps(iter(partial(file.readline, MOST_LINE), b""), trust))

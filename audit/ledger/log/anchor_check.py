@@ -32,6 +32,13 @@ class AnchorReading:
     A line may also be a bare head (JSON): ConfigMaps keep those, and people who note heads.
     """
 
+    vouches = True
+    """Whether its word alone is enough: the log is trusted so far, and the keys of its heads."""
+    timestamped = ""
+    """RFC 3339: when an authority saw its last head; empty where none did."""
+    most_delay_seconds = 0
+    """Seconds between the time that a head says and its timestamp: the most of all heads."""
+
     def __init__(self, name: str, lines: Iterable[bytes]) -> None:
         """Take the name that problems are told by, and lines with their ends."""
         self.name = name

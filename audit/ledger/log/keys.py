@@ -89,6 +89,11 @@ class LogKeys:
         self.anchored: dict[str, None] = {}
         """Ids of keys that anchored heads are signed with, in their order."""
 
+    @property
+    def has_given(self) -> bool:
+        """Whether the reader has keys."""
+        return bool(self._given)
+
     def judge(self, head: TreeHead) -> str:
         """Say what is wrong with a head's signature; empty where it is right."""
         if not head.key:  # Noted by a person: size and root.

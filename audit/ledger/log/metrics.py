@@ -17,6 +17,10 @@ class TimestampCounts(Protocol):
     at: float
     failures: int
 
+    @property
+    def failing_s(self) -> float:
+        """Seconds since the first failure after the last timestamp; 0 where none failed."""
+
 
 class LogCollector(Collector):
     """Asks who signs the ledger's heads, where somebody does."""
@@ -81,6 +85,11 @@ def _of_timestamps(timestamps: TimestampCounts | None) -> Iterator[Metric]:
         "sallyport_ledger_timestamped_seconds",
         "Unix time of the last timestamp that an authority (RFC 3161) gave of a head.",
         (timestamps.at or None) if timestamps else None,
+    )
+    yield _known(
+        "sallyport_ledger_timestamp_failing_seconds",
+        "Seconds for which the authority has given no timestamp that it was asked for; 0: it does.",
+        timestamps.failing_s if timestamps else 0,
     )
     failures = CounterMetricFamily(
         "sallyport_ledger_timestamp_failures", "Heads that the authority did not timestamp."

@@ -19,7 +19,6 @@ from rfc3161_client import (
     HashAlgorithm,
     TimestampRequestBuilder,
     TimeStampResponse,
-    VerificationError,
     VerifierBuilder,
     decode_timestamp_response,
 )
@@ -29,8 +28,9 @@ from audit.ledger.log.anchors import FORMAT as ANCHOR_FORMAT
 from audit.ledger.log.anchors import AnchorLine
 from audit.ledger.log.heads import TreeHead, encode_head, signed_bytes
 from audit.ledger.log.heads import decode_head as _decode_head
+from audit.ledger.log.problems import Flaw, make_problem
 from core.base.document_part import require_format
-from core.base.times import milli_text
+from core.base.times import milli_text, milliseconds_of
 
 FORMAT: Final = 1
 """Version of a line. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -39,6 +39,9 @@ MOST_REPLY: Final = 64 * 1024
 """Bytes of a reply: with a chain of certificates it has some 8 kB."""
 
 MOST_LINE: Final = 128 * 1024
+
+MOST_AHEAD_MS: Final = 3_600_000
+"""A head's own time may be so much later than its timestamp: clocks differ."""
 
 _OPENSSL: Final = re.compile(r'data: "Verify error: ([^"]+)"')
 
@@ -87,7 +90,10 @@ def read_trust(pem: bytes, policy: str = "") -> TimestampTrust:
     Raises:
         ValueError: it holds none, or the policy is no object identifier.
     """
-    roots = x509.load_pem_x509_certificates(pem)
+    try:
+        roots = x509.load_pem_x509_certificates(pem)
+    except Exception as error:  # noqa: BLE001  As in `verify_reply`.
+        raise ValueError(_describe(error)) from None
     if policy:
         x509.ObjectIdentifier(policy)
     return TimestampTrust(roots, policy)
@@ -101,14 +107,14 @@ def verify_reply(
     Raises:
         TimestampError: it is no such timestamp: of another text, nonce, policy, chain or purpose.
     """
-    builder = VerifierBuilder(roots=list(trust.roots), nonce=nonce)
-    if trust.policy:
-        builder = builder.policy_id(x509.ObjectIdentifier(trust.policy))
     try:
+        builder = VerifierBuilder(roots=list(trust.roots), nonce=nonce)
+        if trust.policy:
+            builder = builder.policy_id(x509.ObjectIdentifier(trust.policy))
         response = _decode(reply)
         builder.build().verify_message(response, signed_bytes(head))
         return response.tst_info.gen_time.replace(tzinfo=dt.UTC)
-    except (VerificationError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001  The libraries raise plain ones, too (InvalidVersion).
         raise TimestampError(_describe(error)) from None
 
 
@@ -139,8 +145,8 @@ def encode_timestamp(head: TreeHead, reply: bytes) -> bytes:
 
 def read_timestamps(
     lines: Iterable[bytes], trust: TimestampTrust
-) -> Iterator[tuple[TreeHead, str]]:
-    """Yield heads that were timestamped, and when (RFC 3339).
+) -> Iterator[tuple[TreeHead, int]]:
+    """Yield heads that were timestamped, and when (milliseconds since the epoch).
 
     Raises:
         TimestampError: a line is none, or its timestamp is not to be believed; it names the line.
@@ -156,21 +162,36 @@ def read_timestamps(
             time = verify_reply(reply, head, trust)
         except (binascii.Error, RecursionError, ValueError) as error:
             raise TimestampError(f"line {number}: {error}") from None
-        yield head, milli_text(int(time.timestamp() * 1000))
+        yield head, int(time.timestamp() * 1000)
 
 
 class TimestampedHeads(AnchorReading):
-    """What an authority timestamped of a log, as an anchor without marks."""
+    """What an authority timestamped of a log, as an anchor without marks.
 
-    def __init__(self, found: Iterable[tuple[TreeHead, str]]) -> None:
-        """Take heads with the times of their timestamps."""
-        heads = sorted(found, key=lambda each: each[0].size)
-        last = heads[-1][1] if heads else "never"
-        super().__init__(f"of what was timestamped until {last}", ())
-        self._heads = [head for head, _ in heads]
+    An authority timestamps what anybody sends it. So the heads keep their signatures, which the
+    verifier judges, and they vouch for no key.
+    """
+
+    vouches = False
+
+    def __init__(self, found: Iterable[tuple[TreeHead, int]]) -> None:
+        """Take heads with the times of their timestamps (milliseconds since the epoch)."""
+        times: dict[TreeHead, int] = {}
+        for head, time_ms in found:  # A head may be timestamped again: the first time counts.
+            times[head] = min(times.get(head, time_ms), time_ms)
+        self._heads = sorted(times, key=lambda head: (head.size, head.time))
+        if self._heads:
+            self.timestamped = milli_text(times[self._heads[-1]])
+        super().__init__(f"of what was timestamped until {self.timestamped or 'never'}", ())
+        delays = {head: time_ms - milliseconds_of(head.time) for head, time_ms in times.items()}
+        self.most_delay_seconds = max([*delays.values(), 0]) // 1000
+        first = min(delays, key=delays.__getitem__, default=None)
+        if first is not None and delays[first] < -MOST_AHEAD_MS:
+            says = f"the head of {first.size:,} records says that it is of {first.time}"
+            says += f", and it was timestamped at {milli_text(times[first])}"
+            self.problems.append(make_problem(Flaw.AHEAD, says))
 
     def __iter__(self) -> Iterator[AnchorLine]:
-        """Yield each head without its signature: the authority vouches for it."""
+        """Yield each head."""
         for head in self._heads:
-            bare = msgspec.structs.replace(head, key="", signature="", time="")
-            yield AnchorLine(format=ANCHOR_FORMAT, before="", first=head.size, head=bare)
+            yield AnchorLine(format=ANCHOR_FORMAT, before="", first=head.size, head=head)

@@ -38,6 +38,10 @@ class AnchorVerdict(_Part, frozen=True, kw_only=True):
     """RFC 3339, of its last head; empty without one."""
     torn: int
     """Lines that a crash cut short."""
+    timestamped: str
+    """RFC 3339: when an authority saw its last head (RFC 3161); empty where none did."""
+    most_delay_seconds: int
+    """Seconds between the time that a head says and its timestamp: the most of all heads."""
 
 
 class LateRecord(_Part, frozen=True, kw_only=True):
@@ -98,7 +102,7 @@ def verdict_of(verifier: Verifier) -> Verdict:
     """Return what a verifier found that has seen the whole log."""
     problems = sorted(verifier.problems, key=_rank)
     contents, opening = verifier.contents, verifier.opening
-    known = max((anchor.reached for anchor in verifier.anchors), default=0)
+    known = max((anchor.reached for anchor in verifier.vouching), default=0)
     kinds = sorted(contents.kinds.items())
     return Verdict(
         format=FORMAT,
@@ -143,10 +147,12 @@ def _anchors(verifier: Verifier) -> list[AnchorVerdict]:
         AnchorVerdict(
             name=anchor.name,
             reached=anchor.reached,
-            proven=anchor.proven,
+            proven=min(anchor.proven, verifier.anchored),
             heads=anchor.heads,
             last=anchor.last.time if anchor.last else "",
             torn=reading.torn,
+            timestamped=reading.timestamped,
+            most_delay_seconds=reading.most_delay_seconds,
         )
         for anchor, reading in zip(verifier.anchors, verifier.readings, strict=True)
     ]

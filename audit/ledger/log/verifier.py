@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, cast
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from audit.ledger.log.adoption import AdoptionCheck
-from audit.ledger.log.anchor_check import AnchorComparison, AnchorReading
+from audit.ledger.log.anchor_check import AnchorComparison, AnchorReading, JudgeHead
 from audit.ledger.log.export import (
     MOST_LINE,
     EndLine,
@@ -114,7 +114,7 @@ class Verifier:
         self.waiting = 0
         """Rows of an earlier release that are yet to be taken in, where a ledger is verified."""
         self.anchors = [
-            AnchorComparison(each.name, iter(each), opening.log, self.keys.judge_anchored)
+            AnchorComparison(each.name, iter(each), opening.log, self._judge_of(each))
             for each in trust.anchors
         ]
         self.whole: list[WholeSubtree] = []
@@ -213,7 +213,16 @@ class Verifier:
     @property
     def anchored(self) -> int:
         """The size of the largest head that an anchor has and this log agrees with."""
-        return max((anchor.proven for anchor in self.anchors), default=0)
+        return max((anchor.proven for anchor in self.vouching), default=0)
+
+    @property
+    def vouching(self) -> list[AnchorComparison]:
+        """The anchors that prove something: timestamps do only for whoever has a key."""
+        pairs = zip(self.anchors, self.readings, strict=True)
+        return [anchor for anchor, reading in pairs if reading.vouches or self.keys.has_given]
+
+    def _judge_of(self, reading: AnchorReading) -> JudgeHead:
+        return self.keys.judge_anchored if reading.vouches else self.keys.judge
 
     def _is_to_the_end(self, anchor: AnchorComparison) -> bool:
         """Return whether the log must hold all that the anchor knows of."""

@@ -106,6 +106,7 @@ HEALTHY: Final = MappingProxyType(
         'sallyport_ledger_anchored_timestamp_seconds{instance="a0",job="s",anchor="file"}': NOW,
         'sallyport_ledger_anchor_failures_total{instance="a0",job="s",anchor="file"}': "0x200",
         f"sallyport_ledger_timestamp_failures_total{A}": "0x200",
+        f"sallyport_ledger_timestamp_failing_seconds{A}": "0x200",
         f"sallyport_pod_gaps_total{C}": "0x200",
         'sallyport_notices_dead_total{instance="a0",job="s",sink="pager"}': "2x200",
         'sallyport_sink_failing_seconds{instance="a0",job="s",sink="pager"}': "0x200",
@@ -225,7 +226,7 @@ FIRES: Final = MappingProxyType[str, Changes](
             ),
         },
         "SallyportLedgerNotTimestamped": {
-            f"sallyport_ledger_timestamp_failures_total{A}": "0x120 0+1x79"
+            f"sallyport_ledger_timestamp_failing_seconds{A}": "0x120 0+60x79"
         },
         "SallyportPodsNotRecorded": {f"sallyport_pod_gaps_total{C}": "0x170 1x29"},
         "SallyportNoticeGivenUp": {

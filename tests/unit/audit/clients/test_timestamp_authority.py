@@ -3,10 +3,12 @@
 import asyncio
 import base64
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -29,6 +31,9 @@ from webhooks.log import get_logger
 KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
 HEAD = sign_head("ab" * 16, 7, b"r" * 32, 1_700_000_000_000, KEY)
 LATER = sign_head("ab" * 16, 9, b"s" * 32, 1_700_000_060_000, KEY)
+_V3 = bytes.fromhex("a003020102")
+"""The version of a certificate, and one that there is not."""
+_V8 = bytes.fromhex("a003020107")
 Answer = Callable[[bytes], Awaitable[web.StreamResponse]]
 
 
@@ -89,7 +94,7 @@ async def test_head_is_timestamped_and_openssl_agrees(
             now[0] += seconds
             await stamper.beat(head)
         await stamper.close()
-    assert (stamper.failures, stamper.size) == (0, 9)
+    assert (stamper.failures, stamper.size, stamper.failing_s) == (0, 9, 0.0)
     lines = (tmp_path / "stamps.jsonl").read_bytes().splitlines(keepends=True)
     found = list(read_timestamps(lines, read_trust(authority.ca.read_bytes())))
     assert [head for head, _ in found] == [HEAD, LATER]
@@ -181,6 +186,43 @@ def test_authority_of_another_ca_is_refused(authority: OpensslAuthority, tmp_pat
         verify_reply(
             other.reply(query.content), HEAD, read_trust(authority.ca.read_bytes()), query.nonce
         )
+
+
+async def test_certificate_that_the_library_cannot_read_is_refused(
+    authority: OpensslAuthority, tmp_path: Path
+) -> None:
+    """It raises no ValueError then (x509.InvalidVersion); the next beat tries again."""
+    good, _ = authority.certificates("codeSigning")
+    wrong = good.replace(_V3, _V8, 1)
+    assert good != wrong
+
+    async def answer(query: bytes) -> web.StreamResponse:
+        content = await asyncio.to_thread(authority.reply, query)
+        content = content.replace(good, wrong)
+        return web.Response(body=content, content_type="application/timestamp-reply")
+
+    now = [1_800_000_000.0]
+    async with served(answer) as url:
+        stamper = HeadTimestamper(place_of(url, authority, tmp_path), get_logger(), lambda: now[0])
+        with capture_logs() as logs:
+            for _ in range(2):
+                await stamper.beat(HEAD)
+                now[0] += 3600
+        await stamper.close()
+    assert (stamper.failures, stamper.failing_s) == (2, 7200.0)
+    assert "its reply is no timestamp of the head" in logs[0]["problem"]
+    pem = ssl.DER_cert_to_PEM_cert(wrong).encode()
+    with pytest.raises(ValueError, match="version"):
+        read_trust(pem)
+
+
+async def test_beat_never_fails_its_caller(authority: OpensslAuthority, tmp_path: Path) -> None:
+    """Whatever it is, such as a head that is no text: the same task signs heads."""
+    stamper = HeadTimestamper(place_of("http://a", authority, tmp_path), get_logger())
+    with capture_logs() as logs:
+        await stamper.beat(msgspec.structs.replace(HEAD, log="\ud800"))
+    assert "UnicodeEncodeError" in logs[0]["problem"]
+    assert stamper.failures == 1
 
 
 def _fixed(status: int, kind: str, content: bytes = b"") -> Answer:

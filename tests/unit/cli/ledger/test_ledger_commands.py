@@ -199,7 +199,7 @@ def test_the_public_key_is_printed(run: Run, place: Place, monkeypatch: pytest.M
     [
         (
             ["EXPORT"],
-            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE, --timestamps FILE or --key",
+            "give --anchor FILE, --head SIZE:ROOT, --cosigned FILE or --key PEM",
         ),
         (["EXPORT", "--head", "12"], "--head 12: give SIZE:ROOT"),
         (["EXPORT", "--key", "ANCHOR"], "it is no public key of Ed25519"),

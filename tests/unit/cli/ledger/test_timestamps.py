@@ -4,18 +4,29 @@ import asyncio
 import hashlib
 import json
 import time
+from itertools import starmap
 from pathlib import Path
 
 import pytest
 
 from app.processes.auditor.ledger import open_kept_ledger
 from app.settings.root import read_settings
-from audit.ledger.log.heads import TreeHead
+from audit.ledger.log.heads import TreeHead, sign_head
 from audit.ledger.log.timestamps import encode_timestamp, make_query
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7
+from core.base.times import milliseconds_of
 from tests.unit.audit.clients.openssl_authority import OpensslAuthority
 from tests.unit.audit.clients.test_timestamp_authority import replies, served
+from tests.unit.audit.ledger.log_verify.honest_log import (
+    EVERY,
+    KEY,
+    OLD,
+    OTHER_KEY,
+    RECORDS,
+    Scene,
+)
+from tests.unit.audit.ledger.log_verify.test_standalone_verifier import write_key
 from tests.unit.audit.ledger.store.documents import CLUSTER, document, frame
 from tests.unit.cli.conftest import Done, Run
 from tests.unit.cli.ledger.test_witness_command import Hosts
@@ -59,8 +70,31 @@ def test_timestamps_prove_the_log_up_to_their_last_head(stamped: Stamped) -> Non
     assert (done.code, done.err) == (0, "")
     last = f"{stamped.sizes[-1]:,}"
     assert "Anchor of what was timestamped until 20" in done.out
-    assert f"knows {last}; proves {last} by {len(stamped.sizes)} heads" in done.out
+    assert f": knows {last} at 20" in done.out
+    assert f"; proves {last} by {len(stamped.sizes)} heads" in done.out
     assert "Not yet anchored" not in done.out
+    assert "Its last head was timestamped at 20" in done.out
+    assert "the longest delay between the time that a head says and its timestamp is " in done.out
+
+
+def test_forged_ledger_with_fresh_timestamps_is_not_sound(run: Run, tmp_path: Path) -> None:
+    """Written anew, signed with another key, and timestamped by the same authority."""
+    authority, stamps = OpensslAuthority(tmp_path / "tsa"), tmp_path / "stamps.jsonl"
+    forged = Scene(sizes=[OLD, EVERY, RECORDS], key=OTHER_KEY)
+    export = forged.write(tmp_path / "export.jsonl")
+    heads = forged.heads()
+    replies_made = [authority.reply(make_query(head).content) for head in heads.values()]
+    pairs = zip(heads.values(), replies_made, strict=True)
+    stamps.write_bytes(b"".join(starmap(encode_timestamp, pairs)))
+    given = ("ledger", "verify", export, "--timestamps", stamps, "--tsa-ca", authority.ca)
+    done = run(*given)
+    assert (done.code, done.out, "give --key PEM as well" in done.err) == (64, "", True)
+    done = run(*given, "--key", write_key(tmp_path / "key.pem", KEY))
+    assert done.code == 1
+    assert f"is signed with the key {heads[OLD].key}, not yours" in done.out
+    done = run(*given, "--head", f"{EVERY}:{heads[EVERY].root}")
+    assert done.code == 0
+    assert f"Not yet anchored: the last {RECORDS - EVERY} records." in done.out
 
 
 def test_log_that_was_written_anew_is_located(stamped: Stamped) -> None:
@@ -71,8 +105,9 @@ def test_log_that_was_written_anew_is_located(stamped: Stamped) -> None:
 
     async def other() -> bytes:
         async with Store(stamped.url) as store:
-            (head,) = await store.heads(stamped.sizes[-1] - 1)
-        changed = type(head)(**{**line["head"], "root": root})
+            log = (await store.log_state()).id
+        size, time_ms = line["head"]["size"], milliseconds_of(line["head"]["time"])
+        changed = sign_head(log, size, bytes.fromhex(root), time_ms, KEY)
         return encode_timestamp(changed, stamped.authority.reply(make_query(changed).content))
 
     stamped.stamps.write_bytes(b"".join(lines[:-1]) + asyncio.run(other()))
@@ -139,4 +174,4 @@ def test_auditors_ledger_is_timestamped_as_its_settings_say(run: Run, tmp_path: 
     config.write_text(f"ledger:\n  signing_key: {tmp_path / 'ledger.key'}\n")
     done = run("ledger", "verify", "--ledger", url, "--config", config, *trust)
     assert (done.code, done.err) == (0, "")
-    assert "knows 1; proves 1 by 1 head" in done.out
+    assert "; proves 1 by 1 head" in done.out
