@@ -3,12 +3,19 @@
 Syslog has no acknowledgement. What stands for one is the orderly end of a connection: TLS' goodbye
 comes after all that was sent, and a server that has not read it all answers it with a reset. So
 each batch has a connection of its own. A server need not say goodbye itself (rsyslog with GnuTLS
-does not), so an end that something in between makes in its place is not told apart.
+does not). TCP must have acknowledged all; an end that something in between makes in the server's
+place is not told apart.
 """
 
+import errno
+import fcntl
 import json
+import os
 import socket
 import ssl
+import sys
+import termios
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -34,6 +41,12 @@ _SEVERITY: Final = {Severity.CRITICAL: 2, Severity.HIGH: 3, Severity.MEDIUM: 4, 
 """Critical, error, warning, notice."""
 
 _MOST_HOST: Final = 255
+_LOOK_S: Final = 0.01
+_END_S: Final = 2.0
+"""How long after its goodbye a server's end is waited for."""
+_PIECE: Final = 4096
+_TCP_CLOSE: Final = 7
+"""Of Linux' states of TCP."""
 
 
 def syslog_message(notice: Notice) -> bytes:
@@ -53,6 +66,42 @@ def _message(notice: Notice) -> bytes:
     text = json.dumps(msgspec.to_builtins(notice), separators=(",", ":"))
     head = f"<{priority}>1 {notice.time} {host} sallyport - {notice.event.value} -"
     return f"{head} {text}".encode("ascii")
+
+
+def _end(connection: ssl.SSLSocket, deadline: Deadline) -> None:
+    """End a connection, and raise OSError where the server had not read all.
+
+    Its goodbye alone says little: rsyslog says it to whose certificate it refuses, too.
+    """
+    try:
+        connection.unwrap()
+    except ssl.SSLEOFError:
+        pass  # rsyslog with GnuTLS ends so, in order.
+    else:
+        connection.settimeout(min(_END_S, deadline.left_s()))
+        with suppress(TimeoutError):  # It waits for this side's end.
+            while connection.recv(_PIECE):
+                pass
+    _require_received(connection, deadline)
+
+
+def _require_received(connection: socket.socket, deadline: Deadline) -> None:
+    """Raise where the server ended before all that was sent had come: a reset answers the rest.
+
+    The state of TCP is asked for until all is acknowledged.
+
+    Raises:
+        OSError: the server was reset, or does not acknowledge.
+    """
+    if sys.platform != "linux":
+        return
+    while True:
+        (state,) = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+        if state == _TCP_CLOSE:  # This side has not ended it, so it was reset.
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+        if not any(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))):
+            return
+        time.sleep(min(_LOOK_S, deadline.left_s()))
 
 
 class SyslogSink:
@@ -89,7 +138,6 @@ class SyslogSink:
                     wrapped.settimeout(deadline.left_s())
                     wrapped.sendall(frames)
                     wrapped.settimeout(deadline.left_s())
-                    with suppress(ssl.SSLEOFError):  # rsyslog with GnuTLS ends so, in order.
-                        wrapped.unwrap()
+                    _end(wrapped, deadline)
         except OSError as error:
             raise SinkAwayError(f"{server.host}:{server.port}: {describe(error)}") from None

@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -168,6 +169,44 @@ async def test_server_that_did_not_read_all_has_not_taken_it(
     many: list[Notice] = [make_notice(number) for number in range(50)]
     with pytest.raises(SinkAwayError):
         await answering(reset).send(many)
+
+
+def refuse(connection: ssl.SSLSocket) -> None:
+    """Say goodbye, and read nothing: rsyslog does so to whose certificate it refuses."""
+    connection.settimeout(0.0)
+    with suppress(OSError):
+        connection.unwrap()
+    time.sleep(0.4)
+    connection.close()
+
+
+def read_all(connection: ssl.SSLSocket) -> None:
+    """End a connection without goodbye, having read all."""
+    while connection.recv(65536):
+        pass
+    connection.close()
+
+
+async def test_goodbye_of_a_server_that_read_nothing_is_a_failure(
+    answering: Callable[[Serve], SyslogSink], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In TLS 1.3 a client may send before the server has refused its certificate."""
+    send_all = ssl.SSLSocket.sendall
+
+    def late(connection: ssl.SSLSocket, frames: bytes) -> None:
+        time.sleep(0.2)
+        send_all(connection, frames)
+
+    monkeypatch.setattr(ssl.SSLSocket, "sendall", late)
+    with pytest.raises(SinkAwayError, match="Connection reset by peer"):
+        await answering(refuse).send([make_notice()])
+
+
+async def test_end_without_goodbye_is_taken_when_all_was_received(
+    answering: Callable[[Serve], SyslogSink],
+) -> None:
+    """As rsyslog with GnuTLS ends."""
+    await answering(read_all).send([make_notice(number) for number in range(50)])
 
 
 async def test_server_of_another_ca_is_told_nothing(rsyslog: Rsyslog, tmp_path: Path) -> None:
