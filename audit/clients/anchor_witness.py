@@ -32,6 +32,7 @@ from audit.ledger.witness.submissions import Submission
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
 from core.base.whole_files import write_whole
+from network.bounded_answers import read_bounded
 from network.error_texts import describe
 
 _MOST_ANSWER: Final = 64 * 1024
@@ -146,7 +147,7 @@ class WitnessAnchor:
             async with self._session.post(
                 url, data=content, ssl=self._context, allow_redirects=False
             ) as answer:
-                found = answer.status, await _read(answer)
+                found = answer.status, await read_bounded(answer, _MOST_ANSWER)
         except FOREIGN_ERRORS as error:
             raise self._error(f"it does not answer: {describe(error)}") from None
         if len(found[1]) > _MOST_ANSWER:
@@ -188,17 +189,6 @@ class WitnessAnchor:
 
     def _error(self, text: str) -> LedgerError:
         return LedgerError(f"the {self.name}: {text}")
-
-
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    """Return the body, of one that is too long the beginning."""
-    content = b""
-    async for chunk in answer.content.iter_any():
-        content += chunk
-        if len(content) > _MOST_ANSWER:
-            answer.close()
-            break
-    return content
 
 
 def _explain(status: int, content: bytes) -> str:

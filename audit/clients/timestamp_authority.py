@@ -28,6 +28,7 @@ from audit.ledger.log.timestamps import (
 )
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
+from network.bounded_answers import read_bounded
 from network.error_texts import describe
 
 _QUERY: Final = "application/timestamp-query"
@@ -139,7 +140,7 @@ class HeadTimestamper:
                 self._place.url, data=content, headers=headers, ssl=context, allow_redirects=False
             ) as answer:
                 status, kind = answer.status, answer.content_type
-                reply = await _read(answer)
+                reply = await read_bounded(answer, MOST_REPLY)
         except FOREIGN_ERRORS as error:
             raise self._error(f"it does not answer: {describe(error)}") from None
         if status != HTTPStatus.OK or kind != _REPLY:
@@ -150,17 +151,6 @@ class HeadTimestamper:
 
     def _error(self, text: str) -> LedgerError:
         return LedgerError(f"the timestamp authority {self._place.url}: {text}")
-
-
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    """Return the body, of one that is too long the beginning."""
-    content = b""
-    async for chunk in answer.content.iter_any():
-        content += chunk
-        if len(content) > MOST_REPLY:
-            answer.close()
-            break
-    return content
 
 
 def _read_trust(place: AuthorityPlace) -> TimestampTrust:

@@ -6,8 +6,7 @@ the same period give the same report.
 
 import dataclasses
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
@@ -186,13 +185,10 @@ class _Reader:
         )
         await self._each(FrameKind.REFUSED, ever, decode_refused, intakes.add_refused)
         await self._each(FrameKind.LOG_GAP, ever, decode_gap, intakes.add_gap)
-        await self._each(
-            FrameKind.CHANGE,
-            self._since_grants,
-            decode_change,
-            lambda one: tallies.objects.add(one, uuid7_unix_ms(one.id)),
-        )
-        await self._each_beside(FrameKind.CHANGE, ever, decode_change, self._add_statement)
+        await self._each(FrameKind.CHANGE, self._since_grants, decode_change, self._add_change)
+        after = Period(period.end_ms, _LAST_MS)
+        add_statement = tallies.findings.statements.add
+        await self._each_beside(FrameKind.CHANGE, after, decode_change, add_statement)
         await self._confirm()
         add_aggregate = tallies.decisions.add_aggregate
         await self._each(FrameKind.AGGREGATE, period, decode_aggregate, add_aggregate)
@@ -218,8 +214,11 @@ class _Reader:
         await self._each_beside(FrameKind.FINDING, before.period, decode_finding, add_finding)
         await self._each_beside(FrameKind.ACCESS, before.period, decode_access, add_access)
 
-    def _add_statement(self, change: ObjectChange) -> None:
-        self.tallies.findings.statements.add(change)
+    def _add_change(self, change: ObjectChange) -> None:
+        at_ms = uuid7_unix_ms(change.id)
+        self.tallies.objects.add(change, at_ms)
+        if at_ms >= self._wanted.period.begin_ms:
+            self.tallies.findings.statements.add(change)
 
     def _add_finding(self, finding: Finding) -> None:
         if self._concerns(finding.store):
@@ -283,15 +282,11 @@ class _Reader:
         add: Callable[[T], None],
     ) -> None:
         """Add each document; one that cannot be read is counted."""
-        pages = self._pages(kind, period)
-        while (page := await pages.next()) is not None:
-            for document in page:
-                try:
-                    decoded = decode(document.payload)
-                except ValueError:
-                    self.tallies.intakes.unreadable += 1
-                    continue
-                self.tallies.clusters.add(document.cluster)
+        async for cluster, decoded in self._decoded(kind, period, decode):
+            if decoded is None:
+                self.tallies.intakes.unreadable += 1
+            else:
+                self.tallies.clusters.add(cluster)
                 add(decoded)
 
     async def _each_beside(
@@ -302,8 +297,20 @@ class _Reader:
         add: Callable[[T], None],
     ) -> None:
         """Add each document of another time than the period; one that cannot be read is none."""
+        async for _, decoded in self._decoded(kind, period, decode):
+            if decoded is not None:
+                add(decoded)
+
+    async def _decoded(
+        self, kind: FrameKind, period: Period, decode: Callable[[bytes], T]
+    ) -> AsyncIterator[tuple[str, T | None]]:
+        """Yield the cluster of each document, and it; None for one that cannot be read."""
         pages = self._pages(kind, period)
         while (page := await pages.next()) is not None:
             for document in page:
-                with suppress(ValueError):
-                    add(decode(document.payload))
+                try:
+                    decoded = decode(document.payload)
+                except ValueError:
+                    yield document.cluster, None
+                else:
+                    yield document.cluster, decoded
