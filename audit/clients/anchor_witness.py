@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from audit.clients.bounded_answers import read_bounded
 from audit.clients.storage_session import FOREIGN_ERRORS
 from audit.ledger.log.checkpoints import cosigned_at, parse_checkpoint, sign_checkpoint
 from audit.ledger.log.heads import TreeHead, key_id
@@ -32,7 +33,6 @@ from audit.ledger.witness.submissions import Submission
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
 from core.base.whole_files import write_whole
-from network.bounded_answers import read_bounded
 from network.error_texts import describe
 
 _MOST_ANSWER: Final = 64 * 1024

@@ -15,6 +15,7 @@ from typing import Final
 import aiohttp
 from structlog.typing import FilteringBoundLogger
 
+from audit.clients.bounded_answers import read_bounded
 from audit.clients.storage_session import FOREIGN_ERRORS
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.timestamps import (
@@ -28,7 +29,6 @@ from audit.ledger.log.timestamps import (
 )
 from core.base.errors import LedgerError, SettingsError
 from core.base.safe_text import safe_line
-from network.bounded_answers import read_bounded
 from network.error_texts import describe
 
 _QUERY: Final = "application/timestamp-query"
