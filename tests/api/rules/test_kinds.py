@@ -129,9 +129,7 @@ async def test_an_update_is_judged_where_it_changes_what_the_rule_reads(client: 
         labelled = await client.patch(made, {"metadata": {"labels": {"team": "x"}}})
         assert labelled["metadata"]["labels"] == {"team": "x"}
         changed = labelled | {"spec": {**labelled["spec"], "type": "NodePort"}}
-        answer = await client.request(
-            "PUT", f"/api/v1/namespaces/{NAMESPACE}/services/web", changed
-        )
+        answer = await client.ask_to_replace(changed)
         assert "spec.type: opens a port of every node" in str(answer)
     finally:
         await client.delete(made)

@@ -174,6 +174,17 @@ class Client:
             content_type="application/merge-patch+json",
         )
 
+    async def ask_to_replace(self, item: Json, **parameters: str) -> tuple[int, Json]:
+        """Put an object where it is, whatever became of it since it was read.
+
+        Return status and JSON body. Without a version no controller that writes meanwhile is in
+        the way (409); kube-apiserver takes that for its own kinds alone. `parameters` are further
+        ones of the request, such as `dryRun="All"`.
+        """
+        metadata = {key: each for key, each in item["metadata"].items() if key != "resourceVersion"}
+        path = await self._path(item)
+        return await self.request("PUT", path, item | {"metadata": metadata}, parameters=parameters)
+
     async def delete(self, item: Json) -> None:
         """Delete the object that `item` names, at once; raise ApiStatusError."""
         path = await self._path(item)

@@ -188,13 +188,11 @@ async def test_a_volume_of_weights_is_bound_to_no_claim_that_it_was_not_made_for
     there = {"namespace": namespace, "name": "c", "uid": "00000000-0000-4000-8000-0000000000ff"}
     with pytest.raises(ApiStatusError, match="for a claim that is there already"):
         await admin.create(volume("bound-made", there))
-    await admin.create(volume("bound-kept", {"namespace": namespace, "name": "c"}))
-    path = "/api/v1/persistentvolumes/bound-kept"
+    made = await admin.create(volume("bound-kept", {"namespace": namespace, "name": "c"}))
+    made["spec"]["claimRef"]["name"] = "other"
 
     async def give_away() -> None:
-        made = (await admin.request("GET", path))[1]
-        made["spec"]["claimRef"]["name"] = "other"
-        status, answer = await admin.request("PUT", path, made)
-        raise ApiStatusError("PUT", path, status, answer.get("message", ""))
+        status, answer = await admin.ask_to_replace(made)
+        raise ApiStatusError("PUT", "bound-kept", status, answer.get("message", ""))
 
     await refused(give_away, "given to another claim")

@@ -109,10 +109,7 @@ async def test_pods_of_a_workload_are_its_authors(admin: Client) -> None:
     made["metadata"]["annotations"].pop("sallyport.dev/grants")
     forged = made | {"metadata": made["metadata"] | {"managedFields": None}}
     forged["metadata"]["annotations"]["sallyport.dev/grants"] = noted + ",other@u#0"
-    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/llama"
-    current = (await admin.request("GET", path))[1]
-    forged["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
-    status, answer = await human(admin, DAVE).request("PUT", path, forged)
+    status, answer = await human(admin, DAVE).ask_to_replace(forged)
     assert (status, "notes/grants" in answer["message"]) == (403, True), answer
 
 
