@@ -227,7 +227,7 @@ def detections() -> Json:
             "acts": sorted(act.value for act in each.acts),
             "topics": sorted(topic.value for topic in each.topics),
             "gaps": each.gaps,
-            "elsewhere": each.elsewhere,
+            "elsewhere": each.elsewhere is not None,
         }
         for each in DETECTIONS
     }

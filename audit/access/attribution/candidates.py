@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from audit.access.attribution import explanations
-from audit.access.attribution.admissions import merge_admissions
 from audit.access.attribution.gaps import IDENTITIES, PODS
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.identities import IdentityClaim
@@ -21,7 +20,6 @@ from core.base.ids import uuid7_unix_ms
 from core.weights.documents.access import (
     MOST_PODS,
     Access,
-    AccessedBy,
     Attribution,
     Caller,
     Confidence,
@@ -249,30 +247,15 @@ def _found(  # noqa: PLR0913  All that there is to say.
     *,
     gaps: bool,
 ) -> PodAttribution:
-    pods = [_accessed_by(life, histories) for life in lives[:MOST_PODS]]
+    admissions = [histories.admission(life) for life in lives[:MOST_PODS]]
+    pods = [each.shown for each in admissions]
     if len(pods) == 1 and not pods[0].decision:
-        found, against = histories.decisions(lives[0]), histories.contradicted(lives[0])
-        why += f"; {explanations.explain_undecided(found, against)}"
+        found = admissions[0]
+        why += f"; {explanations.explain_undecided(found.decisions, found.against)}"
     attribution = Attribution(
         confidence=confidence, why=why, among=len(lives), pods=pods, gaps=gaps
     )
     return PodAttribution(attribution, tuple(lives), claim.accounts)
-
-
-def _accessed_by(life: Life, histories: Histories) -> AccessedBy:
-    decisions = histories.decisions(life)
-    admission = merge_admissions([each.admission for each in decisions])
-    return AccessedBy(
-        pod=life.pod,
-        uid=life.uid,
-        service_account=life.service_account,
-        node=life.node,
-        decision=decisions[0].id if len(decisions) == 1 else "",
-        images=list(admission.images),
-        profile=admission.profile,
-        sandbox=admission.sandbox,
-        requester=admission.requester,
-    )
 
 
 def _name(life: Life) -> tuple[str, str]:

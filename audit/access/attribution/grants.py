@@ -90,7 +90,7 @@ def needed_right(access: Access) -> Right:
 
 def _behind(life: Life, histories: Histories) -> Iterator[PodAuthority]:
     namespace, _, account = life.service_account.partition("/")
-    for _, admission in histories.decisions(life):
+    for _, admission in histories.admission(life).decisions:
         yield PodAuthority(namespace, account, admission.requester, admission.grants)
 
 

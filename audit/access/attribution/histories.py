@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from audit.access.attribution.admissions import (
     Admissions,
     PodDecision,
     images_of,
+    merge_admissions,
     read_admitted,
 )
 from audit.access.attribution.creation_times import is_of_creation, label_of
@@ -24,6 +25,7 @@ from audit.access.attribution.pods import Pods
 from audit.access.attribution.roll_calls import RollCalls
 from audit.access.model.defaults import MOST_PODS
 from audit.ledger.records.frames import FrameKind
+from core.weights.documents.access import AccessedBy
 from core.weights.documents.events import decode_gap
 from core.weights.documents.object_change import decode_change
 from core.weights.documents.pod_life import decode_life
@@ -38,11 +40,26 @@ MOST_NAMELESS: Final = 10_000
 MOST_GONE: Final = 50_000
 """Pods of which it is remembered that they have ended and were forgotten: about 8 MB."""
 
+MOST_ADMITTED: Final = 4096
+"""Pods whose admission is kept as it was worked out."""
+
 ADMITTED_S: Final = 60.0
 """The longest time from the beginning of a Pod to the decision on it, by clocks that differ, where
 its creation is not known: it may have waited for a node for long."""
 
 NOTHING: Final = Admission()
+
+
+class PodAdmission(NamedTuple):
+    """What let a Pod in."""
+
+    life: Life
+    decisions: Sequence[PodDecision]
+    """The different ones that can have, the earliest first: see `Histories.admission`."""
+    against: Sequence[PodDecision]
+    """Those of its creation that the Pod itself contradicts."""
+    shown: AccessedBy
+    """The Pod as an access shows it: what its decisions differ in says nothing."""
 
 
 class Histories:
@@ -65,6 +82,8 @@ class Histories:
         account names may come after them."""
         self._gone: dict[str, None] = {}
         """UIDs that were forgotten last: what comes of them now comes after their end."""
+        self._admitted: dict[str, PodAdmission] = {}
+        """By UID, until anything is taken in or forgotten: a Pod reads many times in a batch."""
 
     def take(self, kind: int, payload: bytes, projection: bytes | None = None) -> None:
         """Take in a document of the ledger; of kinds that say nothing here, nothing.
@@ -74,6 +93,7 @@ class Histories:
         Raises:
             ValueError: it cannot be read.
         """
+        self._admitted.clear()
         if kind == FrameKind.POD_LIFE:
             life = self.calls.answered(life_of(decode_life(payload)))
             self.gaps.begin(life.noted)
@@ -96,6 +116,7 @@ class Histories:
 
     def forget(self, before_s: float) -> None:
         """Forget Pods and gaps that ended before a time."""
+        self._admitted.clear()
         self.forgotten_s = max(self.forgotten_s, before_s)
         for uid in self.pods.forget(before_s):
             self.admissions.drop(uid)
@@ -104,8 +125,8 @@ class Histories:
             del self._gone[uid]
         self.gaps.forget(before_s)
 
-    def decisions(self, life: Life) -> Sequence[PodDecision]:
-        """Return the different decisions that can have admitted a Pod, the earliest first.
+    def admission(self, life: Life) -> PodAdmission:
+        """Return the different decisions that can have admitted a Pod, and how accesses show it.
 
         A decision that was taken at another time than the Pod was created is none: somebody copied
         the Pod's UID, or dated the decision back. Nor is one that the Pod contradicts. Of several
@@ -113,22 +134,14 @@ class Histories:
         `spec`, where `control` has seen both. Without a decision, or where there were too many,
         there is one that says nothing.
         """
-        found = self.admissions.of(life.uid)
-        able = [each for each in found if _is_of_time(each, life) and not _contradicts(each, life)]
-        are_too_many = len(found) > MOST_OF_A_POD
-        if len(able) > 1 or are_too_many:
-            able = [each for each in able if _is_of(each, life)] or (
-                [*found, PodDecision("", NOTHING)] if are_too_many else able
-            )
-        different = {each.admission: each for each in reversed(able)}
-        if not different:
-            return [PodDecision(life.decision, NOTHING)]
-        return sorted(different.values(), key=itemgetter(0))
-
-    def contradicted(self, life: Life) -> Sequence[PodDecision]:
-        """Return the decisions of a Pod's creation that the Pod itself contradicts."""
-        found = self.admissions.of(life.uid)
-        return [each for each in found if _is_of_time(each, life) and _contradicts(each, life)]
+        known = self._admitted.get(life.uid)
+        if known is None or known.life is not life:
+            decisions, against = self._decisions(life), self._contradicted(life)
+            known = PodAdmission(life, decisions, against, _accessed_by(life, decisions))
+            if len(self._admitted) >= MOST_ADMITTED:
+                self._admitted.clear()
+            self._admitted[life.uid] = known
+        return known
 
     def saved(self) -> bytes:
         """Return all of it as MessagePack, as of now."""
@@ -168,6 +181,23 @@ class Histories:
             self._wait(msgspec.convert(life, Life))
         self._gone = dict.fromkeys(stored["gone"])
         self.forgotten_s = stored["forgotten"]
+
+    def _decisions(self, life: Life) -> Sequence[PodDecision]:
+        found = self.admissions.of(life.uid)
+        able = [each for each in found if _is_of_time(each, life) and not _contradicts(each, life)]
+        are_too_many = len(found) > MOST_OF_A_POD
+        if len(able) > 1 or are_too_many:
+            able = [each for each in able if _is_of(each, life)] or (
+                [*found, PodDecision("", NOTHING)] if are_too_many else able
+            )
+        different = {each.admission: each for each in reversed(able)}
+        if not different:
+            return [PodDecision(life.decision, NOTHING)]
+        return sorted(different.values(), key=itemgetter(0))
+
+    def _contradicted(self, life: Life) -> Sequence[PodDecision]:
+        found = self.admissions.of(life.uid)
+        return [each for each in found if _is_of_time(each, life) and _contradicts(each, life)]
 
     def _take_life(self, life: Life) -> None:
         if life.uid in self._gone and life.ended == math.inf:
@@ -210,6 +240,21 @@ class Histories:
             object_id, client = each.get("objectId"), each.get("clientId")
             if isinstance(object_id, str) and isinstance(client, str):
                 self.identities.pair(object_id, client)
+
+
+def _accessed_by(life: Life, decisions: Sequence[PodDecision]) -> AccessedBy:
+    admission = merge_admissions([each.admission for each in decisions])
+    return AccessedBy(
+        pod=life.pod,
+        uid=life.uid,
+        service_account=life.service_account,
+        node=life.node,
+        decision=decisions[0].id if len(decisions) == 1 else "",
+        images=list(admission.images),
+        profile=admission.profile,
+        sandbox=admission.sandbox,
+        requester=admission.requester,
+    )
 
 
 def _is_of_time(decision: PodDecision, life: Life) -> bool:

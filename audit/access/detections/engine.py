@@ -30,7 +30,7 @@ FORMAT: Final = 1
 _MOST_KNOWN: Final = 32_768
 """Ids of events that are known, twice over: what comes again within them is not seen twice."""
 
-Seers = tuple[tuple[Detection, Callable[[Any, Any, EventContext], Sequence[Finding]], Any], ...]
+Seer = tuple[Detection, Callable[[Any, Any, EventContext], Sequence[Finding]], Any]
 
 
 class BrokenDetection(msgspec.Struct, kw_only=True):
@@ -94,7 +94,7 @@ class DetectionEngine:
         An event that was seen lately (by id) is not seen again.
         """
         if isinstance(event, Access):
-            seers = (self._held if event.store else self._elsewhere)[event.act]
+            seers = self._held[event.act] if event.store else self._seers_elsewhere(event)
         elif isinstance(event, Activity):
             seers = self._topics[event.topic]
         else:
@@ -167,20 +167,23 @@ class DetectionEngine:
         return tuple(problems)
 
     def _set_tables(self) -> None:
-        def of(wants: Callable[[Detection], bool]) -> Seers:
+        def of(wants: Callable[[Detection], bool]) -> tuple[Seer, ...]:
             chosen = [each for each in self.detections if wants(each)]
             return tuple((each, each.see, self._states[each.id]) for each in chosen)
 
         self._held = {act: of(lambda each, act=act: act in each.acts) for act in Act}  # type: ignore[misc]
         self._elsewhere = {
-            act: of(lambda each, act=act: act in each.acts and each.elsewhere)  # type: ignore[misc]
-            for act in Act
+            act: tuple((seer[0].elsewhere, seer) for seer in seers if seer[0].elsewhere is not None)
+            for act, seers in self._held.items()
         }
         self._topics = {
             topic: of(lambda each, topic=topic: topic in each.topics)  # type: ignore[misc]
             for topic in Topic
         }
         self._gaps = of(lambda each: each.gaps)
+
+    def _seers_elsewhere(self, access: Access) -> Sequence[Seer]:
+        return [seer for concerns, seer in self._elsewhere[access.act] if concerns(access)]
 
     def _known_of(self, event: Event, surroundings: DetectionSurroundings) -> EventContext:
         at = uuid7_unix_ms(event.id) / 1000

@@ -39,9 +39,10 @@ def scanner_claim(access: Access) -> ScannerClaim:
 
     One from a public address, or that signed in with Entra ID, never is.
     """
+    if access.principal or access.application or access.caller is Caller.PUBLIC:
+        return ScannerClaim.NONE
     agent = access.user_agent.lower()
-    is_named = bool(access.principal or access.application)
-    if is_named or access.caller is Caller.PUBLIC or not any(one in agent for one in _AGENTS):
+    if not any(one in agent for one in _AGENTS):
         return ScannerClaim.NONE
     word = str(access.extra.get("identityType", "")).replace(" ", "").lower()
     is_trusted = access.signed_by is SignedBy.UNKNOWN and word == _TRUSTED

@@ -143,8 +143,9 @@ class Detection:
     """Of which activities it is shown those."""
     gaps: bool = False
     """Whether it is shown gaps."""
-    elsewhere: bool = False
-    """Whether it is shown accesses to what no WeightStore holds as well."""
+    elsewhere: Callable[[Access], bool] | None = None
+    """Which accesses to what no WeightStore holds it is shown as well, of its acts; most accesses
+    of a storage account are of that kind, so it is asked before anything is noted of them."""
     fires: tuple[str, ...] = ()
     """Events that make it fire, for a person."""
     quiet: tuple[str, ...] = ()

@@ -106,7 +106,11 @@ def graver_key(
     None where it was. `least` is the least severity that the detection gives such findings: what
     it remembers is counted from there, and is stored.
     """
-    if not is_news(raised, name, _gravity(severity, least)):
+    level = 1 + _ORDER[severity] - _ORDER[least]
+    if level < 1:
+        message = f"a finding of severity {severity.value} is below {least.value}, the least one"
+        raise ValueError(message)
+    if not is_news(raised, name, level):
         return None
     return name, severity.value
 
@@ -138,12 +142,3 @@ def _where(event: Event) -> tuple[str, str, str, str, str]:
     if isinstance(event, Access | Activity):
         return event.store, event.account, event.container, event.address, event.who
     return "", "", "", "", ""
-
-
-def _gravity(severity: Severity, least: Severity) -> int:
-    """Return how grave a severity is, from 1 for the least one."""
-    level = 1 + _ORDER[severity] - _ORDER[least]
-    if level < 1:
-        message = f"a finding of severity {severity.value} is below {least.value}, the least one"
-        raise ValueError(message)
-    return level

@@ -4,13 +4,13 @@ Names as they are logged: "Map each REST operation to a price" (Azure Blob Stora
 Lake endpoints), "Storage Analytics logged operations", and those of SFTP and NFS 3.0.
 """
 
-import enum
 from typing import Final, NamedTuple
 
+from core.base.identity_enum import IdentityEnum
 from core.weights.documents.access import Act
 
 
-class OperationLevel(enum.Enum):
+class OperationLevel(IdentityEnum):
     """What an operation is about."""
 
     ACCOUNT = "account"

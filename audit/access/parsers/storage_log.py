@@ -56,6 +56,9 @@ _HASHES: Final = re.compile(r"(key[12]|SasSignature)\(([0-9A-Za-z]{8,128})\)", r
 
 _SETS_TIER: Final = "SetBlobTier"
 
+_BELOW: Final = frozenset({OperationLevel.FOLDER, OperationLevel.UNKNOWN})
+"""What is about all that lies below a path."""
+
 _FULL: Final = 32
 _SHORT: Final = 16
 _ID: Final = 36
@@ -227,8 +230,7 @@ def _places(
 def _store(
     stores: WeightStores, place: StoragePlace, copied: StoragePlace | None, level: OperationLevel
 ) -> str:
-    below = level in {OperationLevel.FOLDER, OperationLevel.UNKNOWN}
-    find = stores.find_below if below else stores.find
+    find = stores.find_below if level in _BELOW else stores.find
     if copied is None:
         return find(place.account, place.container, place.blob)
     return (find(*place) if place.container else "") or find(*copied)

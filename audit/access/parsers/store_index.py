@@ -1,17 +1,15 @@
 """Finds the WeightStore that a place in storage belongs to. Pure."""
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from core.weights.stores import WeightStore
 
-_ODD: Final = ("//", "/.", "\\")
+_ODD: Final = re.compile(r"^[/.]|//|/\.|\\")
 """Where a path may mean another one than it says."""
-
-_ODD_FIRST: Final = frozenset("/.")
-"""The same, of how one begins."""
 
 
 class WeightStores:
@@ -58,7 +56,7 @@ class WeightStores:
         if not blob:
             return prefixes[-1][1]
         found = _first(prefixes, blob)
-        if not found and (blob[:1] in _ODD_FIRST or any(odd in blob for odd in _ODD)):
+        if not found and _ODD.search(blob):
             found = _first(prefixes, posixpath.normpath(blob.replace("\\", "/")).lstrip("/"))
         return found
 

@@ -5,7 +5,7 @@ window, is counted here, once for a finding and once for a case.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from audit.access.cases import FindingCase, place_of
@@ -61,7 +61,7 @@ class _Counted(NamedTuple):
     """Cluster and id."""
     coverage: Coverage
     acts: frozenset[Act]
-    elsewhere: bool
+    elsewhere: Callable[[Access], bool] | None
     first_day: int
     days: range | None
 
@@ -69,7 +69,8 @@ class _Counted(NamedTuple):
         """Return whether it counts an access of one of its days, or of a day after its first."""
         if day < self.first_day or access.act not in self.acts:
             return False
-        return (bool(access.store) or self.elsewhere) and self.coverage.concerns(access)
+        is_shown = bool(access.store) or (self.elsewhere is not None and self.elsewhere(access))
+        return is_shown and self.coverage.concerns(access)
 
 
 class FindingFigures:

@@ -5,19 +5,19 @@ StorageWrite and StorageDelete), named once for all their spellings. Nothing her
 `upn`, `userName` and `uniqueName` of a record are left behind where it is read.
 """
 
-import enum
 from typing import Any, Final
 
 import msgspec
 
 from core.base.document_part import DocumentPart, require_format
+from core.base.identity_enum import IdentityEnum
 from core.base.ids import stable_id
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
 
-class SignedBy(enum.Enum):
+class SignedBy(IdentityEnum):
     """With what an access proved its right."""
 
     OAUTH = "oauth"
@@ -32,7 +32,7 @@ class SignedBy(enum.Enum):
     """A type that no release knew; `extra` has the word."""
 
 
-class Act(enum.Enum):
+class Act(IdentityEnum):
     """What an operation does to weights."""
 
     READ = "read"
@@ -47,7 +47,7 @@ class Act(enum.Enum):
     OTHER = "other"
 
 
-class Caller(enum.Enum):
+class Caller(IdentityEnum):
     """Where an address lies, by the operator's lists of networks.
 
     No field of a record names a private endpoint, and a private address does not prove one.
@@ -63,7 +63,7 @@ class Caller(enum.Enum):
     """The record has no address, or none that can be read."""
 
 
-class Confidence(enum.Enum):
+class Confidence(IdentityEnum):
     """How sure it is from which Pod an access came."""
 
     EXACT = "exact"

@@ -3,26 +3,26 @@
 Together with accesses they are the events that detections look at. Nothing here names a person.
 """
 
-import enum
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from core.base.document_part import DocumentPart, require_format
+from core.base.identity_enum import IdentityEnum
 from core.base.ids import stable_id
 
 FORMAT: Final = 1
 """Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
 
-class Log(enum.Enum):
+class Log(IdentityEnum):
     """Which log an activity stands in."""
 
     AZURE = "azure-activity"
     KUBERNETES = "kubernetes-audit"
 
 
-class Topic(enum.Enum):
+class Topic(IdentityEnum):
     """What an activity is about."""
 
     KEYS_LISTED = "keys-listed"
@@ -134,7 +134,7 @@ def gap_id(cluster: str, log: str, subject: str, begin_ms: int, end_ms: int) -> 
     return stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms))
 
 
-class Severity(enum.Enum):
+class Severity(IdentityEnum):
     """How grave a finding is, as SARIF, OCSF and Defender name it."""
 
     LOW = "low"

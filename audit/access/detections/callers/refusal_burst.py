@@ -76,7 +76,7 @@ class RefusedBurstState(msgspec.Struct):
 def _see(access: Access, state: RefusedBurstState, known: EventContext) -> Sequence[Finding]:
     kind = _kind_of(access)
     if kind is None:
-        if not access.store or not known.done or access.act not in _ENTERS or not state.alarms:
+        if not state.alarms or not known.done or access.act not in _ENTERS:
             return ()
         return _judge_entry(access, state, known)
     store = access.store or (_store_of(access, known) if kind == _GUESSED else "")
@@ -281,7 +281,7 @@ DETECTION: Final = Detection(
     begin=RefusedBurstState,
     see=_see,
     acts=frozenset(Act),
-    elsewhere=True,
+    elsewhere=lambda access: access.status in _KINDS,
     covers={
         _ENTERED: Coverage(_is_of_entry, _PLACE, Span.DAYS),
         **{

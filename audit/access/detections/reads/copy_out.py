@@ -163,7 +163,7 @@ DETECTION: Final = Detection(
         ),
         _INTO: Coverage(_is_copied_into, _PLACE, bytes_of=bytes_written),
     },
-    elsewhere=True,
+    elsewhere=lambda access: access.succeeded,
     tuning=(
         Tunable(
             "copy_learning_days",

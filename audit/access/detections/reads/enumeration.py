@@ -235,7 +235,7 @@ DETECTION: Final = Detection(
     begin=EnumerationState,
     see=_see,
     acts=frozenset({Act.LIST, Act.POLICY, Act.READ}),
-    elsewhere=True,
+    elsewhere=_is_feed,
     covers={
         _FEEDS: Coverage(_is_feed, frozenset({Same.ACCOUNT, Same.WHO})),
         "": Coverage(lambda access: bool(_aspect_of(access)), span=Span.DAYS),

@@ -49,10 +49,10 @@ def _is_look(access: Access) -> bool:
 
 
 def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) -> Sequence[Finding]:
-    if _is_look(access):
-        return _judge_look(access, state, known)
-    if not _concerns(access):
+    if access.signed_by not in _WORDS or not known.done:
         return ()
+    if access.act in _LOOKS:
+        return _judge_look(access, state, known)
     key = (access.store, known.who, str(known.day))
     name = " ".join(key)
     reads = touch(state.reads, name, lambda: SignatureReads(known.at), _MOST)

@@ -19,8 +19,6 @@ _DISTANCES: Final = 5.0
 _SPREAD: Final = 0.7
 _MADE_DAYS: Final = 7
 _SNAPSHOT: Final = "SnapshotBlob"
-_COPIES: Final = ("snapshot", "version")
-"""Query parameters that name an earlier state of a blob ("Get Blob", Azure Storage)."""
 
 
 class SnapshotsMade(msgspec.Struct, gc=False, array_like=True):
@@ -65,9 +63,9 @@ def _see(access: Access, state: SnapshotReadState, known: EventContext) -> Seque
 
 
 def _concerns(access: Access) -> bool:
-    """Return whether an earlier state of a blob was read."""
-    is_read = access.act is Act.READ and access.succeeded and bool(access.blob)
-    return is_read and any(name in access.extra for name in _COPIES)
+    """Return whether an earlier state of a blob was read ("Get Blob", Azure Storage)."""
+    is_copy = "snapshot" in access.extra or "version" in access.extra
+    return is_copy and access.act is Act.READ and access.succeeded and bool(access.blob)
 
 
 def _judge(access: Access, state: SnapshotReadState, known: EventContext) -> Sequence[Finding]:

@@ -119,15 +119,20 @@ def history(*documents: PodLife | ObjectChange | LogGap | bytes) -> Histories:
     made = Histories()
     made.gaps.begin(NOON - 30 * 3600)
     for document in documents:
-        if isinstance(document, PodLife):
-            made.take(FrameKind.POD_LIFE, encode_life(document))
-        elif isinstance(document, ObjectChange):
-            made.take(FrameKind.CHANGE, encode_change(document))
-        elif isinstance(document, LogGap):
-            made.take(FrameKind.LOG_GAP, encode_event(document))
-        else:
-            made.take(FrameKind.DECISION, document)
+        take(made, document)
     return made
+
+
+def take(made: Histories, document: PodLife | ObjectChange | LogGap | bytes) -> None:
+    """Take in a document that comes later; `bytes` are decisions."""
+    if isinstance(document, PodLife):
+        made.take(FrameKind.POD_LIFE, encode_life(document))
+    elif isinstance(document, ObjectChange):
+        made.take(FrameKind.CHANGE, encode_change(document))
+    elif isinstance(document, LogGap):
+        made.take(FrameKind.LOG_GAP, encode_event(document))
+    else:
+        made.take(FrameKind.DECISION, document)
 
 
 def access(at: float = NOON, **fields: Any) -> Access:

@@ -23,6 +23,7 @@ from tests.unit.audit.access.attribution.cluster_history import (
     decision,
     history,
     life,
+    take,
 )
 
 UID = "uid-train-0"
@@ -147,7 +148,7 @@ def test_a_lone_decision_that_the_pod_contradicts_brings_no_grant() -> None:
     """It names grants of somebody else: the access is not covered by them."""
     made_up = direct(INNOCENT, grants=["team/read@g1"])
     made = history(life(), seen(requester=ALICE, digest=DIGEST), made_up)
-    (admitted,) = made.decisions(attribute(access(), made).lives[0])
+    (admitted,) = made.admission(attribute(access(), made).lives[0]).decisions
     assert admitted.admission.grants == ()
 
 
@@ -182,6 +183,15 @@ def test_too_many_are_not_kept_and_none_is_chosen() -> None:
     assert "more that are not kept" in found.why
 
 
+def test_what_comes_after_an_access_counts_for_the_next_one() -> None:
+    """What admitted a Pod is worked out once for many accesses, until anything is taken in."""
+    made = history(life())
+    assert attribute(access(), made).attribution.pods[0].requester == ""
+    for document, requester in ((decision(UID), ALICE), (seen(requester=INNOCENT), "")):
+        take(made, document)
+        assert attribute(access(), made).attribution.pods[0].requester == requester
+
+
 def test_a_decision_that_comes_again_is_the_same() -> None:
     """Documents may come any number of times."""
     assert pod(life(), *[decision(UID)] * 20).requester == ALICE
@@ -207,7 +217,7 @@ def test_each_of_several_decisions_needs_a_grant() -> None:
     found = attribute(access(), made)
     grants = GrantHistory()
     assert find_covering_grant(access(), found, made, grants).grant == ""
-    assert {each.admission.grants for each in made.decisions(found.lives[0])} == {
+    assert {each.admission.grants for each in made.admission(found.lives[0]).decisions} == {
         (),
         ("team/read@g1",),
     }
