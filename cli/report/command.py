@@ -41,8 +41,8 @@ REPORT = """**Examples**
     sallyport report --period 2026-10 --at-head 51234:9f86d081…
 
 Without a period it is the last whole month (UTC). Formats: html, pdf, csv (an
-archive of tables), json, oscal, ocsf, sarif, openreports. The same ledger and
-period give the same bytes. --at-head SIZE:ROOT reads the log's first SIZE
+archive of tables), json, oscal, ocsf, sarif, openreports, prometheus. The same
+ledger and period give the same bytes. --at-head SIZE:ROOT reads the log's first SIZE
 entries alone, as a signed head has them, and so gives the same bytes later,
 whatever was stored since; `last` is the newest head, which the report names.
 --names FILE is CSV: an id (oid:… or the bare object id), a comma, a name; the

@@ -13,6 +13,7 @@ from audit.reports.builder import canonical_json
 from audit.reports.display_text import report_line
 from audit.reports.forms.ocsf import render_ocsf
 from audit.reports.forms.oscal import render_oscal
+from audit.reports.forms.prometheus import render_prometheus
 from audit.reports.forms.tables import render_tables
 from audit.reports.html import render_html
 from audit.reports.model import FindingRow, Report
@@ -144,6 +145,7 @@ FORMS: Final = {
     "ocsf": Form(render_ocsf, ".ocsf.jsonl"),
     "sarif": Form(_sarif, ".sarif"),
     "openreports": Form(_yaml, ".openreports.yaml"),
+    "prometheus": Form(render_prometheus, ".prom"),
 }
 
 

@@ -37,7 +37,7 @@ MONTH = ("--period", "2026-05")
 KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
 JUNE = milliseconds_of("2026-06-01T00:10:00.000Z")
 AUGUST = milliseconds_of("2026-08-31T00:00:00.000Z")
-FORMS = "html,pdf,csv,json,oscal,ocsf,sarif,openreports"
+FORMS = "html,pdf,csv,json,oscal,ocsf,sarif,openreports,prometheus"
 
 
 def later_records() -> Iterator[Encoded]:
@@ -115,7 +115,7 @@ def test_report_of_a_head_has_the_same_bytes_after_more_was_stored(
     made = json.loads(run(*flags(path, to, "last", FORMS)).out)
     assert made["head"] == f"{head.size}:{head.root}"
     before = written(to)
-    assert len(before) == 8
+    assert len(before) == 9
     asyncio.run(_append(path))
     (tmp_path / "again").mkdir()
     done = run(*flags(path, tmp_path / "again", made["head"], FORMS))
