@@ -2,6 +2,7 @@
 """Verify an export of a Sallyport ledger with Python's standard library and openssl alone.
 
     python3 verify_export.py ledger.jsonl.gz --key key.pem --head 18000:9f2c…
+    python3 verify_export.py ledger.jsonl.gz --key key.pem --timestamps stamps.jsonl --tsa-ca ca.pem
 
 `--key` is the public key of the ledger's heads (PEM), `--head` a head that you noted, or that an
 anchor has: SIZE:ROOT. Without any, the file is only shown to agree with itself. The exit code is 0
@@ -161,10 +162,9 @@ class Signatures:
         if key is None:
             yours = ", ".join(self.keys)
             raise WrongError(f"the head is signed with the key {head['key']}, yours: {yours}")
-        lines = ["sallyport tree head", *(str(head[name]) for name in HEAD_FIELDS)][:-1]
         with tempfile.TemporaryDirectory() as folder:
             signed, signature = Path(folder, "head"), Path(folder, "signature")
-            signed.write_bytes("".join(f"{line}\n" for line in lines).encode())
+            signed.write_bytes(head_text(head))
             signature.write_bytes(from_hex(head["signature"]))
             done = openssl(
                 *("pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin"),
@@ -172,6 +172,12 @@ class Signatures:
             )
         if done.returncode:
             raise WrongError("the signature of the head is not the key's")
+
+
+def head_text(head: Line) -> bytes:
+    """Return the text of a head that its signature, and a timestamp, is over."""
+    lines = ["sallyport tree head", *(str(head[name]) for name in HEAD_FIELDS)][:-1]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def openssl(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -228,8 +234,7 @@ class Export:
     def head(self, head: Line) -> None:
         """Take a head: it must be of the leaves before it."""
         demand_head(head)
-        if head["log"] != self.opening["log"]:
-            raise WrongError(f"the head is of another log, {head['log']}")
+        demand_log(head, self.opening)
         if head["size"] != self.tree.size or head["root"] != self.tree.root():
             raise WrongError(f"the head of {head['size']} records is not of these")
         if self.last is not None and head["time"] < self.last["time"]:
@@ -277,6 +282,12 @@ def demand_head(head: Line) -> None:
     for name, digits in DIGITS.items():
         from_hex(head[name], digits)
     demand_time("time", head["time"])
+
+
+def demand_log(head: Line, opening: Line) -> None:
+    """Demand that a head is of the log of an export."""
+    if head["log"] != opening["log"]:
+        raise WrongError(f"the head is of another log, {head['log']}")
 
 
 def demand_time(name: str, text: str) -> None:
@@ -362,6 +373,45 @@ def read_cosigned(path: Path, texts: Sequence[str], log: str) -> tuple[int, str]
     raise WrongError(f"{path}: none of your witnesses cosigned it")
 
 
+def read_timestamped(
+    path: Path, authority: Path, signatures: Signatures, opening: Line
+) -> dict[int, str]:
+    """Return the roots by size of the heads of a log that an authority timestamped.
+
+    An authority timestamps what anybody sends it, so each head is signed with one of the keys.
+    """
+    found: dict[int, str] = {}
+    for number, content in enumerate(read_lines(path), 1):
+        if not content.rstrip(b"\n").endswith(b"}"):
+            continue  # A crash cut it short; the auditor tries it again then.
+        try:
+            line = json.loads(content)
+            head, reply = line["head"], base64.b64decode(line["reply"], validate=True)
+            demand_head(head)
+            demand_log(head, opening)
+            signatures.check(head)
+            demand_timestamp(head, reply, authority)
+        except WrongError as error:
+            raise WrongError(f"{path}: line {number}: {error}") from None
+        except (LookupError, RecursionError, TypeError, ValueError) as error:
+            message = f"{path}: line {number}: it is no line of timestamps ({error})"
+            raise WrongError(message) from None
+        if found.setdefault(head["size"], head["root"]) != head["root"]:
+            raise WrongError(f"{path}: line {number}: another head of {head['size']} records")
+    return {size: root for size, root in found.items() if size >= opening["first"]}
+
+
+def demand_timestamp(head: Line, reply: bytes, authority: Path) -> None:
+    """Demand that a reply is a timestamp of a head (RFC 3161) by an authority of a CA."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, answer = Path(folder, "head"), Path(folder, "reply")
+        text.write_bytes(head_text(head))
+        answer.write_bytes(reply)
+        done = openssl("ts", "-verify", "-data", text, "-in", answer, "-CAfile", authority)
+    if done.returncode:
+        raise WrongError("openssl finds no timestamp of the head by an authority of this CA")
+
+
 def is_signed(raw: bytes, text: str, signature: bytes) -> bool:
     """Return whether the signature of a text is that of a raw key of Ed25519."""
     with tempfile.TemporaryDirectory() as folder:
@@ -425,11 +475,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="VKEY",
         help="the key of a witness whom you believe (NAME+ID+BASE64)",
     )
+    parser.add_argument(
+        "--timestamps",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="heads that an authority timestamped (JSON lines); needs --tsa-ca and --key",
+    )
+    parser.add_argument(
+        "--tsa-ca", type=Path, metavar="PEM", help="the CA of the timestamp authority"
+    )
     given = parser.parse_args(arguments)
+    if given.timestamps and not (given.tsa_ca and given.key):
+        parser.error(
+            "--timestamps: give --tsa-ca and --key, too: anybody can have heads timestamped"
+        )
     try:
-        noted = noted_heads(given)
+        signatures = Signatures(given.key)
+        noted = noted_heads(given, signatures)
         proven = max(noted, default=0)  # It is sound only if it met all of them.
-        export = verify(given.export, Signatures(given.key), noted)
+        export = verify(given.export, signatures, noted)
     except OSError as error:
         return fail(f"{error.filename or given.export}: {error.strerror}")
     except WrongError as error:
@@ -439,29 +505,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def noted_heads(given: argparse.Namespace) -> dict[int, str]:
+def noted_heads(given: argparse.Namespace, signatures: Signatures) -> dict[int, str]:
     """Return the roots that the command line brings, by size."""
     noted = dict(given.head)
-    log = log_of(given.export) if given.cosigned else ""
+    opening = opening_of(given.export) if given.cosigned or given.timestamps else {}
     for path in given.cosigned:
         try:
-            size, root = read_cosigned(path, given.witness_key, log)
+            found = dict([read_cosigned(path, given.witness_key, opening["log"])])
         except (IndexError, ValueError) as error:
             raise WrongError(f"{path}: it is no checkpoint, or a key is none ({error})") from None
-        if noted.setdefault(size, root) != root:
-            raise WrongError(f"{path}: you noted another root of {size} records")
+        note(noted, path, found)
+    for path in given.timestamps:
+        note(noted, path, read_timestamped(path, given.tsa_ca, signatures, opening))
     return noted
 
 
-def log_of(path: Path) -> str:
-    """Return the log of an export; empty where it is none, which `verify` says."""
+def note(noted: dict[int, str], path: Path, found: dict[int, str]) -> None:
+    """Add the roots that a file has to those that the reader noted."""
+    for size, root in found.items():
+        if noted.setdefault(size, root) != root:
+            raise WrongError(f"{path}: you noted another root of {size} records")
+
+
+def opening_of(path: Path) -> Line:
+    """Return the first line of an export; one of no log where it is none, which `verify` says."""
     try:
-        log = decode(next(read_lines(path), b"")).get("log", "")
+        opening = decode(next(read_lines(path), b""))
     except (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError, zlib.error):
-        return ""
+        opening = {}
     except WrongError:
-        return ""
-    return str(log)
+        opening = {}
+    return {"log": "", "first": 0} | opening
 
 
 def report(export: Export, proven: int, *, has_key: bool) -> None:
