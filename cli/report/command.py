@@ -42,8 +42,8 @@ REPORT = """**Examples**
 
 Without a period it is the last whole month (UTC). Formats: html, pdf, csv (an
 archive of tables), json, oscal, ocsf, sarif, openreports, prometheus. The same
-ledger and period give the same bytes. --at-head SIZE:ROOT reads the log's first SIZE
-entries alone, as a signed head has them, and so gives the same bytes later,
+ledger and period give the same bytes. --at-head SIZE:ROOT reads the log's first
+SIZE entries alone, as a signed head has them, and so gives the same bytes later,
 whatever was stored since; `last` is the newest head, which the report names.
 --names FILE is CSV: an id (oid:… or the bare object id), a comma, a name; the
 report then says that it names people.

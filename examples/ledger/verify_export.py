@@ -26,6 +26,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -162,10 +163,7 @@ class Signatures:
         if key is None:
             yours = ", ".join(self.keys)
             raise WrongError(f"the head is signed with the key {head['key']}, yours: {yours}")
-        with tempfile.TemporaryDirectory() as folder:
-            signed, signature = Path(folder, "head"), Path(folder, "signature")
-            signed.write_bytes(head_text(head))
-            signature.write_bytes(from_hex(head["signature"]))
+        with written(head_text(head), from_hex(head["signature"])) as (signed, signature):
             done = openssl(
                 *("pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin"),
                 *("-in", signed, "-sigfile", signature),
@@ -178,6 +176,16 @@ def head_text(head: Line) -> bytes:
     """Return the text of a head that its signature, and a timestamp, is over."""
     lines = ["sallyport tree head", *(str(head[name]) for name in HEAD_FIELDS)][:-1]
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+@contextmanager
+def written(*contents: bytes) -> Iterator[list[Path]]:
+    """Yield files that hold these contents; they are gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, str(number)) for number in range(len(contents))]
+        for file, content in zip(files, contents, strict=True):
+            file.write_bytes(content)
+        yield files
 
 
 def openssl(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -403,10 +411,7 @@ def read_timestamped(
 
 def demand_timestamp(head: Line, reply: bytes, authority: Path) -> None:
     """Demand that a reply is a timestamp of a head (RFC 3161) by an authority of a CA."""
-    with tempfile.TemporaryDirectory() as folder:
-        text, answer = Path(folder, "head"), Path(folder, "reply")
-        text.write_bytes(head_text(head))
-        answer.write_bytes(reply)
+    with written(head_text(head), reply) as (text, answer):
         done = openssl("ts", "-verify", "-data", text, "-in", answer, "-CAfile", authority)
     if done.returncode:
         raise WrongError("openssl finds no timestamp of the head by an authority of this CA")
@@ -414,11 +419,7 @@ def demand_timestamp(head: Line, reply: bytes, authority: Path) -> None:
 
 def is_signed(raw: bytes, text: str, signature: bytes) -> bool:
     """Return whether the signature of a text is that of a raw key of Ed25519."""
-    with tempfile.TemporaryDirectory() as folder:
-        key, signed, found = (Path(folder, name) for name in ("key", "text", "signature"))
-        key.write_bytes(ED25519 + raw)
-        signed.write_bytes(text.encode())
-        found.write_bytes(signature)
+    with written(ED25519 + raw, text.encode(), signature) as (key, signed, found):
         done = openssl(
             *("pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-rawin"),
             *("-in", signed, "-sigfile", found),

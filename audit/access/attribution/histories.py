@@ -136,8 +136,7 @@ class Histories:
         """
         known = self._admitted.get(life.uid)
         if known is None or known.life is not life:
-            decisions, against = self._decisions(life), self._contradicted(life)
-            known = PodAdmission(life, decisions, against, _accessed_by(life, decisions))
+            known = _admission_of(life, self.admissions.of(life.uid))
             if len(self._admitted) >= MOST_ADMITTED:
                 self._admitted.clear()
             self._admitted[life.uid] = known
@@ -182,23 +181,6 @@ class Histories:
         self._gone = dict.fromkeys(stored["gone"])
         self.forgotten_s = stored["forgotten"]
 
-    def _decisions(self, life: Life) -> Sequence[PodDecision]:
-        found = self.admissions.of(life.uid)
-        able = [each for each in found if _is_of_time(each, life) and not _contradicts(each, life)]
-        are_too_many = len(found) > MOST_OF_A_POD
-        if len(able) > 1 or are_too_many:
-            able = [each for each in able if _is_of(each, life)] or (
-                [*found, PodDecision("", NOTHING)] if are_too_many else able
-            )
-        different = {each.admission: each for each in reversed(able)}
-        if not different:
-            return [PodDecision(life.decision, NOTHING)]
-        return sorted(different.values(), key=itemgetter(0))
-
-    def _contradicted(self, life: Life) -> Sequence[PodDecision]:
-        found = self.admissions.of(life.uid)
-        return [each for each in found if _is_of_time(each, life) and _contradicts(each, life)]
-
     def _take_life(self, life: Life) -> None:
         if life.uid in self._gone and life.ended == math.inf:
             return
@@ -240,6 +222,23 @@ class Histories:
             object_id, client = each.get("objectId"), each.get("clientId")
             if isinstance(object_id, str) and isinstance(client, str):
                 self.identities.pair(object_id, client)
+
+
+def _admission_of(life: Life, found: Sequence[PodDecision]) -> PodAdmission:
+    """Choose of the decisions that claim to have admitted a Pod."""
+    timely = [each for each in found if _is_of_time(each, life)]
+    against = [each for each in timely if _contradicts(each, life)]
+    able = [each for each in timely if not _contradicts(each, life)]
+    are_too_many = len(found) > MOST_OF_A_POD
+    if len(able) > 1 or are_too_many:
+        able = [each for each in able if _is_of(each, life)] or (
+            [*found, PodDecision("", NOTHING)] if are_too_many else able
+        )
+    different = {each.admission: each for each in reversed(able)}
+    decisions = sorted(different.values(), key=itemgetter(0)) or [
+        PodDecision(life.decision, NOTHING)
+    ]
+    return PodAdmission(life, decisions, against, _accessed_by(life, decisions))
 
 
 def _accessed_by(life: Life, decisions: Sequence[PodDecision]) -> AccessedBy:

@@ -157,3 +157,9 @@ class Detection:
     tuning: tuple[Tunable, ...] = ()
     young: Callable[[Any, float], Sequence[YoungBaseline]] | None = None
     """Lists what its state (first) knows too little of, as of a time (second)."""
+
+    def is_shown(self, access: Access) -> bool:
+        """Return whether it is shown an access."""
+        if access.act not in self.acts:
+            return False
+        return bool(access.store) or (self.elsewhere is not None and self.elsewhere(access))

@@ -5,7 +5,7 @@ window, is counted here, once for a finding and once for a case.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from audit.access.cases import FindingCase, place_of
@@ -24,7 +24,7 @@ from audit.access.model.detection import Detection
 from audit.access.model.findings import is_failure
 from core.base.ids import uuid7_unix_ms
 from core.base.times import DAY_MS
-from core.weights.documents.access import Access, Act
+from core.weights.documents.access import Access
 from core.weights.documents.events import Finding
 
 _BY_ID: Final[Mapping[str, Detection]] = {each.id: each for each in DETECTIONS}
@@ -60,17 +60,15 @@ class _Counted(NamedTuple):
     place: str
     """Cluster and id."""
     coverage: Coverage
-    acts: frozenset[Act]
-    elsewhere: Callable[[Access], bool] | None
+    detection: Detection
     first_day: int
     days: range | None
 
     def concerns(self, access: Access, day: int) -> bool:
         """Return whether it counts an access of one of its days, or of a day after its first."""
-        if day < self.first_day or access.act not in self.acts:
+        if day < self.first_day:
             return False
-        is_shown = bool(access.store) or (self.elsewhere is not None and self.elsewhere(access))
-        return is_shown and self.coverage.concerns(access)
+        return self.detection.is_shown(access) and self.coverage.concerns(access)
 
 
 class FindingFigures:
@@ -98,8 +96,7 @@ class FindingFigures:
         counted = _Counted(
             place_of(finding),
             coverage,
-            detection.acts,
-            detection.elsewhere,
+            detection,
             first_day_of(finding),
             days_of(finding, coverage.span),
         )

@@ -62,7 +62,7 @@ class EnumerationState(msgspec.Struct):
 
 def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequence[Finding]:
     if not access.store:
-        return _judge_feed(access, state, known) if _is_feed(access) else ()
+        return _judge_feed(access, state, known)
     if access.operation in _NOT_ABOUT_RIGHTS:
         return ()
     return _look(access, state, known)

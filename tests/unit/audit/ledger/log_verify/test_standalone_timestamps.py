@@ -1,16 +1,13 @@
 """The verifier that stands alone takes timestamps of heads, which a real authority made."""
 
 import dataclasses
-import runpy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.timestamps import encode_timestamp, make_query
-from tests.harness.evidence import ROOT
 from tests.unit.audit.clients.openssl_authority import OpensslAuthority
 from tests.unit.audit.ledger.log_verify.edited_exports import AT
 from tests.unit.audit.ledger.log_verify.honest_log import (
@@ -21,10 +18,11 @@ from tests.unit.audit.ledger.log_verify.honest_log import (
     Scene,
     records,
 )
-from tests.unit.audit.ledger.log_verify.test_standalone_verifier import write_export, write_key
-
-SCRIPT: Final = ROOT / "examples/ledger/verify_export.py"
-MAIN: Final[Callable[[Sequence[str]], int]] = runpy.run_path(str(SCRIPT))["main"]
+from tests.unit.audit.ledger.log_verify.test_standalone_verifier import (
+    MAIN,
+    write_export,
+    write_key,
+)
 
 
 @pytest.fixture(scope="module")
