@@ -93,6 +93,7 @@ def _pages() -> Iterator[tuple[str, str]]:
 
 def _page(each: Detection) -> str:
     shown = [act.value for act in sorted(each.acts, key=lambda act: act.value)]
+    shown += sorted(f"{act.value} (refused)" for act in each.refused)
     shown += [topic.value for topic in sorted(each.topics, key=lambda topic: topic.value)]
     shown += ["gaps"] if each.gaps else []
     lines = [

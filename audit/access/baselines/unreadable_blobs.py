@@ -18,16 +18,15 @@ _MOST_READERS: Final = 8
 class BlobUse(msgspec.Struct, gc=False, array_like=True):
     """What is remembered of a blob."""
 
-    read: float = 0.0
-    """When it was read last. Unix seconds; 0: never."""
     changed: float = 0.0
+    """Unix seconds, as `before`; 0: never."""
     who: str = ""
     """Who changed it last."""
     address: str = ""
     change: str = ""
     """Id of that access."""
     before: float = 0.0
-    """When it was read last before that."""
+    """When it was read last before that, or before an earlier change; 0: never."""
 
 
 class RefusedDay(msgspec.Struct, gc=False, array_like=True):
@@ -42,20 +41,11 @@ class RefusedDay(msgspec.Struct, gc=False, array_like=True):
     """How many of the blobs could be read before somebody else changed them."""
 
 
-def note_read(uses: dict[int, BlobUse], access: Access, known: EventContext) -> None:
-    """Remember that a blob was read."""
-    digest = digest_of(access.container, access.blob)
-    use = uses.get(digest)
-    if use is None:
-        use = touch(uses, digest, BlobUse, _MOST_BLOBS)
-    use.read = known.at
-
-
 def note_change(uses: dict[int, BlobUse], access: Access, known: EventContext) -> BlobUse:
     """Remember who changed a blob, and give what is known of it."""
     use = touch(uses, digest_of(access.container, access.blob), BlobUse, _MOST_BLOBS)
-    use.before = use.read or use.before
-    use.read = 0.0
+    read = known.read_of(access)
+    use.before = read.last if read else use.before
     use.changed, use.who = known.at, known.who
     use.address, use.change = access.address, access.id
     return use
@@ -67,6 +57,8 @@ def note_refusal(
     """Count a read that was refused; give what is known of the blob and of the day."""
     digest = digest_of(access.container, access.blob)
     use = uses.get(digest) or BlobUse()
+    if read := known.read_of(access):
+        use.before = read.last
     key = f"{access.store} {known.day}"
     day = touch(days, key, lambda: RefusedDay(known.at), _MOST_DAYS)
     day.events += 1
@@ -79,8 +71,8 @@ def note_refusal(
 
 
 def is_lost(use: BlobUse, reader: str) -> bool:
-    """Return whether a blob could be read before somebody else than this reader changed it."""
-    return bool(use.before or use.read) and use.who != reader
+    """Return whether a blob could be read, until somebody else than this reader changed it."""
+    return bool(use.before) and use.who != reader
 
 
 def about_changer(found: Finding, use: BlobUse) -> Finding:

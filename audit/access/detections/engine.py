@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.detections.catalogue import DETECTIONS
+from audit.access.model.blob_reads import BlobReads, note_blob
 from audit.access.model.detection import (
     Detection,
     DetectionSurroundings,
@@ -29,6 +30,9 @@ FORMAT: Final = 1
 
 _MOST_KNOWN: Final = 32_768
 """Ids of events that are known, twice over: what comes again within them is not seen twice."""
+
+_OF_BLOBS: Final = frozenset({Act.READ, Act.DELETE})
+"""Acts that `note_blob` notes."""
 
 Seer = tuple[Detection, Callable[[Any, Any, EventContext], Sequence[Finding]], Any]
 
@@ -50,6 +54,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     unraised: dict[str, int]
     broken: dict[str, BrokenDetection]
     states: dict[str, msgspec.Raw]
+    reads: BlobReads = {}
 
 
 _FORMAT_ONLY: Final = msgspec.msgpack.Decoder(dict[str, msgspec.Raw])
@@ -84,6 +89,7 @@ class DetectionEngine:
         self._states: dict[str, Any] = {each.id: each.begin() for each in self.detections}
         self._known: set[int] = set()
         self._known_before: set[int] = set()
+        self._reads: BlobReads = {}
         self._newest = 0.0
         """Time of the newest event that was shown. Unix seconds."""
         self._set_tables()
@@ -94,12 +100,14 @@ class DetectionEngine:
         An event that was seen lately (by id) is not seen again.
         """
         if isinstance(event, Access):
-            seers = self._held[event.act] if event.store else self._seers_elsewhere(event)
+            table = self._done if event.succeeded else self._refused
+            seers = table[event.act] if event.store else self._seers_elsewhere(event)
         elif isinstance(event, Activity):
             seers = self._topics[event.topic]
         else:
             seers = self._gaps
-        if not seers or self._is_known(event.id):
+        blob = event if isinstance(event, Access) and event.store and event.blob else None
+        if not (seers or blob) or self._is_known(event.id):
             return []
         known = self._known_of(event, surroundings)
         found: list[Finding] = []
@@ -110,6 +118,8 @@ class DetectionEngine:
                 findings = self._note_failure(detection, error, event, known)
             if findings:
                 found += [one for one in findings if self._is_raised(detection, one, event)]
+        if blob and known.done and blob.act in _OF_BLOBS:
+            note_blob(self._reads, blob, known.at, known.who)
         return found
 
     @property
@@ -140,6 +150,7 @@ class DetectionEngine:
                 unraised=self.unraised,
                 broken=self.broken,
                 states=states,
+                reads=self._reads,
             )
         )
 
@@ -163,6 +174,7 @@ class DetectionEngine:
         self._known, self._known_before = set(stored.known), set(stored.known_before)
         self._newest = stored.newest
         self.unraised, self.broken = stored.unraised, stored.broken
+        self._reads = stored.reads
         self._set_tables()
         return tuple(problems)
 
@@ -171,10 +183,14 @@ class DetectionEngine:
             chosen = [each for each in self.detections if wants(each)]
             return tuple((each, each.see, self._states[each.id]) for each in chosen)
 
-        self._held = {act: of(lambda each, act=act: act in each.acts) for act in Act}  # type: ignore[misc]
+        self._done = {act: of(lambda each, act=act: act in each.acts) for act in Act}  # type: ignore[misc]
+        self._refused = {
+            act: of(lambda each, act=act: act in each.acts | each.refused)  # type: ignore[misc]
+            for act in Act
+        }
         self._elsewhere = {
             act: tuple((seer[0].elsewhere, seer) for seer in seers if seer[0].elsewhere is not None)
-            for act, seers in self._held.items()
+            for act, seers in self._done.items()
         }
         self._topics = {
             topic: of(lambda each, topic=topic: topic in each.topics)  # type: ignore[misc]
@@ -196,7 +212,9 @@ class DetectionEngine:
             who, done = event.who, event.succeeded
             pair = f"{event.store} {who}"
         day = int(at // DAY_S)
-        return EventContext(surroundings, at, day, is_late, self._tuned, who, pair, done)
+        return EventContext(
+            surroundings, at, day, is_late, self._tuned, who, pair, done, self._reads
+        )
 
     def _is_known(self, event_id: str) -> bool:
         number = int(event_id[-17:-13] + event_id[-12:], 16)

@@ -6,7 +6,7 @@ out the same, at once or after a restart in between.
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -45,18 +45,19 @@ class EventOrder:
         """Count what is held back."""
         return len(self._held)
 
-    def put(self, event: Event, at: float) -> Iterator[Event]:
+    def put(self, event: Event, at: float) -> Sequence[Event]:
         """Take an event of a time; give those whose turn it is. One that is late comes at once."""
         if at < self.watermark:
-            yield event
-            return
+            return (event,)
         self._hold(event, at)
         self._lead(at)
         held, most = self._held, self._most
+        due: list[Event] = []
         while held and (held[0][0] < self.watermark or len(held) > most):
             first = heapq.heappop(held)
             self.watermark = max(self.watermark, first[0])
-            yield first[-1]
+            due.append(first[-1])
+        return due
 
     def flush(self, until_s: float) -> Iterator[Event]:
         """Yield what is held from before a time: nobody waits for what is older any more."""

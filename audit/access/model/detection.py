@@ -12,7 +12,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from audit.access.model.blob_reads import BlobRead, BlobReads
 from audit.access.model.coverage import CoverageByAspect
+from audit.access.model.sightings import digest_of
 from core.weights.documents.access import Access, Act
 from core.weights.documents.events import Activity, Finding, LogGap, Severity, Topic
 from core.weights.stores import WeightStore
@@ -80,6 +82,12 @@ class EventContext(msgspec.Struct, frozen=True, gc=False):
     """Store and who: by what most of what is remembered is kept."""
     done: bool
     """Whether what was asked for was done, as far as the record says."""
+    reads: BlobReads
+    """Of all stores, before this event."""
+
+    def read_of(self, access: Access) -> BlobRead | None:
+        """Return how the blob of an access was read, if it was."""
+        return self.reads.get(digest_of(access.container, access.blob))
 
     def checkpoint_bytes(self, store: str) -> int:
         """Return the size of a full checkpoint; 0 where nobody said."""
@@ -136,6 +144,8 @@ class Detection:
     """
     acts: frozenset[Act] = frozenset()
     """Of which accesses it is shown those."""
+    refused: frozenset[Act] = frozenset()
+    """And those of which it is shown the ones that storage did not do."""
     covers: CoverageByAspect = field(default_factory=dict)
     """Which accesses its findings are about; none where they rest on events that are told one by
     one."""
@@ -160,6 +170,7 @@ class Detection:
 
     def is_shown(self, access: Access) -> bool:
         """Return whether it is shown an access."""
-        if access.act not in self.acts:
-            return False
-        return bool(access.store) or (self.elsewhere is not None and self.elsewhere(access))
+        if access.store:
+            refused = access.act in self.refused and not access.succeeded
+            return refused or access.act in self.acts
+        return access.act in self.acts and self.elsewhere is not None and self.elsewhere(access)

@@ -74,11 +74,12 @@ class RefusedBurstState(msgspec.Struct):
 
 
 def _see(access: Access, state: RefusedBurstState, known: EventContext) -> Sequence[Finding]:
+    if known.done:
+        is_entry = state.alarms and access.act in _ENTERS
+        return _judge_entry(access, state, known) if is_entry else ()
     kind = _kind_of(access)
     if kind is None:
-        if not state.alarms or not known.done or access.act not in _ENTERS:
-            return ()
-        return _judge_entry(access, state, known)
+        return ()
     store = access.store or (_store_of(access, known) if kind == _GUESSED else "")
     if not store:
         return ()

@@ -11,7 +11,6 @@ from audit.access.baselines.unreadable_blobs import (
     about_changer,
     is_lost,
     note_change,
-    note_read,
     note_refusal,
 )
 from audit.access.model.azure_scanners import ScannerClaim, scanner_claim
@@ -52,16 +51,9 @@ class ArchivedWeightsState(msgspec.Struct):
 
 
 def _see(access: Access, state: ArchivedWeightsState, known: EventContext) -> Sequence[Finding]:
-    if not access.blob:
-        return ()
-    if access.act is Act.READ:
-        if _is_refused(access):
-            return _judge_refusal(access, state, known)
-        if known.done:
-            note_read(state.uses, access, known)
-    elif _is_move(access):
-        return _judge_move(access, state, known)
-    return ()
+    if _is_refused(access):
+        return _judge_refusal(access, state, known)
+    return _judge_move(access, state, known) if _is_move(access) else ()
 
 
 def _is_refused(access: Access) -> bool:
@@ -185,7 +177,8 @@ DETECTION: Final = Detection(
     bound=f"16384 blobs, {_MOST} pairs of principal and store of a day, 512 days and stores",
     begin=ArchivedWeightsState,
     see=_see,
-    acts=frozenset({Act.READ, Act.WRITE}),
+    acts=frozenset({Act.WRITE}),
+    refused=frozenset({Act.READ}),
     covers={
         _MOVED: Coverage(_is_move),
         _REFUSED: Coverage(_is_refused, frozenset({Same.STORE})),

@@ -16,7 +16,6 @@ from audit.access.baselines.unreadable_blobs import (
     about_changer,
     is_lost,
     note_change,
-    note_read,
     note_refusal,
 )
 from audit.access.model.coverage import Coverage, Same
@@ -30,6 +29,7 @@ _CODE: Final = "blobusescustomerspecifiedencryption"
 encryption key on a request to Blob storage")."""
 
 _READS: Final = frozenset({Act.READ, Act.LIST})
+_WRITES: Final = frozenset({Act.WRITE, Act.COPY})
 
 
 class CustomerKeyState(msgspec.Struct):
@@ -46,14 +46,9 @@ def _see(
 ) -> Sequence[Finding]:
     if isinstance(event, Activity):
         note_protection(state.accounts, event, known)
-    elif not event.blob:
-        return ()
-    elif event.act in _READS:
-        if _is_refused(event):
-            return _judge(event, state, known)
-        if known.done and event.act is Act.READ:
-            note_read(state.uses, event, known)
-    elif known.done and event.operation_count == 0 and (event.bytes_in or event.act is Act.COPY):
+    elif _is_refused(event):
+        return _judge(event, state, known)
+    elif _is_rewrite(event):
         note_change(state.uses, event, known)
     return ()
 
@@ -62,6 +57,13 @@ def _is_refused(access: Access) -> bool:
     """Return whether a read lacked the key; storage refuses writes by the same code."""
     is_read = access.act in _READS and bool(access.blob)
     return is_read and access.status_text.lower() == _CODE
+
+
+def _is_rewrite(access: Access) -> bool:
+    """Return whether a blob got other bytes."""
+    if access.act not in _WRITES or not access.succeeded or not access.blob:
+        return False
+    return access.operation_count == 0 and bool(access.bytes_in or access.act is Act.COPY)
 
 
 def _judge(access: Access, state: CustomerKeyState, known: EventContext) -> Sequence[Finding]:
@@ -146,7 +148,8 @@ DETECTION: Final = Detection(
     bound="16384 blobs, 512 days and stores with 64 blobs each",
     begin=CustomerKeyState,
     see=_see,
-    acts=frozenset({Act.READ, Act.LIST, Act.WRITE, Act.COPY}),
+    acts=_WRITES,
+    refused=_READS,
     covers={"": Coverage(_is_refused, frozenset({Same.STORE}))},
     topics=frozenset({Topic.PROTECTION}),
     tuning=(

@@ -75,9 +75,7 @@ def _see(
     if isinstance(event, Activity):
         note_protection(state.accounts, event, known)
     elif known.done and event.blob:
-        if event.act is Act.READ:
-            _note_read(event, state, known)
-        elif event.act is Act.DELETE:
+        if event.act is Act.DELETE:
             state.blobs.pop(digest_of(event.container, event.blob), None)
         elif _is_replacement(event) and _is_target(event, known):
             return _replace(event, state, known)
@@ -89,7 +87,7 @@ def _replace(
 ) -> Sequence[Finding]:
     """Note that a blob holds other bytes now; judge it where it was there before."""
     digest = digest_of(access.container, access.blob)
-    before = state.blobs.pop(digest, None)
+    before = _blob_before(access, state.blobs.pop(digest, None), known)
     after = touch(state.blobs, digest, lambda: WeightBlob(known.at, known.who), _MOST_BLOBS)
     if before is None:
         return ()
@@ -99,13 +97,18 @@ def _replace(
     return _judge(access, before, state, known)
 
 
-def _note_read(access: Access, state: OverwrittenWeightsState, known: EventContext) -> None:
-    digest = digest_of(access.container, access.blob)
-    blob = state.blobs.get(digest)
-    if blob is None:
-        blob = touch(state.blobs, digest, lambda: WeightBlob(known.at), _MOST_BLOBS)
-    if blob.writer != known.who:
-        blob.read = known.at
+def _blob_before(
+    access: Access, written: WeightBlob | None, known: EventContext
+) -> WeightBlob | None:
+    """Return what is known of a blob until now, by who wrote it and who read it since."""
+    read = known.read_of(access)
+    if written is None:
+        is_there = read is not None and not read.gone
+        return WeightBlob(read.first, read=read.last) if read and is_there else None
+    last = read.last_but(written.writer) if read else 0.0
+    if last > written.seen:
+        written.read = last
+    return written
 
 
 def _is_replacement(access: Access) -> bool:
@@ -241,7 +244,7 @@ DETECTION: Final = Detection(
     f"{_MOST_FOLDERS} folders",
     begin=OverwrittenWeightsState,
     see=_see,
-    acts=frozenset({Act.READ, Act.WRITE, Act.COPY, Act.DELETE}),
+    acts=frozenset({Act.WRITE, Act.COPY, Act.DELETE}),
     covers={
         "": Coverage(
             _is_replacement,

@@ -258,7 +258,7 @@ DETECTION: Final = Detection(
     bound="4096 accounts and scopes, 512 days and stores, 4096 findings",
     begin=EncryptionKeyState,
     see=_see,
-    acts=frozenset(Act),
+    refused=frozenset(Act),
     covers={_REFUSED: Coverage(_is_refused, frozenset({Same.STORE}))},
     topics=frozenset({Topic.ENCRYPTION}),
 )
