@@ -15,6 +15,7 @@ _KUBERNETES_LINKER_FLAGS = " ".join(
 )
 
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
+_CILIUM: Final = "github.com/cilium/cilium"
 _HCL: Final = "github.com/hashicorp/hcl/v2"
 _JOBSET: Final = "sigs.k8s.io/jobset"
 _KUBECONFORM: Final = "github.com/yannh/kubeconform"
@@ -247,6 +248,10 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
             # Of its own main.go: others' readers of checkpoints, and others' witness.
             _always_built(
                 "checkpoints", _WITNESS, "sallyport.dev/tests/tools/checkpoints", (0, 0), 1
+            ),
+            # Of its own main.go: connections judged by the agent's policy library.
+            _always_built(
+                "cilium-policy", _CILIUM, "sallyport.dev/tests/tools/cilium-policy", (1, 20), 4
             ),
             _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 37), 4),
             _always_built("regal", _REGAL, _REGAL, (0, 35), 2),
