@@ -59,6 +59,7 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python -m docs.generate.chart
 	$(BIN)/python -m docs.generate.dashboard
 	$(BIN)/python -m docs.generate.risk_table
+	$(BIN)/python -m docs.generate.egress_networks
 	$(BIN)/python -m docs.generate.builtins
 	$(BIN)/python -m docs.generate.detections
 	$(BIN)/python -m docs.generate.siem

@@ -145,6 +145,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "chart": tool("python", "-m", "docs.generate.chart", "--check"),
     "dashboard": tool("python", "-m", "docs.generate.dashboard", "--check"),
     "risk table": tool("python", "-m", "docs.generate.risk_table", "--check"),
+    "AKS networks": tool("python", "-m", "docs.generate.egress_networks", "--check"),
     "built-ins": tool("python", "-m", "docs.generate.builtins", "--check"),
     "detections": tool("python", "-m", "docs.generate.detections", "--check"),
     "SIEM queries": tool("python", "-m", "docs.generate.siem", "--check"),

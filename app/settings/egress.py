@@ -19,7 +19,7 @@ from egress.limits.breadth import Limits
 from egress.limits.settings import IntentSettings
 from egress.model.facts import NO_TAGS, CompilerFacts, TagSource
 from egress.model.openings import Pods
-from egress.render.target import Dns, Engine, EngineKind, RenderTarget
+from egress.render.target import BOTH_FAMILIES, Dns, Engine, EngineKind, IpFamily, RenderTarget
 from egress.service_tags import parse_service_tags
 
 _LIMITS: Final = Limits()
@@ -28,13 +28,16 @@ _RESOLVER: Final = ResolverSettings()
 _DNS: Final = Dns()
 _ENGINE: Final = Engine()
 
+_SEARCHED: Final[dict[EngineKind, tuple[str, ...]]] = {"cilium-aks": ("*.*.internal.cloudapp.net",)}
+"""What nodes append where nobody said: Azure's DNS gives each virtual network two labels of it."""
+
 OF_CLUSTER: Final = frozenset({"kube-node-lease", "kube-public", "kube-system"})
 """Namespaces that only their own label enrols: without DNS and the like no other one works."""
 
 _Networks = list[Annotated[str, Field(max_length=64)]]
+_DNS_LABEL: Final = "[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
+_SearchDomain = Annotated[str, Field(pattern=rf"^((\*|{_DNS_LABEL})\.)*{_DNS_LABEL}$")]
 _Label = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
-
-_WITHOUT_NAMES: Final = "networkpolicy"
 
 _log = structlog.get_logger(__name__)
 
@@ -49,6 +52,13 @@ class EgressRanges(Section):
     )
 
 
+class EgressDnsPods(Section):
+    """Pods that answer DNS."""
+
+    namespace: _Label = Field(description="Where they are.")
+    labels: dict[str, str] = Field(min_length=1, description="Labels that they have, all of them.")
+
+
 class EgressDns(Section):
     """The cluster's DNS: what every Pod of an enrolled namespace may ask."""
 
@@ -57,15 +67,21 @@ class EgressDns(Section):
         {each.key: each.values[0] for each in _DNS.pods[0].requirements},
         description="Labels that its Pods have, all of them.",
     )
+    others: list[EgressDnsPods] = Field(
+        default_factory=list,
+        description="More Pods that answer, such as NodeLocal DNSCache behind a redirect policy.",
+    )
     addresses: _Networks = Field(
         default_factory=list,
-        description="Also open, such as that of NodeLocal DNSCache: `169.254.20.10/32`.",
+        description="Also open, such as that of NodeLocal DNSCache (`169.254.20.10/32`) or AKS "
+        "LocalDNS (`169.254.10.10/32`, `169.254.10.11/32`).",
     )
     port: int = Field(_DNS.port, ge=1, le=65535, description="Its port, UDP and TCP.")
     domain: str = Field(_DNS.domain, description="The cluster's own zone.")
-    search: list[str] = Field(
+    search: list[_SearchDomain] = Field(
         default_factory=list,
-        description="What else is in the search list of Pods; for engines that filter names.",
+        description="What else is in the search list of Pods, where a label may be `*`; for "
+        "engines that filter names. Empty on `cilium-aks`: `*.*.internal.cloudapp.net`.",
     )
 
 
@@ -143,6 +159,12 @@ class EgressSection(Section):
         pattern=r"^[0-9]+\.[0-9]+$",
         description="Which Cilium, for engines that are one.",
     )
+    ip_families: list[IpFamily] = Field(
+        list(_ENGINE.ip_families),
+        min_length=1,
+        description="What it enforces: `[IPv4]` for Azure NPM, which drops a policy that holds an "
+        "IPv6 address.",
+    )
     sctp: bool = Field(_ENGINE.sctp, description="Whether Cilium knows SCTP (`sctp.enabled`).")
     floor: bool = Field(
         default=False,
@@ -186,29 +208,53 @@ def ranges_of(section: EgressSection) -> tuple[Network, ...]:
     )
 
 
+def engine_of(section: EgressSection) -> Engine:
+    """Return what enforces policies."""
+    major, _, minor = section.cilium_version.partition(".")
+    families = tuple(each for each in BOTH_FAMILIES if each in section.ip_families)
+    return Engine(section.engine, (int(major), int(minor)), section.sctp, families)
+
+
 def target_of(section: EgressSection) -> RenderTarget:
     """Return what policies are rendered for.
 
     Raises:
-        SettingsError: a network is none.
+        SettingsError: a network is none, or the engine cannot do what DNS demands.
     """
-    major, _, minor = section.cilium_version.partition(".")
-    chosen = sort_requirements(
-        Requirement(key, "In", (value,)) for key, value in section.dns.labels.items()
-    )
-    dns = Dns(
-        (Pods(section.dns.namespace, chosen),),
-        tuple(_networks(section.dns.addresses, "egress.dns.addresses")),
-        section.dns.port,
-        section.dns.domain,
-        tuple(section.dns.search),
-    )
-    ranges = ranges_of(section)
+    engine, dns, ranges = engine_of(section), _dns_of(section), ranges_of(section)
+    if engine.kind == "cilium-aks" and dns.is_on_node:
+        raise SettingsError(
+            "egress.engine: cilium-aks opens names as Cilium sees DNS answer, and what answers on "
+            "the node (egress.dns.addresses: AKS LocalDNS) goes around it (github.com/Azure/AKS "
+            "issue 5864): set egress.engine to cilium-aks-basic, where names go by the addresses "
+            "learnt of them, or turn LocalDNS off and leave egress.dns.addresses empty"
+        )
     return RenderTarget(
-        Engine(section.engine, (int(major), int(minor)), section.sctp),
+        engine,
         dns,
         CompilerFacts(0.0, ranges=ranges).reserved,
         ranges,
+        collapse(_networks(section.ranges.nodes, "egress.ranges.nodes")),
+    )
+
+
+def _dns_of(section: EgressSection) -> Dns:
+    own = EgressDnsPods(namespace=section.dns.namespace, labels=section.dns.labels)
+    pods = (
+        Pods(
+            each.namespace,
+            sort_requirements(
+                Requirement(key, "In", (value,)) for key, value in each.labels.items()
+            ),
+        )
+        for each in (own, *section.dns.others)
+    )
+    return Dns(
+        tuple(pods),
+        tuple(_networks(section.dns.addresses, "egress.dns.addresses")),
+        section.dns.port,
+        section.dns.domain,
+        tuple(section.dns.search) or _SEARCHED.get(section.engine, ()),
     )
 
 
@@ -245,10 +291,10 @@ def intent_settings_of(section: EgressSection, own: str) -> IntentSettings:
     return IntentSettings(
         limits=limits_of(section),
         tags=_tags(section.tags),
-        knows_names=section.engine != _WITHOUT_NAMES,
+        knows_names=engine_of(section).learns_names,
         enrolment=enrolment_of(section, own),
         ranges=ranges_of(section),
-        compares=section.engine == _WITHOUT_NAMES,
+        compares=not engine_of(section).is_cilium,
         control=service_account_subject(own, CONTROL).username,
     )
 

@@ -122,6 +122,22 @@ Pod for each service account. Only TCP is tried.
 **Exit codes**: 0 all is as intents say; 1 something differs; 2 something could
 not be tried, or the cluster does not answer; 64 wrong usage."""
 
+DOCTOR = """**Examples**
+
+    sallyport egress doctor --kubeconfig ~/.kube/config > egress-values.yaml
+
+    sallyport egress doctor --kubeconfig ~/.kube/config --config sallyport.yaml
+
+    sallyport egress doctor --cluster network.yaml -o json
+
+Tells by nodes, DaemonSets and Azure's objects which network a cluster has, and
+writes values of the chart that fit, with what was found as comments. Settings
+of `egress` that are given are held against it. Nothing is changed. A file has
+what `kubectl get nodes,daemonsets,cm,svc,servicecidrs -A -o yaml` prints.
+
+**Exit codes**: 0 what is set can work; 1 something cannot; 2 the cluster does
+not answer; 64 wrong usage."""
+
 RELEASE = """**Examples**
 
     sallyport egress release --kubeconfig ~/.kube/config
@@ -302,6 +318,25 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         egress_graph.write_svg(picture, out)
     if output is GraphFormat.JSON:
         print_json(picture)
+
+
+@app.command(epilog=DOCTOR)
+def doctor(
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Tell which network a cluster has, and which settings it needs."""
+    from cli.egress import doctor as egress_doctor  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, cluster, kubeconfig, None, None)
+    report = run_async(egress_doctor.look_at_network(settings))
+    if output is Format.JSON:
+        print_json(report)
+    else:
+        egress_doctor.print_report(report, make_console())
+    raise typer.Exit(egress_doctor.exit_code(report))
 
 
 @app.command(epilog=RELEASE)

@@ -1,5 +1,6 @@
 """`sallyport egress explain`: whether one connection is open, and why."""
 
+import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
@@ -44,11 +45,20 @@ async def explain_connection(
         raise SettingsError("say in which cluster: give --cluster DIR or --kubeconfig FILE")
     namespace, name = split_pod_name(*pod)
     site = site_of(settings)
-    within = {namespace, *_aimed_at(to), *dns_namespaces(site)}
+    within = None if _is_address(to) else {namespace, *_aimed_at(to), *dns_namespaces(site)}
     async with open_source(settings) as source:
         seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site, source.ask)
     return explain(pod_of(world, namespace, name), parse_target(to, world), world)
+
+
+def _is_address(to: str) -> bool:
+    """Return whether a destination is an address: whose it is, any namespace may say."""
+    try:
+        ipaddress.ip_address(to.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _aimed_at(to: str) -> list[str]:

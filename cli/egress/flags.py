@@ -13,6 +13,7 @@ class EngineName(StrEnum):
     NETWORKPOLICY = "networkpolicy"
     CILIUM = "cilium"
     CILIUM_AKS = "cilium-aks"
+    CILIUM_AKS_BASIC = "cilium-aks-basic"
 
 
 class FlowFormat(StrEnum):

@@ -15,7 +15,7 @@ from core.people.two_person import Consent
 from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
 from egress.limits.breadth import combined_breadth_reasons
 from egress.model.facts import CompilerFacts
-from egress.model.openings import CompiledAllowlists, Problem
+from egress.model.openings import CompiledAllowlists, Opening, Problem
 from egress.render.target import RenderedNamespace
 from kube.egress.watch import Intent
 
@@ -38,6 +38,8 @@ class DesiredState:
     """None where it is not enrolled."""
     references: References = NO_REFERENCES
     meaning: CompiledAllowlists = field(default_factory=lambda: CompiledAllowlists(""))
+    open: tuple[Opening, ...] = ()
+    """What of the meaning the policies open now."""
     problems: tuple[Problem, ...] = ()
     """Of the meaning, and of what the engine cannot say."""
     approvals: Mapping[str, Approval] = field(default_factory=dict)
@@ -115,7 +117,7 @@ class DesiredStates:
         )
         wanted.meaning = compile_allowlists(namespace, sound, known)
         rendered = self.render(wanted.meaning)
-        wanted.policies = rendered.objects
+        wanted.policies, wanted.open = rendered.objects, rendered.open
         wanted.problems = (*wanted.meaning.problems, *rendered.problems)
         wanted.notes = self.facts.notes(wanted.references)
         self.beyond[namespace] = self.passes(wanted.meaning)

@@ -167,7 +167,8 @@ class EgressLookups:
         if shape is None or shape.external_name:
             return known_service(shape, (), ()) if shape else None
         endpoints = await endpoints_of(self.objects, *key)
-        pods = await list_live_pods(self.objects, key[0], dict(shape.selector)) if endpoints else []
+        asks = bool(endpoints) and not shape.is_api_server
+        pods = await list_live_pods(self.objects, key[0], dict(shape.selector)) if asks else []
         return known_service(shape, endpoints, pods)
 
     async def _ask_right(self, right: Right) -> bool:

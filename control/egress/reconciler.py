@@ -218,7 +218,7 @@ class Reconciler:
         self, leadership: Leadership, look: _NamespaceLook, now: float
     ) -> Mapping[str, int]:
         """Write the statuses that changed; give how many allowlists have each reason."""
-        openings = telling.openings_of(look.wanted.meaning)
+        openings = telling.openings_of(look.wanted.open)
         states: Counter[str] = Counter()
         for name, intent in look.intents.items():
             approval = look.wanted.approvals.get(intent.uid, Approval())

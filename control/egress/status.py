@@ -11,7 +11,7 @@ from core.base import names
 from core.base.safe_text import shorten
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from egress.model.openings import Addresses, CompiledAllowlists, Name, Opening, Problem, Service
+from egress.model.openings import Addresses, Name, Opening, Problem, Service
 from kube.egress.watch import Condition, Intent, IntentStatus
 
 READY: Final = "Ready"
@@ -33,6 +33,7 @@ class AllowlistSituation:
 
     enrolled: bool
     openings: tuple[Opening, ...] = ()
+    """What is open now, by the policies."""
     problems: tuple[Problem, ...] = ()
     """Of its meaning, and of what the engine cannot say."""
     broad: str = ""
@@ -163,9 +164,9 @@ def allowlist_event(intent: Intent, what: tuple[str, str, str], now: float) -> d
     return build_event(involved, (kind, reason, message), now)
 
 
-def openings_of(meaning: CompiledAllowlists) -> dict[str, tuple[Opening, ...]]:
+def openings_of(openings: Iterable[Opening]) -> dict[str, tuple[Opening, ...]]:
     """Return the openings of each allowlist."""
     found: dict[str, list[Opening]] = {}
-    for each in meaning.openings:
+    for each in openings:
         found.setdefault(each.allowlist, []).append(each)
     return {name: tuple(some) for name, some in found.items()}

@@ -126,6 +126,29 @@ def _implies(has: Requirement, wanted: Requirement) -> bool:
             return has.operator == "DoesNotExist"
 
 
+def may_overlap(one: Requirements, other: Requirements) -> bool:
+    """Return whether some labels may match both.
+
+    That they cannot is said only where it is sure.
+    """
+    return not any(
+        _excludes(each, wanted) or _excludes(wanted, each) for each in one for wanted in other
+    )
+
+
+def _excludes(has: Requirement, wanted: Requirement) -> bool:
+    """Return whether no labels that match `has` match `wanted`."""
+    if has.key != wanted.key or has.operator not in {"In", "Exists"}:
+        return False
+    if wanted.operator == "DoesNotExist":
+        return True
+    if has.operator == "Exists":
+        return False
+    if wanted.operator == "In":
+        return not set(has.values) & set(wanted.values)
+    return wanted.operator == "NotIn" and set(has.values) <= set(wanted.values)
+
+
 def is_label_value(text: str) -> bool:
     """Return whether a text can be the value of a label."""
     return _VALUE.fullmatch(text) is not None

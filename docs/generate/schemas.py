@@ -94,6 +94,8 @@ from core.weights.documents.access import FORMAT as ACCESS
 from core.weights.documents.access import Access
 from core.weights.documents.events import FORMAT as FINDING
 from core.weights.documents.events import Finding
+from egress.analysis.network_doctor import FORMAT as EGRESS_DOCTOR
+from egress.analysis.network_doctor import NetworkReport
 
 FOLDER = Path(__file__).parents[1] / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {
@@ -191,6 +193,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"certs-status-{CERTS}",
         f"sallyport certs status -o json, format {CERTS}",
         CertificatesStatus,
+    ),
+    "egress-doctor.schema.json": (
+        f"egress-doctor-{EGRESS_DOCTOR}",
+        f"sallyport egress doctor -o json, format {EGRESS_DOCTOR}",
+        NetworkReport,
     ),
     "egress-release.schema.json": (
         f"egress-release-{EGRESS_RELEASE}",

@@ -65,7 +65,6 @@ class ClusterEgress:
     """Whether every right and approval is taken as given."""
     _meanings: dict[str, CompiledAllowlists] = field(default_factory=dict, compare=False)
     _rendered: dict[str, RenderedNamespace] = field(default_factory=dict, compare=False)
-    _openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def known(self) -> CompilerFacts:
@@ -146,22 +145,8 @@ class ClusterEgress:
         return self._rendered[namespace]
 
     def openings(self, namespace: str) -> tuple[Opening, ...]:
-        """Return the openings of a namespace, less those that the engine cannot render."""
-        if namespace not in self._openings:
-            self._openings[namespace] = self._said(namespace)
-        return self._openings[namespace]
-
-    def _said(self, namespace: str) -> tuple[Opening, ...]:
-        refused = {
-            (problem.allowlist, problem.path.removesuffix(".dnsName"))
-            for problem in self.rendered(namespace).problems
-            if problem.closes
-        }
-        return tuple(
-            each
-            for each in self.whole_meaning(namespace).openings
-            if refused.isdisjoint({(each.allowlist, each.path), (each.allowlist, "spec.to")})
-        )
+        """Return the openings of a namespace, as far as the engine can render them."""
+        return self.rendered(namespace).openings
 
     def problems(self, namespace: str) -> tuple[Problem, ...]:
         """Return the problems: openings that stay closed, and warnings on the others."""

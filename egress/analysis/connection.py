@@ -72,9 +72,14 @@ def parse_target(text: str, world: ClusterEgress) -> ConnectionTarget:
     port = PortRange(protocol, number, number)
     host = found["six"] or found["host"]
     try:
-        return _at_address(host, port, ipaddress.ip_address(host), world)
+        address = ipaddress.ip_address(host)
     except ValueError:
-        pass
+        address = None
+    if address is not None:
+        behind = _service_at(address, world)
+        if behind is not None:
+            return _at_service(host, port, behind, world)
+        return _at_address(host, port, address, world)
     if host.startswith("pod/"):
         return _at_pod(host, port, world)
     if (service := _service_of(host, world)) is not None:
@@ -87,6 +92,13 @@ def _at_address(
 ) -> ConnectionTarget:
     return ConnectionTarget(
         host, port, ends=(ConnectionEnd(address, port, _owner(address, world.snapshot.pods)),)
+    )
+
+
+def _service_at(address: Address, world: ClusterEgress) -> tuple[str, str] | None:
+    """Return the Service of a cluster address: what policies see is whom it sends to."""
+    return next(
+        (key for key, each in world.snapshot.services.items() if address in each.cluster_ips), None
     )
 
 
@@ -151,9 +163,9 @@ def reached_ends(
     peer = opening.peer
     direct = False
     if isinstance(peer, Name) and aim.name:
-        direct = matches_name(peer.pattern, aim.name) and not peer.pinned and knows_names(world)
+        direct = matches_name(peer.pattern, aim.name) and not peer.pinned and learns_names(world)
     elif isinstance(peer, Service):
-        direct = aim.service == (peer.namespace, peer.name)
+        direct = aim.service == (peer.namespace, peer.name) and bool(peer.backends)
     if direct and (any_port or _holds(opening.ports, aim.port)):
         return frozenset({-1, *range(len(aim.ends))})
     return frozenset(
@@ -167,7 +179,7 @@ def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_
     in_ports = any_port or _holds(opening.ports, end.port)
     match opening.peer:
         case Addresses(blocks):
-            seen = knows_names(world) and end.pod is not None
+            seen = world.site.target.engine.is_cilium and end.pod is not None
             return in_ports and not seen and any(_in_block(end.address, each) for each in blocks)
         case Name(_, addresses):
             return in_ports and any(end.address in each for each in addresses)
@@ -183,9 +195,9 @@ def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_
             )
 
 
-def knows_names(world: ClusterEgress) -> bool:
-    """Return whether the engine goes by names, and by Pods' identities instead of addresses."""
-    return world.site.target.engine.kind != "networkpolicy"
+def learns_names(world: ClusterEgress) -> bool:
+    """Return whether the engine goes by names, and not by addresses that were learnt of them."""
+    return world.site.target.engine.learns_names
 
 
 def _holds(ports: Iterable[PortRange], port: PortRange) -> bool:

@@ -13,7 +13,7 @@ from core.egress.destinations import Destination, SetName
 from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
 from core.people.two_person import Approvable
-from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
+from egress.analysis.cluster_egress import ClusterEgress, replace_target, unheld_reason
 from egress.analysis.connection import (
     ConnectionTarget,
     excepted_networks,
@@ -24,7 +24,8 @@ from egress.analysis.connection import (
 )
 from egress.compiler.allowlists import compile_allowlists
 from egress.model.descriptions import describe_networks, describe_ports, set_of, subjects_of
-from egress.model.openings import Opening
+from egress.model.openings import Opening, Service
+from egress.render.engines import render
 from kube.egress.pods import EgressPod
 
 FORMAT: Final = 1
@@ -171,6 +172,9 @@ def _near(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterat
             yield NearMiss(what, f"has it, but {shown} is taken out: an entry must name that range")
         elif _same_name(opening, aim):
             yield NearMiss(what, "names it, but no address of it may be opened or is known")
+        elif mine and _is_empty_service(opening, aim):
+            why = "opens it once live Pods are behind it, and none is"
+            yield NearMiss(what, why, enough=True)
     yield from _dropped(aim, world)
     yield from _sets(pod, aim, world)
 
@@ -178,6 +182,16 @@ def _near(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterat
 def _same_name(opening: Opening, aim: ConnectionTarget) -> bool:
     pattern = getattr(opening.peer, "pattern", "")
     return bool(aim.name) and pattern == aim.name
+
+
+def _is_empty_service(opening: Opening, aim: ConnectionTarget) -> bool:
+    peer = opening.peer
+    return (
+        isinstance(peer, Service)
+        and not peer.backends
+        and aim.service == (peer.namespace, peer.name)
+        and any(each.holds(aim.port) for each in opening.ports)
+    )
 
 
 def _for_others(opening: Opening, pod: EgressPod) -> str:
@@ -225,7 +239,11 @@ def _referring(pod: EgressPod, name: str) -> EgressAllowlist:
     spec = AllowlistSpec(
         [pod.service_account], [Destination(destinations=SetName(name))], "?", "?", _NEVER
     )
-    meta = Metadata(name=name, namespace=pod.namespace)
+    return _unstored(pod.namespace, spec)
+
+
+def _unstored(namespace: str, spec: AllowlistSpec) -> EgressAllowlist:
+    meta = Metadata(name="unstored", namespace=namespace)
     return EgressAllowlist(meta, spec, float("inf"), Approvable("", "", frozenset()))
 
 
@@ -235,6 +253,19 @@ def _to_add(
     """Return the smallest entry of `spec.to` that opens a connection; None where none is known."""
     if found := next((each.set for each in near if each.set), ""):
         return {"destinations": {"name": found}}
+    entry = _entry_for(aim, world)
+    return entry if entry and _can_render(entry, world) else None
+
+
+def _can_render(entry: dict[str, Any], world: ClusterEgress) -> bool:
+    """Return whether the engine would say anything of an entry."""
+    spec = AllowlistSpec(["?"], [msgspec.convert(entry, Destination)], "?", "?", _NEVER)
+    found = _unstored("?", spec)
+    meaning = compile_allowlists("?", [found], world.known)
+    return bool(render(meaning, replace_target(world.site.target, world.known)).openings)
+
+
+def _entry_for(aim: ConnectionTarget, world: ClusterEgress) -> dict[str, Any] | None:
     ports = [{"protocol": aim.port.protocol, "port": aim.port.first}]
     if aim.service is not None:
         namespace, name = aim.service

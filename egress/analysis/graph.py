@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from egress.analysis.cluster_egress import ClusterEgress
-from egress.analysis.connection import knows_names
+from egress.analysis.connection import learns_names
 from egress.model.descriptions import (
     PodSubject,
     describe_ports,
@@ -18,7 +18,7 @@ from egress.model.descriptions import (
     entry_of,
     subjects_of,
 )
-from egress.model.openings import Addresses, Name, Opening, Pods, Service
+from egress.model.openings import Addresses, Name, Opening, Pods, Service, opens_nothing
 
 FORMAT: Final = 1
 
@@ -149,7 +149,9 @@ def _target(opening: Opening, namespace: str, world: ClusterEgress) -> Node:
         kind = "name"
     elif isinstance(opening.peer, Addresses):
         kind = "network"
-    return Node(f"{text} {ports}", kind, 1, _SECTIONS[kind], text, ports)
+    is_empty = opens_nothing(opening, learns_names=learns_names(world))
+    below = f"{ports}, closed so far" if is_empty else ports
+    return Node(f"{text} {ports}", kind, 1, _SECTIONS[kind], text, below)
 
 
 def _onward(opening: Opening, target: Node, world: ClusterEgress) -> Iterator[Edge]:
@@ -193,7 +195,7 @@ def _named(pods: list[str]) -> str:
 
 def _dns(world: ClusterEgress, subjects: list[Node]) -> Iterator[Node | Edge]:
     """Yield the cluster's DNS, by which whoever may ask it for any name can send something out."""
-    filtered = knows_names(world)
+    filtered = learns_names(world)
     below = "for names of intents alone" if filtered else "for every name"
     yield Node(DNS, "dns", 1, _SECTIONS["dns"], "the cluster's DNS", below)
     for subject in subjects:

@@ -15,7 +15,7 @@ from core.egress.destinations import PortRange
 from core.egress.dns_names import ANY, is_wildcard, matches_name
 from core.kubernetes.label_selectors import implies, matches
 from egress.analysis.cluster_egress import ClusterEgress
-from egress.analysis.connection import knows_names
+from egress.analysis.connection import learns_names
 from egress.model.descriptions import (
     PodSubject,
     describe_ports,
@@ -23,7 +23,17 @@ from egress.model.descriptions import (
     entry_of,
     subjects_of,
 )
-from egress.model.openings import Addresses, Block, Name, Opening, Peer, Pods, Problem, Service
+from egress.model.openings import (
+    Addresses,
+    Block,
+    Name,
+    Opening,
+    Peer,
+    Pods,
+    Problem,
+    Service,
+    opens_nothing,
+)
 
 FORMAT: Final = 1
 
@@ -361,12 +371,15 @@ def _change(
         allowlists=[name],
         pods=len(pods),
         examples=pods[:_EXAMPLES],
-        waits=_unresolved(connection.peer, world) if sign == "+" else "",
+        waits=_lacking(opening, world) if sign == "+" else "",
     )
 
 
-def _unresolved(peer: Peer, world: ClusterEgress) -> str:
-    """Say of a name that it has no address yet, where the engine goes by addresses."""
-    if not isinstance(peer, Name) or peer.addresses or knows_names(world):
+def _lacking(opening: Opening, world: ClusterEgress) -> str:
+    """Say what an opening has no address for yet; empty where it opens something."""
+    peer = opening.peer
+    if not opens_nothing(opening, learns_names=learns_names(world)):
         return ""
-    return world.known.names.resolved(peer.pattern, ()).problem
+    if isinstance(peer, Service):
+        return f"Service {peer.namespace}/{peer.name} has no live Pods behind it"
+    return world.known.names.resolved(peer.pattern, ()).problem if isinstance(peer, Name) else ""

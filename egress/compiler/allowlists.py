@@ -267,9 +267,13 @@ class _AllowlistReader:
             else:
                 backends += found.ports[port]
         if backends or found.selector:
-            yield Service(*of, selector=found.selector, backends=tuple(sorted(set(backends))))
+            some = tuple(sorted(set(backends)))
+            yield Service(*of, found.selector, some, is_api_server=found.is_api_server)
         if not backends:
-            message = f"Service {shown} has no live Pods behind it"
+            whom = "kube-apiserver" if found.is_api_server else "no live Pods"
+            message = (
+                f"Service {shown} has {'no address of ' * found.is_api_server}{whom} behind it"
+            )
             yield self._problem(path, "NoAddresses", message)
 
     def _problem(self, path: str, reason: str, message: str, *, closes: bool = True) -> Problem:

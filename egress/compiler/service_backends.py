@@ -29,10 +29,26 @@ def known_service(
     """
     if shape.external_name:
         return KnownService(external_name=shape.external_name)
+    if shape.is_api_server:
+        return _api_server(shape, endpoints)
     selector = sort_requirements(Requirement(key, "In", (value,)) for key, value in shape.selector)
     whose = {address: pod.host_network for pod in pods for address in pod.addresses}
     ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
     return KnownService(selector, ports=ports, dropped=_dropped(shape, endpoints, whose))
+
+
+def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownService:
+    """Return the facts of kube-apiserver's Service, by the slice that it keeps of itself.
+
+    Whoever writes that slice has it overwritten within seconds (`--endpoint-reconciler-type`); any
+    other one of the Service is somebody else's.
+    """
+    own = [each for each in endpoints if each.slice == shape.name]
+    whose = {each.address: False for each in own if not isinstance(each.address, str)}
+    others = sorted({each.slice for each in endpoints} - {shape.name})
+    dropped = tuple(f"EndpointSlice {each} is none of kube-apiserver's" for each in others)
+    ports = {port.range: _backends(port, own, whose) for port in shape.ports}
+    return KnownService(ports=ports, dropped=dropped, is_api_server=True)
 
 
 def _backends(

@@ -59,6 +59,8 @@ class KnownService(msgspec.Struct, frozen=True):
     """For each port of the Service: the live Pods that it sends to, and on which ports."""
     dropped: tuple[str, ...] = ()
     """Addresses of its EndpointSlices that belong to no live Pod of its namespace; for people."""
+    is_api_server: bool = False
+    """Whether it is kube-apiserver's: behind it are no Pods, but the addresses that it tells."""
 
 
 class _NoNames:

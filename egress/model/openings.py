@@ -54,6 +54,8 @@ class Service(msgspec.Struct, frozen=True, tag=True, gc=False):
     selector: Requirements
     """What it selects Pods by; empty where it selects none, and endpoints are written by others."""
     backends: tuple[Backend, ...]
+    is_api_server: bool = False
+    """Whether kube-apiserver is behind it, by its addresses, and no Pods."""
 
 
 class Pods(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -80,6 +82,20 @@ class Opening(msgspec.Struct, frozen=True, gc=False):
     peer: Peer
     ports: tuple[PortRange, ...]
     """Never empty. With a Service: of the Service; its backends have those of the Pods."""
+
+
+def opens_nothing(opening: Opening, *, learns_names: bool) -> bool:
+    """Return whether nothing is open by an opening yet: it waits for Pods, or for addresses.
+
+    `learns_names` says whether the engine learns addresses of names by itself.
+    """
+    match opening.peer:
+        case Service(backends=backends):
+            return not backends
+        case Name(_, addresses, pinned):
+            return not addresses and (pinned or not learns_names)
+        case _:
+            return False
 
 
 class Problem(msgspec.Struct, frozen=True, order=True, gc=False):

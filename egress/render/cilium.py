@@ -1,9 +1,11 @@
 """Renders openings as CiliumNetworkPolicies (cilium.io/v2). Pure.
 
 Cilium knows names: it looks at what the cluster's DNS answers to a Pod, lets it ask for the names
-of its allowlists alone, and opens the addresses of these answers. Addresses of Pods and nodes match
-no CIDR there, so Services are said by their selectors. What Cilium cannot say is refused with the
-reason. Read in cilium/cilium v1.20.2; versions by its upgrade notes.
+of its allowlists alone, and opens the addresses of these answers; where it may not (AKS without
+Advanced Container Networking Services, or with LocalDNS) names go by the addresses learnt of them.
+Addresses of Pods and nodes match no CIDR there, so Services are said by their selectors. What
+Cilium cannot say is refused with the reason. Read in cilium/cilium v1.20.2; versions by its upgrade
+notes.
 """
 
 import re
@@ -13,10 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from core.base import names
-from core.base.networks import any_holds, subtract
+from core.base.networks import Network, any_holds, holds, subtract
 from core.egress.destinations import PortRange
 from core.egress.dns_names import ANY, WILDCARD, is_wildcard
-from core.kubernetes.label_selectors import Requirement, Requirements
+from core.kubernetes.label_selectors import Requirement, Requirements, may_overlap
 from egress.model.openings import (
     Addresses,
     Block,
@@ -74,6 +76,9 @@ MAP_ENTRIES: Final = 16_384
 """Of the policy map of one endpoint (`bpf-policy-map-max`)."""
 WARN_AT: Final = MAP_ENTRIES * 8 // 10
 
+_API_SERVER: Final = "kube-apiserver"
+"""The entity: on nodes and elsewhere, by the endpoints of its Service; also on AKS, on the way out
+(cilium pull request 32464)."""
 _DNS_FIELD: Final = "dns"
 """Not of a rule: names that DNS may be asked for."""
 
@@ -108,7 +113,7 @@ def name_patterns(name: str, engine: Engine) -> list[Json]:
     if name == ANY:
         return [{"matchPattern": ANY}]
     if not name.startswith(WILDCARD):
-        return [{"matchName": name}]
+        return [{"matchPattern" if ANY in name else "matchName": name}]
     parent = name.removeprefix(WILDCARD)
     if engine.version >= MANY_LABELS:
         return [{"matchPattern": f"**.{parent}"}]
@@ -165,13 +170,18 @@ class RenderedOpening(msgspec.Struct, frozen=True):
     entries: int = 0
     """Of the policy map, of each Pod that it is open for."""
     problems: tuple[Problem, ...] = ()
+    opening: Opening | None = None
+    """What of it is said; None for nothing."""
 
 
 def render_opening(opening: Opening, target: RenderTarget) -> RenderedOpening:
     """Return what is said of an opening; of one that cannot be said nothing but the reason."""
     if why := next(_unsaid(opening, target), ""):
         return RenderedOpening(problems=(_problem(opening, why),))
-    return _said(opening, target)
+    found = _said(opening, target)
+    if found.opening is not None or any(each.closes for each in found.problems):
+        return found
+    return msgspec.structs.replace(found, opening=opening)
 
 
 def _unsaid(opening: Opening, target: RenderTarget) -> Iterator[str]:
@@ -187,7 +197,7 @@ def _unsaid(opening: Opening, target: RenderTarget) -> Iterator[str]:
     match peer:
         case Pods():
             selectors.append(peer.requirements)
-        case Service():
+        case Service(is_api_server=False):
             selectors.append(peer.selector)
             yield from _unsaid_service(peer)
         case Name(pattern=pattern):
@@ -210,6 +220,8 @@ def _unsaid_service(peer: Service) -> Iterator[str]:
 
 
 def _unsaid_name(pattern: str, target: RenderTarget) -> Iterator[str]:
+    if is_wildcard(pattern) and not target.engine.learns_names:
+        yield "names go by the addresses learnt of them, and a wildcard has none: name each host"
     if pattern == ANY and target.engine.kind == "cilium-aks":
         yield "AKS takes no wildcard for every name: name domains, such as *.example.com"
     if f".{pattern}".endswith(f".{target.dns.domain}"):
@@ -223,15 +235,24 @@ def _said(opening: Opening, target: RenderTarget) -> RenderedOpening:
             return _render_blocks(opening, blocks, target)
         case Name():
             return _name(opening, peer, target)
-        case Pods():
-            return _endpoints(of_namespace(peer.namespace, peer.requirements), [ports])
+        case Pods(namespace, requirements):
+            found = _endpoints(of_namespace(namespace, requirements), [ports])
+            return _but_dns(opening, found, (namespace, requirements), target)
+        case Service(backends=backends, is_api_server=True):
+            own = tuple(sorted({one for each in backends for one in each.ports}))
+            items = (item_of("toEntities", own, _API_SERVER),) if own else ()
+            return RenderedOpening(items=items, entries=len(backends) * map_entries(own))
         case Service():
             selector = of_namespace(peer.namespace, peer.selector)
-            return _endpoints(selector, [backend.ports for backend in peer.backends[:1]])
+            listening = [backend.ports for backend in peer.backends[:1]]
+            found = _endpoints(selector, listening)
+            return _but_dns(opening, found, (peer.namespace, peer.selector), target)
 
 
 def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening:
     asked, ports = _asked(peer.pattern, target), opening.ports
+    if not target.engine.learns_names:
+        return _render_blocks(opening, map(Block, peer.addresses), target)
     if peer.pinned:
         said = _render_blocks(opening, map(Block, peer.addresses), target)
         return msgspec.structs.replace(said, names=asked)
@@ -254,21 +275,117 @@ def _endpoints(selector: Json, ports: Sequence[Ports]) -> RenderedOpening:
 def _render_blocks(
     opening: Opening, blocks: Iterable[Block], target: RenderTarget
 ) -> RenderedOpening:
-    """Return networks, but for those of Pods, Services and nodes, which no CIDR rule matches."""
+    """Return networks, but for those of Pods and Services, which no CIDR rule matches.
+
+    In the nodes' subnets it matches what is neither: other machines, private endpoints.
+    """
     wanted = tuple(blocks)
-    found = [each for each in wanted if not any_holds(target.ranges, each.network)]
-    lost = [each for each in wanted if any_holds(target.ranges, each.network)]
-    problems: tuple[Problem, ...] = ()
-    if lost:
-        shown = ", ".join(str(each.network) for each in lost)
+    found = [each for each in wanted if not _is_unmatched(each.network, target)]
+    problems: list[Problem] = []
+    if lost := [each.network for each in wanted if _is_unmatched(each.network, target)]:
+        shown = ", ".join(map(str, lost))
         why = f"Cilium's CIDR rules match neither Pods nor nodes, where {shown} lies: name `pods`"
-        problems = (_problem(opening, why),)
+        problems.append(_problem(opening, why))
+    if asked := [each.network for each in found if _is_dns(each.network, opening, target)]:
+        found = [each for each in found if each.network not in asked]
+        shown = ", ".join(map(str, asked))
+        why = (
+            f"{shown} is the cluster's DNS, which every Pod may ask for the names of its allowlists"
+        )
+        problems.append(_problem(opening, why))
+    if near := [each.network for each in found if any_holds(target.nodes, each.network)]:
+        shown = ", ".join(map(str, near))
+        why = (
+            f"{shown} lies in the nodes' subnets: what is no node there is open, nodes stay closed"
+        )
+        problems.append(Problem(opening.allowlist, opening.path, "NodesClosed", why, closes=False))
     pieces = sum(len(subtract(each.network, each.excepts)) for each in found)
     return RenderedOpening(
         blocks=tuple((opening.ports, each) for each in found),
         entries=pieces * map_entries(opening.ports),
-        problems=problems,
+        problems=tuple(problems),
+        opening=_with_blocks(opening, found) if found and len(found) < len(wanted) else None,
     )
+
+
+def _with_blocks(opening: Opening, blocks: Iterable[Block]) -> Opening:
+    """Return an opening to fewer networks, or to a name with fewer addresses."""
+    peer: Addresses | Name = Addresses(tuple(blocks))
+    if isinstance(opening.peer, Name):
+        addresses = tuple(each.network for each in blocks)
+        peer = msgspec.structs.replace(opening.peer, addresses=addresses)
+    return msgspec.structs.replace(opening, peer=peer)
+
+
+def _is_unmatched(network: Network, target: RenderTarget) -> bool:
+    """Return whether a network lies where all addresses are the cluster's own."""
+    return any_holds(target.ranges, network) and not any_holds(target.nodes, network)
+
+
+def _but_dns(
+    opening: Opening,
+    found: RenderedOpening,
+    pods: tuple[str, Requirements],
+    target: RenderTarget,
+) -> RenderedOpening:
+    """Leave the cluster's DNS out of Pods that an opening means.
+
+    A rule on its port that names no names opens all of them, also beside one that does ("empty L7
+    rules wildcard L7", pkg/policy/l4.go): Pods may ask it by the rules of DNS alone.
+    """
+    dns = target.dns
+    if not target.engine.learns_names or not _may_be_dns(pods, dns):
+        return found
+    items = [_without_port(item, dns.port) for item in found.items]
+    if items == list(found.items):
+        return found
+    left = tuple(item for item in items if item is not None)
+    said = None
+    if left:
+        ports = tuple(part for each in opening.ports for part in _cut(each, dns.port))
+        said = msgspec.structs.replace(opening, ports=ports)
+    why = (
+        f"port {dns.port} of the cluster's DNS is left out: every Pod may ask it already, for the "
+        "names of its allowlists"
+    )
+    problem = Problem(opening.allowlist, opening.path, "DnsLeftOut", why, closes=not left)
+    problems = (*found.problems, problem)
+    return msgspec.structs.replace(found, items=left, problems=problems, opening=said)
+
+
+def _is_dns(network: Network, opening: Opening, target: RenderTarget) -> bool:
+    """Return whether a rule for a network would open every name: see `_but_dns`."""
+    port = target.dns.port
+    return (
+        target.engine.learns_names
+        and any(holds(network, each) or holds(each, network) for each in target.dns.addresses)
+        and any(
+            each.protocol != "SCTP" and each.first <= port <= each.last for each in opening.ports
+        )
+    )
+
+
+def _may_be_dns(pods: tuple[str, Requirements], dns: Dns) -> bool:
+    namespace, requirements = pods
+    return any(
+        each.namespace == namespace and may_overlap(requirements, each.requirements)
+        for each in dns.pods
+    )
+
+
+def _without_port(item: PolicyItem, port: int) -> PolicyItem | None:
+    """Return an item without a port of TCP and UDP; None where it has no others."""
+    left = tuple(part for each in item.ports for part in _cut(each, port))
+    return msgspec.structs.replace(item, ports=left) if left else None
+
+
+def _cut(ports: PortRange, port: int) -> Iterator[PortRange]:
+    if ports.protocol == "SCTP" or not ports.first <= port <= ports.last:
+        yield ports
+        return
+    for first, last in ((ports.first, port - 1), (port + 1, ports.last)):
+        if first <= last:
+            yield PortRange(ports.protocol, first, last)
 
 
 def _asked(pattern: str, target: RenderTarget) -> tuple[str, ...]:
@@ -296,6 +413,7 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
     objects = _floor(meaning, target)
     problems: list[Problem] = []
     entries: dict[str, int] = {}
+    rendered: list[Opening] = []
     for openings in by_allowlist(meaning):
         said = [render_opening(opening, target) for opening in openings]
         problems += (problem for each in said for problem in each.problems)
@@ -308,9 +426,12 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
         made, found = _allowlist(meaning.namespace, openings, said, target)
         objects += made
         problems += found
+        too_large = {each.path for each in found}
+        written = (each.opening for each in said if each.opening is not None)
+        rendered += (each for each in written if each.path not in too_large)
     problems += _crowded(meaning, entries)
     ordered = sorted(objects, key=lambda item: str(item["metadata"]["name"]))
-    return RenderedNamespace(tuple(ordered), tuple(sorted(set(problems))))
+    return RenderedNamespace(tuple(ordered), tuple(sorted(set(problems))), tuple(rendered))
 
 
 def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
@@ -321,14 +442,12 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     # A Pod's resolver tries each name under the cluster's zone first, and musl's gives up where
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
     zone = name_patterns(f"*.{target.dns.domain}", target.engine)
-    namespace = meaning.namespace
+    namespace, dns = meaning.namespace, target.dns
+    guards = build_guards(meaning.openings, target.reserved, dns.addresses)
     return [
         _policy(namespace, DEFAULT_DENY, {}, {"egress": [{}]}),
-        _policy(namespace, DNS, {}, {"egress": [_dns_rule(target.dns, zone)]}),
-        *(
-            _guard(namespace, index, each)
-            for index, each in enumerate(build_guards(meaning.openings, target.reserved))
-        ),
+        _policy(namespace, DNS, {}, {"egress": _dns_rules(target, zone)}),
+        *(_guard(namespace, index, each) for index, each in enumerate(guards)),
     ]
 
 
@@ -347,7 +466,7 @@ def _allowlist(
     """Return the policies of one allowlist; `said` is of its openings."""
     allowlist, selects = openings[0].allowlist, selector(openings[0].selects)
     empty = _policy(namespace, allow_name(allowlist, 0), selects, {}, allowlist)
-    fixed = len(msgspec.json.encode([empty, _dns_rule(target.dns, [])]))
+    fixed = len(msgspec.json.encode([empty, _dns_rules(target, [])]))
     policies, too_large = pack(_items(said, target), fixed)
     problems = []
     if too_large:
@@ -361,7 +480,7 @@ def _allowlist(
             namespace,
             allow_name(allowlist, index),
             selects,
-            {"egress": list(_rules(items, target.dns))},
+            {"egress": list(_rules(items, target))},
             allowlist,
         )
         for index, items in policies.items()
@@ -377,21 +496,43 @@ def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[Policy
                 yield item_of(_DNS_FIELD, (), pattern)
 
 
-def _rules(items: list[PolicyItem], dns: Dns) -> Iterator[Json]:
+def _rules(items: list[PolicyItem], target: RenderTarget) -> Iterator[Json]:
     for field, ports, peers in rules(items):
         if field == _DNS_FIELD:
-            yield _dns_rule(dns, peers)
+            yield from _dns_rules(target, peers)
         else:
             yield {field: peers, "toPorts": ports_of(ports)}
 
 
-def _dns_rule(dns: Dns, asked: list[Json]) -> Json:
-    """Let Pods ask the cluster's DNS for these names, which is also how Cilium learns answers."""
-    ports = [{"port": str(dns.port), "protocol": protocol} for protocol in ("TCP", "UDP")]
-    return {
-        "toEndpoints": [of_namespace(each.namespace, each.requirements) for each in dns.pods],
-        "toPorts": [{"ports": ports, "rules": {"dns": asked}}],
-    }
+def _dns_rules(target: RenderTarget, asked: list[Json]) -> list[Json]:
+    """Let Pods ask the cluster's DNS for these names, which is also how Cilium learns answers.
+
+    Where it does not learn names, let them ask for all. An address on the node itself is the entity
+    `host`, and until Cilium has seen it there (before 1.17: always) it is a network.
+    """
+    dns = target.dns
+    named: Json = {"rules": {"dns": asked}} if target.engine.learns_names else {}
+    peers: list[Json] = [
+        {"toEndpoints": [of_namespace(each.namespace, each.requirements) for each in dns.pods]}
+    ]
+    if dns.addresses:
+        peers.append({"toCIDRSet": [{"cidr": str(each)} for each in dns.addresses]})
+    if dns.is_on_node:
+        peers.append({"toEntities": ["host"]})
+    return [
+        {
+            **each,
+            "toPorts": [
+                {
+                    "ports": [
+                        {"port": str(dns.port), "protocol": protocol} for protocol in ("TCP", "UDP")
+                    ],
+                    **named,
+                }
+            ],
+        }
+        for each in peers
+    ]
 
 
 def _accounts(selects: Requirements) -> Iterator[str]:

@@ -10,6 +10,7 @@ Json = dict[str, Any]
 
 DEFAULT_DENY: Final = "sallyport-default-deny"
 DNS: Final = "sallyport-dns"
+DNS_IPV6: Final = "sallyport-dns-ipv6"
 GUARD: Final = "sallyport-guard"
 MANAGED_LABELS: Final = {"app.kubernetes.io/managed-by": "sallyport"}
 """On every generated object."""
@@ -19,12 +20,12 @@ _MAX: Final = 240
 _DIGEST: Final = 16
 
 
-def allow_name(allowlist: str, index: int) -> str:
+def allow_name(allowlist: str, index: int, *, ipv6: bool = False) -> str:
     """Return the name of the policy that has this part of what an allowlist opens.
 
     No two allowlists of a namespace share one: what stands before the last dash tells them apart.
     """
-    return f"{_shortened('sallyport-allow-' + allowlist)}-{index}"
+    return f"{_shortened('sallyport-allow-' + allowlist)}-{index}{'ipv6' if ipv6 else ''}"
 
 
 def passes_name(namespace: str, allowlist: str, index: int) -> str:

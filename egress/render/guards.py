@@ -10,7 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.networks import Network, any_holds, collapse, holds, subtract
-from egress.model.openings import Addresses, Block, Name, Opening
+from egress.model.openings import Addresses, Block, Name, Opening, Service
 
 
 class RangeGuard(msgspec.Struct, frozen=True):
@@ -29,6 +29,8 @@ def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[
             blocks = found
         case Name(_, addresses, pinned=True):
             blocks = tuple(map(Block, addresses))
+        case Service(backends=backends, is_api_server=True):
+            blocks = tuple(Block(one) for each in backends for one in each.addresses)
         case _:
             blocks = ()
     return collapse(
@@ -40,22 +42,25 @@ def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[
 
 
 def build_guards(
-    openings: Iterable[Opening], reserved: Sequence[Network]
+    openings: Iterable[Opening], reserved: Sequence[Network], spared: Sequence[Network] = ()
 ) -> tuple[RangeGuard, ...]:
     """Return what is denied, so that no guard denies a Pod what an opening of its own names.
+
+    `spared` is denied to nobody: the addresses of the cluster's DNS.
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
     range for, it is closed as everything is, and only names may lead there. Who names a part of a
     range that others name is spared in that part alone.
     """
     accounts = _accounts_by_network(openings, reserved)
-    named = collapse(accounts)
+    named = collapse((*accounts, *spared))
     base = tuple(_without(each, named) for each in reserved if not any_holds(named, each))
     found = [RangeGuard(base)] if base else []
     by_accounts: dict[tuple[str, ...], list[Block]] = {}
     for network in sorted(accounts, key=_place):
         who = set().union(*(some for other, some in accounts.items() if holds(other, network)))
-        parts = collapse(each for each in accounts if each != network and holds(network, each))
+        others = (*(each for each in accounts if each != network), *spared)
+        parts = collapse(each for each in others if holds(network, each))
         if subtract(network, parts):
             by_accounts.setdefault(tuple(sorted(who)), []).append(Block(network, parts))
     found += [RangeGuard(tuple(blocks), who) for who, blocks in sorted(by_accounts.items())]

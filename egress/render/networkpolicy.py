@@ -23,7 +23,14 @@ from egress.model.openings import (
     Problem,
     Service,
 )
-from egress.render.generated_objects import DEFAULT_DENY, DNS, Json, allow_name, generated_object
+from egress.render.generated_objects import (
+    DEFAULT_DENY,
+    DNS,
+    DNS_IPV6,
+    Json,
+    allow_name,
+    generated_object,
+)
 from egress.render.partition import (
     PolicyItem,
     Ports,
@@ -42,16 +49,30 @@ KIND: Final = "NetworkPolicy"
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
     """Return the policies of an enrolled namespace."""
-    objects = [
-        _policy(meaning.namespace, DEFAULT_DENY, (), []),
-        _policy(meaning.namespace, DNS, (), _rules(_dns_items(target.dns))),
-    ]
+    objects = [_policy(meaning.namespace, DEFAULT_DENY, (), []), *_dns(meaning, target.dns)]
     problems: list[Problem] = []
     for openings in by_allowlist(meaning):
         made, found = _allowlist(meaning.namespace, openings)
         objects += made
         problems += found
-    return RenderedNamespace(tuple(sorted(objects, key=_name)), tuple(sorted(set(problems))))
+    refused = {(each.allowlist, each.path.removesuffix(".dnsName")) for each in problems}
+    said = (each for each in meaning.openings if (each.allowlist, each.path) not in refused)
+    ordered = tuple(sorted(objects, key=_name))
+    return RenderedNamespace(ordered, tuple(sorted(set(problems))), tuple(said))
+
+
+def _dns(meaning: CompiledAllowlists, dns: Dns) -> Iterator[Json]:
+    for name, items in zip((DNS, DNS_IPV6), _by_family(_dns_items(dns)), strict=True):
+        if items or name == DNS:
+            yield _policy(meaning.namespace, name, (), _rules(items))
+
+
+def _by_family(items: Iterable[PolicyItem]) -> tuple[list[PolicyItem], list[PolicyItem]]:
+    """Return what has no IPv6 network, and what has: engines without IPv6 drop a whole policy."""
+    found: tuple[list[PolicyItem], list[PolicyItem]] = ([], [])
+    for item in items:
+        found[item.is_ipv6].append(item)
+    return found
 
 
 def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], list[Problem]]:
@@ -59,15 +80,17 @@ def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], lis
     allowlist, selects = openings[0].allowlist, openings[0].selects
     problems = [_refused(each) for each in openings if _is_pattern(each)]
     said = [each for each in openings if not _is_pattern(each)]
-    empty = _policy(namespace, allow_name(allowlist, 0), selects, [], allowlist)
+    empty = _policy(namespace, allow_name(allowlist, 0, ipv6=True), selects, [], allowlist)
     fixed = len(msgspec.json.encode(empty))
-    policies, too_large = pack(_items(said), fixed)
-    if too_large:
-        problems += (too_large_problem(each) for each in said if pack(_items([each]), fixed)[1])
-    return [
-        _policy(namespace, allow_name(allowlist, index), selects, _rules(items), allowlist)
-        for index, items in policies.items()
-    ], problems
+    objects = []
+    for ipv6, of_family in enumerate(_by_family(_items(said))):
+        policies, too_large = pack(of_family, fixed)
+        if too_large:
+            problems += (too_large_problem(each) for each in said if pack(_items([each]), fixed)[1])
+        for index, items in policies.items():
+            name = allow_name(allowlist, index, ipv6=bool(ipv6))
+            objects.append(_policy(namespace, name, selects, _rules(items), allowlist))
+    return objects, problems
 
 
 def _is_pattern(opening: Opening) -> bool:

@@ -20,6 +20,7 @@ MAX_BYTES: Final = 512 * 1024
 MAX_PEERS: Final = 1000
 """Of one policy: about 40 KB of networks, which is what one changed address costs to send."""
 
+_IPV6: Final = b"\x06"
 _RULE_BYTES: Final = 256
 _PORT_BYTES: Final = 80
 
@@ -45,14 +46,19 @@ class PolicyItem(msgspec.Struct, frozen=True, order=True, gc=False):
     """As JSON."""
 
     @property
+    def is_ipv6(self) -> bool:
+        """Whether it is an IPv6 network."""
+        return self.order[:1] == _IPV6
+
+    @property
     def place(self) -> int:
         """A number that is the same wherever and whenever it is worked out."""
         text = msgspec.json.encode((self.field, self.ports, self.peer))
         return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 
-def item_of(field: str, ports: Ports, peer: Json) -> PolicyItem:
-    """Return the item of a peer that is no network."""
+def item_of(field: str, ports: Ports, peer: Json | str) -> PolicyItem:
+    """Return the item of a peer that is no network: a selector, or the name of an entity."""
     text = msgspec.json.encode(peer, order="deterministic")
     return PolicyItem(field, ports, b"\xff" + text, text)
 

@@ -17,6 +17,9 @@ from core.kubernetes.label_selectors import is_label_value
 from kube.client.objects import Objects, list_objects
 
 SLICES_PATH: Final = "/apis/discovery.k8s.io/v1/endpointslices"
+API_SERVER: Final = ("default", "kubernetes")
+"""Namespace and name of kube-apiserver's Service, and of the one slice that it keeps of itself
+(pkg/controlplane/reconcilers)."""
 SERVICE_LABEL: Final = "kubernetes.io/service-name"
 """On an EndpointSlice: its Service (k8s.io/api/discovery/v1, LabelServiceName)."""
 
@@ -44,6 +47,12 @@ class ServiceShape(msgspec.Struct, frozen=True):
     selector: tuple[tuple[str, str], ...]
     external_name: str
     ports: tuple[ServicePort, ...]
+    cluster_ips: tuple[Address, ...] = ()
+
+    @property
+    def is_api_server(self) -> bool:
+        """Whether it is kube-apiserver's own, which that makes and keeps by itself."""
+        return (self.namespace, self.name) == API_SERVER
 
 
 class SliceMark(msgspec.Struct, frozen=True, gc=False):
@@ -61,6 +70,8 @@ class Endpoint(msgspec.Struct, frozen=True, gc=False):
     """A text where it is none: a DNS name."""
     ports: tuple[tuple[str, PortRange | None], ...]
     """By their names; None for a port that the slice leaves open."""
+    slice: str = ""
+    """The name of its EndpointSlice."""
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -81,6 +92,7 @@ class _ServiceSpec(msgspec.Struct, rename="camel"):
     selector: dict[str, str] | None = None
     external_name: str = ""
     ports: list[_Port] | None = None
+    cluster_ips: list[str] | None = msgspec.field(default=None, name="clusterIPs")
 
 
 class _Service(msgspec.Struct):
@@ -122,8 +134,14 @@ def read_service(raw: bytes | msgspec.Raw) -> ServiceShape:
         for each in spec.ports or ()
         if each.port
     ]
+    addresses = map(_address, () if external else spec.cluster_ips or ())
     return ServiceShape(
-        meta.namespace, meta.name, tuple(sorted(selector.items())), external, tuple(ports)
+        meta.namespace,
+        meta.name,
+        tuple(sorted(selector.items())),
+        external,
+        tuple(ports),
+        tuple(each for each in addresses if not isinstance(each, str)),
     )
 
 
@@ -166,7 +184,7 @@ def read_slice(raw: bytes | msgspec.Raw) -> list[Endpoint]:
         raise ClusterError(f"an item of a list of EndpointSlices is none: {error}") from None
     ports = tuple((each.name or "", _range(each)) for each in read.ports or ())
     return [
-        Endpoint(_address(text), ports)
+        Endpoint(_address(text), ports, read.metadata.name)
         for one in read.endpoints or ()
         for text in one.addresses or ()
     ]

@@ -176,6 +176,7 @@ def _names() -> dict[str, Any]:
         "label of a strange name": label_value("a b/c"),
         "policy of an allowlist": allow_name("evals", 3),
         "policy of an allowlist with a long name": allow_name(LONG, 3),
+        "policy of an allowlist's IPv6 networks": allow_name("evals", 3, ipv6=True),
         "policy that lets pass": passes_name("train", LONG, 3),
         "Secrets of risk": list(SECRET_NAMES),
         "ConfigMap of a part of a bundle": part_name(2, 3),

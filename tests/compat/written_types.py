@@ -34,6 +34,7 @@ from core.sandbox.capacity import Capacity
 from docs.generate.schemas import SCHEMAS
 from egress.analysis.explanation import Explanation as ExplainedEgress
 from egress.analysis.graph import EgressGraph
+from egress.analysis.network_doctor import NetworkReport
 from egress.analysis.plan import AllowlistPlan as EgressPlan
 from egress.analysis.suggestion import SuggestedEntry
 from egress.flows.records import DnsAnswer as FlowsAnswer
@@ -67,6 +68,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     ProfileUser,
     ReadsPage,
     ReleaseResult,
+    NetworkReport,
     Report,
     Standings,
     SuggestedEntry,

@@ -73,6 +73,11 @@ written as one of IPv6 counts as what it is: the Pods' network plug-in takes it 
 {{- end }}
 {{- end }}
 
+{{/* The addresses of the cluster's DNS that are link-local, so on each node itself; empty for none. */}}
+{{- define "sallyport.network.dnsOnNode" -}}
+{{- range .Values.egress.dns.addresses }}{{ if or (hasPrefix "169.254." .) (hasPrefix "fe80:" (lower .)) }}{{ . }} {{ end }}{{ end }}
+{{- end }}
+
 {{/* The cluster's DNS, as egress.dns describes it. */}}
 {{- define "sallyport.network.dns" -}}
 {{- with .Values.egress.dns }}
@@ -85,6 +90,13 @@ written as one of IPv6 counts as what it is: the Pods' network plug-in takes it 
       podSelector:
         matchLabels:
           {{- toYaml .labels | nindent 10 }}
+    {{- range .others }}
+    - namespaceSelector:
+        matchLabels: {kubernetes.io/metadata.name: {{ .namespace }}}
+      podSelector:
+        matchLabels:
+          {{- toYaml .labels | nindent 10 }}
+    {{- end }}
     {{- range .addresses }}
     - ipBlock: {cidr: {{ ternary . (printf "%s/%s" . (ternary "128" "32" (contains ":" .))) (contains "/" .) | quote }}}
     {{- end }}

@@ -110,6 +110,7 @@ egress:
   excluded: {{ toJson .excludedNamespaces }}
   engine: {{ .engine }}
   cilium_version: {{ .ciliumVersion | quote }}
+  ip_families: {{ toJson .ipFamilies }}
   sctp: {{ .sctp }}
   floor: {{ .floor }}
   foreign_policies: {{ .foreignPolicies }}
@@ -120,6 +121,7 @@ egress:
   dns:
     namespace: {{ .dns.namespace }}
     labels: {{ toJson .dns.labels }}
+    others: {{ toJson .dns.others }}
     addresses: {{ toJson .dns.addresses }}
     port: {{ int64 .dns.port }}
     domain: {{ .dns.domain | quote }}

@@ -9,7 +9,17 @@ import pytest
 from core.base import names
 from core.base.networks import Network
 from core.kubernetes.label_selectors import Requirement
-from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening, Peer, Pods
+from egress.model.openings import (
+    Addresses,
+    Backend,
+    Block,
+    CompiledAllowlists,
+    Name,
+    Opening,
+    Peer,
+    Pods,
+    Service,
+)
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.clusternetworkpolicy import render_floor, render_passes
 from egress.render.engines import render
@@ -34,13 +44,15 @@ ENGINES = [
     Engine("cilium", (1, 20), sctp=True),
     Engine("cilium", (1, 17), sctp=True),
     Engine("cilium-aks", (1, 17)),
+    Engine("cilium-aks-basic", (1, 18)),
+    Engine("networkpolicy", ip_families=("IPv4",)),
 ]
 ENROLLMENT = (Requirement(names.EGRESS_LABEL, "NotIn", ("open",)),)
 LOCAL_DNS = Dns(addresses=(ip_network("169.254.20.10/32"),), search=("internal.example",))
 
 
 def _target(engine: Engine) -> RenderTarget:
-    dns = LOCAL_DNS if engine.kind == "networkpolicy" else Dns(search=LOCAL_DNS.search)
+    dns = Dns(search=LOCAL_DNS.search) if engine.kind == "cilium-aks" else LOCAL_DNS
     return RenderTarget(engine, dns, (*ALWAYS_RESERVED, *CLUSTER_RANGES), CLUSTER_RANGES)
 
 
@@ -54,6 +66,13 @@ def _by_hand() -> CompiledAllowlists:
         Addresses((Block(ip_network("::/0"), (ip_network("fe80::/10"),)),)),
         Pods("beta", SELECTS),
         Pods("beta"),
+        Service(
+            "default",
+            "kubernetes",
+            (),
+            (Backend(tuple(sorted(PORTS)), (ip_network("192.0.2.4/32"),)),),
+            is_api_server=True,
+        ),
     ]
     return CompiledAllowlists(
         SPACE,

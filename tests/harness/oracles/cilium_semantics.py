@@ -2,7 +2,8 @@
 
 Written from Cilium's documentation (security/policy) and the comments of its API types, v1.20, and
 sharing no code with Sallyport. It knows default deny by selection, deny before allow, `toCIDRSet`,
-`toEndpoints`, `toFQDNs` and rules of DNS; anything else is an error.
+`toEndpoints`, `toEntities`, `toFQDNs` and rules of DNS; anything else is an error. Cilium's own
+policy library judges the same: tests/unit/egress/render/test_cilium_library.py.
 """
 
 import re
@@ -16,7 +17,7 @@ from tests.harness.oracles.policy_semantics import Pod, selector_matches
 
 Json = Mapping[str, Any]
 
-_KNOWN: Final = {"toCIDRSet", "toEndpoints", "toFQDNs", "toPorts"}
+_KNOWN: Final = {"toCIDRSet", "toEndpoints", "toEntities", "toFQDNs", "toPorts"}
 _CHARACTER: Final = "[-a-zA-Z0-9_]"
 _NAMESPACE: Final = "k8s:io.kubernetes.pod.namespace"
 
@@ -28,6 +29,19 @@ class Target:
     address: str
     pod: Pod | None = None
     names: tuple[str, ...] = ()
+    entity: str = ""
+    """`host` or `remote-node` where it is a node's, `kube-apiserver` where it is its."""
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it is a node's address, which lies in no network."""
+        return self.entity in {"host", "remote-node"}
+
+
+CORE_DNS: Final = Target(
+    "10.244.0.10", Pod("kube-system", "coredns", {"k8s-app": "kube-dns"}, ("10.244.0.10",))
+)
+DNS_PORT: Final = 53
 
 
 @dataclass(frozen=True)
@@ -65,14 +79,15 @@ class Policies:
             self._matches(rule, source, target, *on) for spec in specs for rule in spec.get(of, ())
         )
 
-    def answers(self, source: Pod, name: str) -> bool:
-        """Return whether a Pod may ask the cluster's DNS for a name."""
+    def answers(self, source: Pod, name: str, by: Target = CORE_DNS) -> bool:
+        """Return whether a Pod may ask a server for a name; a rule that says no names has all."""
         return any(
-            self._names(asked, name)
+            "rules" not in ports or any(self._names(each, name) for each in ports["rules"]["dns"])
             for policy in self.of(source).policies
             for rule in policy["spec"].get("egress", ())
+            if self._matches(rule, source, by, "UDP", DNS_PORT)
             for ports in rule.get("toPorts", ())
-            for asked in ports.get("rules", {}).get("dns", ())
+            if any(_matches_port(each, "UDP", DNS_PORT) for each in ports["ports"])
         )
 
     def _matches(self, rule: Json, source: Pod, target: Target, protocol: str, port: int) -> bool:
@@ -86,11 +101,13 @@ class Policies:
         return (
             any(_in_set(each, target) for each in rule.get("toCIDRSet", ()))
             or any(_is_endpoint(each, source, target) for each in rule.get("toEndpoints", ()))
+            or target.entity in rule.get("toEntities", ())
             or self._is_answer(rule, target)
         )
 
     def _is_answer(self, rule: Json, target: Target) -> bool:
-        return target.pod is None and any(
+        outside = target.pod is None and not target.is_node
+        return outside and any(
             self._names(each, name) for each in rule.get("toFQDNs", ()) for name in target.names
         )
 
@@ -123,6 +140,7 @@ def _in_set(wanted: Json, target: Target) -> bool:
     """Match a network; neither Pods nor nodes lie in any, which the caller leaves out."""
     return (
         target.pod is None
+        and not target.is_node
         and _holds(wanted["cidr"], target.address)
         and not any(_holds(each, target.address) for each in wanted.get("except", ()))
     )

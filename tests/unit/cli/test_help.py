@@ -70,6 +70,7 @@ COMMANDS = [
     "egress suggest",
     "egress graph",
     "egress release",
+    "egress doctor",
 ]
 GROUPS = [
     "certs",

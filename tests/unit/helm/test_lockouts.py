@@ -75,6 +75,10 @@ REFUSED: Final[dict[str, tuple[Values, str]]] = {
         {"pipelines": ["system:serviceaccount:argocd"]},
         "write system:serviceaccount:NAMESPACE:NAME",
     ),
+    "names by what cannot be seen": (
+        {"egress": {"engine": "cilium-aks", "dns": {"addresses": ["169.254.10.10/32"]}}},
+        r"egress\.engine: cilium-aks .* set egress\.engine=cilium-aks-basic",
+    ),
     "milder where anybody may go": (
         {"rollout": {"new": "audit", "newSince": "2026-01-01T00:00:00Z"}},
         "rollout.new: audit is milder than defaultMode, enforce",

@@ -286,3 +286,29 @@ def test_commands_of_pages_say_where_kube_apiserver_calls_from() -> None:
     assert any("--install" in each for each in commands)
     for command in commands:
         assert "--values " in command or "--reset-then-reuse-values" in command, command
+
+
+@pytest.mark.parametrize("engine", ["cilium", "cilium-aks-basic"])
+def test_own_pods_reach_dns_on_the_node_on_cilium(helm: Helm, engine: str) -> None:
+    """It is the entity host there, which no NetworkPolicy can name."""
+    dns = {"addresses": ["169.254.10.10/32"], "others": [NODE_LOCAL]}
+    objects = helm.objects({"egress": {"engine": engine, "dns": dns}})
+    spec = named(objects, "CiliumNetworkPolicy", "sallyport-dns")["spec"]
+    (rule,) = spec["egress"]
+    assert rule["toEntities"] == ["host"]
+    assert {each["port"] for one in rule["toPorts"] for each in one["ports"]} == {"53"}
+    (of,) = spec["endpointSelector"]["matchExpressions"]
+    assert set(of["values"]) == {"gate", "control", "auditor"}
+    text = yaml.safe_dump(policy(objects, "control"))
+    assert "node-local-dns" in text
+    assert "169.254.10.10/32" in text
+
+
+def test_without_dns_on_the_node_there_is_no_policy_of_ciliums_for_it(helm: Helm) -> None:
+    """Nor where the engine is none of Cilium's: it need not know the kind."""
+    for engine, addresses in (("cilium", []), ("networkpolicy", ["169.254.20.10/32"])):
+        objects = helm.objects({"egress": {"engine": engine, "dns": {"addresses": addresses}}})
+        assert not [each for each in objects if each["kind"] == "CiliumNetworkPolicy"]
+
+
+NODE_LOCAL: Final = {"namespace": "kube-system", "labels": {"k8s-app": "node-local-dns"}}

@@ -37,7 +37,7 @@ async def test_rendered_is_what_the_controller_writes(
     """To the letter, so that a pipeline can look at it before."""
     del controlled
     await field.allow("lab", {"cidr": "192.0.2.0/24"}, {"cidr": "2001:db8::/64"})
-    live = await field.settle(lambda found: len(found) == 3)
+    live = await field.settle(lambda found: len(found) == 4)
     done = await render(_settings(apiserver), [], field.name)
     assert {each["metadata"]["name"]: digest_of(each) for each in done.objects} == {
         name: digest_of({**each, "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"})

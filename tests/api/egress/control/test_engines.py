@@ -26,6 +26,9 @@ async def test_from_networkpolicies_to_cilium_and_back(apiserver: ApiServer, fie
         await field.settle_names("sallyport-allow-one-0", "sallyport-allow-two-0")
         partly = await field.settle_reason("one", "PartlyOpen")
         assert "NetworkPolicies know no names" in partly["message"]
+        await field.allow("none", {"dnsName": "*.example.net"})
+        closed = await field.settle_reason("none", "Closed")
+        assert "NetworkPolicies know no names" in closed["message"]
     async with controlling(settings_of(kubeconfig, OWN, {"engine": "cilium"})) as controlled:
         await field.settle(lambda found: not found)
         await field.settle_reason("one", "Open")

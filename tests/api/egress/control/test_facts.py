@@ -264,3 +264,38 @@ async def test_names_open_by_what_is_stored(
         found = await field.policies()
         assert found[ONE]["metadata"]["resourceVersion"] == before
         assert (await field.condition("one"))["status"] == "True"
+
+
+def told_by(slice_name: str, address: str) -> Json:
+    """Return an EndpointSlice of kube-apiserver's Service; this one tells nothing of itself."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": slice_name,
+            "namespace": "default",
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address]}],
+        "ports": [{"name": "https", "protocol": "TCP", "port": 6443}],
+    }
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_kube_apiserver_is_open_by_the_addresses_that_it_tells(field: Field) -> None:
+    """Those of its own slice; one that somebody else adds to its Service opens nothing."""
+    slices = [told_by("kubernetes", "198.51.100.4"), told_by(new_name("forged"), "203.0.113.66")]
+    for each in slices:
+        await field.client.create(each)
+    try:
+        await field.allow("one", {"service": {"namespace": "default", "name": "kubernetes"}})
+        policy = (await field.settle_names(ONE))[ONE]
+        assert cidrs(policy) == ["198.51.100.4/32"]
+        (rule,) = policy["spec"]["egress"]
+        assert [each["port"] for each in rule["ports"]] == [6443]
+        warned = await field.settle_reason("one", "SeeMessage", "Warned")
+        assert "is none of kube-apiserver's" in warned["message"]
+    finally:
+        for each in slices:
+            await field.client.delete(each)

@@ -96,7 +96,7 @@ async def test_control_is_no_exception_for_pods(admin: Client, control: Client) 
         await control.create(pod(namespace))
 
 
-@pytest.mark.parametrize("engine", ["networkpolicy", "cilium", "cilium-aks"])
+@pytest.mark.parametrize("engine", ["networkpolicy", "cilium", "cilium-aks", "cilium-aks-basic"])
 async def test_each_engine_closes_by_its_own_kind(
     installation: Installation, admin: Client, control: Client, engine: EngineKind
 ) -> None:

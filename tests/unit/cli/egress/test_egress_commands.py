@@ -100,7 +100,7 @@ def test_namespace_of_the_pod_counts_before_the_flag(run: Run) -> None:
     assert (done.code, done.out.split(" ")[:2]) == (0, ["OPEN:", "research/train-0"])
 
 
-@pytest.mark.parametrize("engine", ["networkpolicy", "cilium", "cilium-aks"])
+@pytest.mark.parametrize("engine", ["networkpolicy", "cilium", "cilium-aks", "cilium-aks-basic"])
 def test_render_gives_whole_objects(run: Run, engine: str) -> None:
     """The default deny first of all; what stays closed is told on standard error, and by 1."""
     done = run("egress", "render", *CLUSTER, "--engine", engine)
@@ -262,3 +262,56 @@ def test_each_command_takes_what_the_site_is_like(run: Run, command: str) -> Non
     assert done.code == 0
     for flag in ("--engine", "--tags", "--config", "--output", "Examples", "Exit codes"):
         assert flag in done.out, flag
+
+
+NETWORK: Final = """
+apiVersion: v1
+kind: Node
+metadata:
+  name: aks-a
+  labels:
+    kubernetes.azure.com/ebpf-dataplane: cilium
+    kubernetes.azure.com/localdns-state: enabled
+spec: {podCIDRs: [10.244.0.0/24]}
+status: {addresses: [{type: InternalIP, address: 10.224.0.4}]}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: cilium, namespace: kube-system}
+spec: {template: {spec: {containers: [{name: cilium-agent, image: "mcr.example/cilium:v1.18.6"}]}}}
+"""
+
+
+def test_doctor_writes_values_and_what_it_saw(run: Run, tmp_path: Path) -> None:
+    """What it prints is a file of values: all else are comments. Exit 0: nothing is set wrong."""
+    file = tmp_path / "network.yaml"
+    file.write_text(NETWORK)
+    done = run("egress", "doctor", "--cluster", file)
+    assert done.code == 0
+    values = yaml.safe_load(done.out)["egress"]
+    assert values["engine"] == "cilium-aks-basic"
+    assert values["dns"]["addresses"] == ["169.254.10.10/32", "169.254.10.11/32"]
+    assert "# Azure CNI powered by Cilium, without ACNS" in done.out
+    assert "LocalDNS is on: 1 of 1 nodes" in done.out
+    told = json.loads(run("egress", "doctor", "--cluster", file, "-o", "json").out)
+    assert told["values"] == values
+
+
+def test_doctor_holds_settings_against_the_network(run: Run, tmp_path: Path) -> None:
+    """Exit 1, naming the setting and what it must be."""
+    file, config = tmp_path / "network.yaml", tmp_path / "sallyport.yaml"
+    file.write_text(NETWORK)
+    config.write_text("egress: {engine: cilium}\n")
+    done = run("egress", "doctor", "--cluster", file, "--config", config)
+    assert done.code == 1
+    assert "# wrong: egress.engine: cilium is set, and this network" in done.out
+    assert "# wrong: egress.dns.addresses: 169.254.10.10/32 answers DNS" in done.out
+
+
+def test_doctor_needs_something_to_look_at(run: Run, tmp_path: Path) -> None:
+    """No cluster, or a folder without nodes: exit 64 with what to give."""
+    done = run("egress", "doctor")
+    assert (done.code, "give --cluster DIR or --kubeconfig FILE" in done.err) == (64, True)
+    done = run("egress", "doctor", *CLUSTER)
+    assert done.code == 64
+    assert "kubectl get nodes,daemonsets" in done.err

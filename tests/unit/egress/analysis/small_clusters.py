@@ -18,6 +18,7 @@ from egress.model.facts import KnownService
 from egress.model.openings import Backend
 from egress.render.target import Engine, EngineKind, RenderTarget
 from kube.egress.pods import EgressPod
+from kube.egress.service_endpoints import ServiceShape
 from kube.egress.snapshot import EgressSnapshot
 from tests.unit.egress.allowlist_objects import NOW
 
@@ -45,6 +46,7 @@ def world(  # noqa: PLR0913 (what a cluster is made of)
     learnt: Mapping[str, Iterable[str]] | None = None,
     enrolled: Iterable[str] = ("research",),
     services: Mapping[tuple[str, str], KnownService] | None = None,
+    shapes: Mapping[tuple[str, str], ServiceShape] | None = None,
     engine: EngineKind = "networkpolicy",
     now: float = NOW,
     ranges: Iterable[str] = (),
@@ -63,6 +65,7 @@ def world(  # noqa: PLR0913 (what a cluster is made of)
         tuple(pods),
         {each.key: each for each in allowlists},
         {each.meta.name: each for each in sets},
+        services=shapes or {},
         learnt={"0": encode_names(seen)[0]},
     )
     networks = collapse(map(network_of, ranges))

@@ -1,20 +1,27 @@
 """`egress explain`: open or closed, by which intent, and what nearly opens it."""
 
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
 import msgspec
 import pytest
 
 from core.base.errors import SettingsError
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
+from egress.model.facts import KnownService
+from egress.model.openings import Backend
+from egress.render.target import EngineKind
 from kube.egress.pods import EgressPod
+from kube.egress.service_endpoints import ServicePort, ServiceShape
 from tests.unit.egress.allowlist_objects import allowlist, destinations
-from tests.unit.egress.analysis.small_clusters import pod, service, world
+from tests.unit.egress.analysis.small_clusters import TCP_443, pod, service, world
 
 TRAINER: Final = pod("train-0")
+TCP_80: Final = PortRange("TCP", 80, 80)
 NET: Final = {"cidr": "192.0.2.0/24"}
 RIGHT: Final = ("research", "trainer", "shared")
 DNS: Final = pod(
@@ -168,6 +175,57 @@ def test_service_and_pods_are_told_apart_from_addresses() -> None:
         "namespace": "data",
         "podSelector": {"matchLabels": {"app": "catalogue"}},
     }
+
+
+@pytest.mark.parametrize("engine", ["networkpolicy", "cilium", "cilium-aks-basic"])
+def test_a_service_without_pods_is_closed(engine: EngineKind) -> None:
+    """Nothing is rendered of it, whatever the engine; mended is the Service, not the allowlist."""
+    key, port = ("data", "catalogue"), {"protocol": "TCP", "port": 80}
+    empty = KnownService((Requirement("app", "In", ("catalogue",)),), ports={TCP_80: ()})
+    entry = {"service": {"namespace": "data", "name": "catalogue"}, "ports": [port]}
+    found = world(allowlist(entry), pods=[TRAINER], services={key: empty}, engine=engine)
+    answer = _ask("catalogue.data:80", found)
+    assert answer.verdict == "closed"
+    assert "opens it once live Pods are behind it" in _near(answer)
+    assert answer.add is None
+
+
+@pytest.mark.parametrize("engine", ["networkpolicy", "cilium"])
+@pytest.mark.parametrize("to", ["kubernetes.default:443", "10.0.0.1:443", "20.50.1.2:6443"])
+def test_kube_apiserver_is_told_by_its_service(to: str, engine: EngineKind) -> None:
+    """By name, by the Service's cluster address, and by its own: all are the same connection."""
+    backend = Backend((PortRange("TCP", 6443, 6443),), (ip_network("20.50.1.2/32"),))
+    known = KnownService(ports={TCP_443: (backend,)}, is_api_server=True)
+    port = ServicePort("https", "TCP", 443)
+    shape = ServiceShape("default", "kubernetes", (), "", (port,), (ip_address("10.0.0.1"),))
+    entry = {"service": {"namespace": "default", "name": "kubernetes"}}
+    key = ("default", "kubernetes")
+    found = world(allowlist(entry), services={key: known}, shapes={key: shape}, engine=engine)
+    assert _ask(to, found).verdict == "open"
+    closed = world(services={key: known}, shapes={key: shape}, engine=engine)
+    answer = _ask(to, closed)
+    assert answer.verdict == "closed"
+    assert answer.add == {
+        "service": {"namespace": "default", "name": "kubernetes"},
+        "ports": [{"protocol": "TCP", "port": 443}],
+    } or to.startswith("20.")
+
+
+def test_what_the_engine_cannot_say_is_no_advice() -> None:
+    """An address of Pods that nobody knows, on Cilium: a network would open nothing."""
+    found = world(ranges=["10.244.0.0/16"], engine="cilium")
+    assert _ask("10.244.3.9:443", found).add is None
+    assert _ask("10.244.3.9:443", world(ranges=["10.244.0.0/16"])).add is not None
+
+
+def test_a_network_that_the_engine_says_in_part_is_open_in_part() -> None:
+    """Cilium matches no Pod by a network: the rest of the entry stays open."""
+    net = allowlist({"cidr": "10.244.3.0/24"}, {"cidr": "192.0.2.0/24"})
+    found = world(net, ranges=["10.244.0.0/16"], engine="cilium")
+    assert _ask("192.0.2.9:443", found).verdict == "open"
+    answer = _ask("10.244.3.9:443", found)
+    assert answer.verdict == "closed"
+    assert "name `pods`" in _near(answer)
 
 
 def test_pods_that_no_intent_holds() -> None:

@@ -92,3 +92,36 @@ def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
     bare = read_live_pod(b'{"metadata":{"name":"p"},"spec":{},"status":{"podIP":"10.0.0.1"}}')
     assert bare.addresses == (ip_address("10.0.0.1"),)
     assert read_live_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()
+
+
+HTTPS = ServicePort("https", "TCP", 443)
+API = ServiceShape("default", "kubernetes", (), "", (HTTPS,))
+
+
+def _told(address: str, by: str) -> Endpoint:
+    ports = (("https", PortRange("TCP", 6443, 6443)),)
+    return Endpoint(ip_address(address), ports, by)
+
+
+def test_behind_kube_apiserver_are_the_addresses_of_its_own_slice() -> None:
+    """No Pod must have them; a slice of the same Service that others made counts for nothing."""
+    own, other = _told("20.50.1.2", "kubernetes"), _told("203.0.113.66", "mine")
+    found = known_service(API, [own, other], [])
+    backend = Backend((PortRange("TCP", 6443, 6443),), (ip_network("20.50.1.2/32"),))
+    assert found.is_api_server
+    assert found.ports == {HTTPS.range: (backend,)}
+    assert found.dropped == ("EndpointSlice mine is none of kube-apiserver's",)
+
+
+def test_a_service_of_its_name_elsewhere_is_no_kube_apiserver() -> None:
+    """Anybody can make one in a namespace of their own."""
+    shape = ServiceShape("research", "kubernetes", (), "", (HTTPS,))
+    found = known_service(shape, [_told("20.50.1.2", "kubernetes")], [])
+    assert not found.is_api_server
+    assert found.ports == {HTTPS.range: ()}
+
+
+def test_cluster_addresses_are_read() -> None:
+    """Those of either family; `None` of a headless Service is none."""
+    raw = b'{"metadata":{"name":"s"},"spec":{"clusterIPs":["10.0.0.1","fd00::1","None"]}}'
+    assert read_service(raw).cluster_ips == (ip_address("10.0.0.1"), ip_address("fd00::1"))

@@ -20,8 +20,8 @@ from egress.model.openings import Addresses, Backend, Block, Name, Opening, Peer
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.cilium import MAP_ENTRIES, map_entries
 from egress.render.engines import render
-from egress.render.target import Dns, Engine, RenderTarget
-from tests.harness.oracles.cilium_semantics import Policies
+from egress.render.target import Dns, Engine, EngineKind, RenderTarget
+from tests.harness.oracles.cilium_semantics import CORE_DNS, Policies
 from tests.harness.oracles.cilium_semantics import Target as To
 from tests.harness.oracles.policy_semantics import Pod
 from tests.unit.egress.render.random_openings import (
@@ -243,8 +243,8 @@ def test_labels_that_cilium_does_not_see_are_refused(operator: str) -> None:
     assert "pod-template-hash" in _refusal(Pods("beta", (requirement,)))
 
 
-def test_networks_of_pods_and_nodes_are_refused() -> None:
-    """Cilium's CIDR rules match neither; what lies outside of them stays open."""
+def test_networks_of_pods_are_refused() -> None:
+    """Cilium's CIDR rules match none; what lies outside of them stays open."""
     target = msgspec.structs.replace(TARGET, ranges=(ip_network("10.244.0.0/16"),))
     inside = Block(ip_network("10.244.3.0/24"))
     assert "10.244.3.0/24" in _refusal(Addresses((inside,)), target)
@@ -252,6 +252,139 @@ def test_networks_of_pods_and_nodes_are_refused() -> None:
     found = render(meaning([both]), target)
     assert len(found.problems) == 1
     assert Policies(found.objects).allows(_pod("s1"), To("192.0.2.1"), "TCP", 443)
+
+
+def test_what_shares_the_nodes_subnet_is_open_and_nodes_are_not() -> None:
+    """A private endpoint beside the nodes is matched by a network; a node itself never is."""
+    nodes = (ip_network("10.224.0.0/16"),)
+    target = msgspec.structs.replace(
+        TARGET, reserved=(*ALWAYS_RESERVED, *nodes), ranges=nodes, nodes=nodes
+    )
+    found = render(meaning([_opening(Addresses((Block(ip_network("10.224.0.9/32")),)))]), target)
+    assert [(each.reason, each.closes) for each in found.problems] == [("NodesClosed", False)]
+    policies = Policies(found.objects)
+    assert policies.allows(_pod("s1"), To("10.224.0.9"), "TCP", 443)
+    assert not policies.allows(_pod("s2"), To("10.224.0.9"), "TCP", 443)
+    assert not policies.allows(_pod("s1"), To("10.224.0.9", entity="remote-node"), "TCP", 443)
+
+
+API_SERVER = Service(
+    "default",
+    "kubernetes",
+    (),
+    (Backend((PortRange("TCP", 6443, 6443),), (ip_network("10.224.0.4/32"),)),),
+    is_api_server=True,
+)
+
+
+@pytest.mark.parametrize("kind", ["cilium", "cilium-aks", "cilium-aks-basic"])
+def test_kube_apiserver_is_an_entity(kind: EngineKind) -> None:
+    """On its own port, in the nodes' subnet too, where a guard denies all others what it has."""
+    nodes = (ip_network("10.224.0.0/16"),)
+    target = msgspec.structs.replace(
+        TARGET,
+        engine=Engine(kind),
+        reserved=(*ALWAYS_RESERVED, *nodes),
+        ranges=nodes,
+        nodes=nodes,
+    )
+    found = render(meaning([_opening(API_SERVER)]), target)
+    assert not found.problems
+    policies = Policies(found.objects)
+    server = To("10.224.0.4", entity="kube-apiserver")
+    assert policies.allows(_pod("s1"), server, "TCP", 6443)
+    assert not policies.allows(_pod("s1"), server, "TCP", 10250)
+    assert not policies.allows(_pod("s2"), server, "TCP", 6443)
+    assert not policies.allows(_pod("s1"), To("10.224.0.5"), "TCP", 6443)
+
+
+LOCAL_DNS = Dns(addresses=(ip_network("169.254.10.10/32"), ip_network("169.254.10.11/32")))
+NODE_DNS = tuple(To("169.254.10.10", entity=each) for each in ("", "host"))
+"""As a network before Cilium 1.17, and until an agent knows the address; as the node after that."""
+
+
+@pytest.mark.parametrize("kind", ["cilium", "cilium-aks-basic"])
+def test_dns_on_the_node_is_open(kind: EngineKind) -> None:
+    """To every Pod, on its port alone; and no guard denies it, whoever names the whole range."""
+    target = msgspec.structs.replace(TARGET, engine=Engine(kind), dns=LOCAL_DNS)
+    whole = _opening(Addresses((Block(ip_network("169.254.0.0/16")),)), "a", PortRange("TCP", 1, 1))
+    policies = _policies([whole], target)
+    for account in ("s1", "s2"):
+        for to in NODE_DNS:
+            assert policies.allows(_pod(account), to, "UDP", 53)
+            assert not policies.allows(_pod(account), to, "TCP", 443)
+        assert not policies.allows(_pod(account), To("169.254.169.254"), "UDP", 53)
+
+
+def test_without_names_in_aks_a_name_is_its_addresses() -> None:
+    """DNS answers everything there, a wildcard is refused, Pods go by their labels all the same."""
+    target = msgspec.structs.replace(TARGET, engine=Engine("cilium-aks-basic"))
+    name = Name("packages.example.org", (ip_network("198.51.100.9/32"),))
+    found = render(meaning([_opening(name)]), target)
+    assert "toFQDNs" not in str(found.objects)
+    assert "rules" not in str(found.objects)
+    policies = Policies(found.objects)
+    assert policies.allows(_pod("s1"), To("198.51.100.9"), "TCP", 443)
+    assert not policies.allows(_pod("s1"), To("198.51.100.8"), "TCP", 443)
+    assert policies.answers(_pod("s1"), "anything.example")
+    assert "wildcard" in _refusal(Name("*.example.com", ()), target)
+    app = (Requirement("app", "In", ("api",)),)
+    backend = Backend((PortRange("TCP", 8080, 8080),), (ip_network("10.244.3.4/32"),))
+    policies = _policies([_opening(Service("beta", "api", app, (backend,)))], target)
+    behind = Pod("beta", "api-1", {"app": "api"}, ("10.244.3.4",))
+    assert policies.allows(_pod("s1"), To("10.244.3.4", behind), "TCP", 8080)
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        Pods("kube-system"),
+        Pods("kube-system", (Requirement("k8s-app", "Exists"),)),
+        Service(
+            "kube-system",
+            "kube-dns",
+            (Requirement("k8s-app", "In", ("kube-dns",)),),
+            (Backend((PortRange("UDP", 53, 53),), (ip_network("10.244.0.10/32"),)),),
+        ),
+    ],
+)
+def test_an_opening_to_dns_pods_opens_no_other_names(peer: Peer) -> None:
+    """A rule on port 53 without names beside one with them would have Cilium answer all."""
+    ports = (PortRange("TCP", 50, 60), PortRange("UDP", 53, 53))
+    policies = _policies([_opening(peer, "a", *ports), _opening(Name("example.com", ()), "b")])
+    assert policies.answers(_pod("s1"), "example.com")
+    assert not policies.answers(_pod("s1"), "secret.evil.example")
+    if isinstance(peer, Pods):
+        assert policies.allows(_pod("s1"), CORE_DNS, "TCP", 54)
+
+
+def test_a_network_that_holds_dns_on_the_node_opens_no_other_names() -> None:
+    """Named by an allowlist, on its port, it is refused; on another port it is as written."""
+    target = msgspec.structs.replace(TARGET, dns=LOCAL_DNS)
+    block = Addresses((Block(ip_network("169.254.10.0/24")),))
+    assert "the cluster's DNS" in _refusal(block, target, PortRange("UDP", 53, 53))
+    other = _policies([_opening(block, "a", PortRange("TCP", 443, 443))], target)
+    assert not other.answers(_pod("s1"), "secret.evil.example", NODE_DNS[0])
+
+
+def test_pods_that_are_surely_no_dns_keep_port_53() -> None:
+    """Another label of the same key, or another namespace."""
+    chosen = Pods("kube-system", (Requirement("k8s-app", "In", ("other",)),))
+    resolver = Pod("kube-system", "other", {"k8s-app": "other"}, ("10.244.0.11",))
+    policies = _policies([_opening(chosen, "a", PortRange("UDP", 53, 53))])
+    assert policies.allows(_pod("s1"), To("10.244.0.11", resolver), "UDP", 53)
+
+
+def test_search_domains_may_have_any_label() -> None:
+    """AKS appends two labels that nobody knows before; the name before them stays as it is."""
+    target = msgspec.structs.replace(TARGET, dns=Dns(search=("*.*.internal.cloudapp.net",)))
+    names_of = [Name("packages.example.org", ()), Name("*.example.com", ())]
+    policies = _policies([_opening(each) for each in names_of], target)
+    suffix = "abc123.ax.internal.cloudapp.net"
+    for name in ("packages.example.org", "a.example.com", "a.b.example.com"):
+        assert policies.answers(_pod("s1"), f"{name}.{suffix}")
+    assert not policies.answers(_pod("s1"), f"secret.evil.example.{suffix}")
+    assert not policies.answers(_pod("s1"), "packages.example.org.one.internal.cloudapp.net")
 
 
 def test_names_of_the_cluster_are_refused() -> None:

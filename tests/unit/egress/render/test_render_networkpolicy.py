@@ -13,11 +13,11 @@ from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.model.openings import Addresses, Block, Name, Opening, Pods
+from egress.model.openings import Addresses, Backend, Block, Name, Opening, Pods, Service
 from egress.render.engines import render
 from egress.render.generated_objects import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name
 from egress.render.partition import MAX_BYTES, MAX_PEERS
-from egress.render.target import Dns, RenderTarget
+from egress.render.target import Dns, Engine, RenderTarget
 from tests.harness.oracles.policy_semantics import Cluster, End, Pod
 from tests.unit.egress.render.random_openings import (
     ACCOUNT,
@@ -55,7 +55,7 @@ def _last(ports: PortRange) -> PortRange:
     return PortRange(ports.protocol, ports.last, ports.last)
 
 
-def _opening(peer: Addresses | Name | Pods, allowlist: str = "a") -> Opening:
+def _opening(peer: Addresses | Name | Pods | Service, allowlist: str = "a") -> Opening:
     return Opening(allowlist, "spec.to[0]", SELECTS, peer, HTTPS)
 
 
@@ -229,3 +229,52 @@ def test_no_two_allowlists_share_a_policy(allowlists: list[str]) -> None:
     made = [allow_name(each, index) for each in allowlists for index in (0, 1, 10)]
     assert len(set(made)) == len(made)
     assert all(len(each) <= 253 and "." not in each[-1] for each in made)
+
+
+BOTH = (ip_network("192.0.2.1/32"), ip_network("2001:db8::1/128"))
+
+
+def test_no_policy_has_networks_of_both_families() -> None:
+    """Azure NPM leaves a policy as it was where it holds IPv6: of IPv4 nothing may be lost so."""
+    target = RenderTarget(dns=Dns(addresses=BOTH))
+    blocks = Addresses(tuple(map(Block, BOTH)))
+    found = render(meaning([_opening(blocks), _opening(Name("example.com", BOTH), "b")]), target)
+    assert not found.problems
+    families = {item["metadata"]["name"]: _families(item) for item in found.objects}
+    assert all(len(each) <= 1 for each in families.values())
+    assert families["sallyport-dns"] == {4}
+    assert families["sallyport-dns-ipv6"] == {6}
+    assert families["sallyport-allow-b-0"] == {4}
+    assert families["sallyport-allow-b-0ipv6"] == {6}
+
+
+def test_an_engine_of_one_family_gets_no_other() -> None:
+    """What has no address of it is refused; what has both is open by the one."""
+    engine = Engine(ip_families=("IPv4",))
+    target = RenderTarget(engine, Dns(addresses=BOTH))
+    six = Addresses((Block(BOTH[1]),))
+    found = render(meaning([_opening(six), _opening(Name("example.com", BOTH), "b")]), target)
+    assert {each for item in found.objects for each in _families(item)} == {4}
+    (problem,) = found.problems
+    assert (problem.allowlist, problem.reason, problem.closes) == ("a", "CannotSay", True)
+    assert "egress.ip_families: IPv4" in problem.message
+
+
+def _families(item: Json) -> set[int]:
+    return {
+        ip_network(peer["ipBlock"]["cidr"]).version
+        for rule in item["spec"].get("egress", ())
+        for peer in rule["to"]
+        if "ipBlock" in peer
+    }
+
+
+def test_kube_apiserver_is_its_addresses() -> None:
+    """As its Service tells them, on the port that they listen on."""
+    backend = Backend((PortRange("TCP", 6443, 6443),), (ip_network("20.50.1.2/32"),))
+    peer = Service("default", "kubernetes", (), (backend,), is_api_server=True)
+    cluster = _cluster([_opening(peer)])
+    server = ip_network("20.50.1.2/32")
+    assert _reaches(cluster, _pod("s1"), server, PortRange("TCP", 6443, 6443))
+    assert not _reaches(cluster, _pod("s1"), server, PortRange("TCP", 443, 443))
+    assert not _reaches(cluster, _pod("s2"), server, PortRange("TCP", 6443, 6443))
