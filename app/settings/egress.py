@@ -234,6 +234,7 @@ def target_of(section: EgressSection) -> RenderTarget:
         dns,
         CompilerFacts(0.0, ranges=ranges).reserved,
         ranges,
+        collapse(_networks(section.ranges.pods, "egress.ranges.pods")),
         collapse(_networks(section.ranges.nodes, "egress.ranges.nodes")),
     )
 

@@ -15,6 +15,7 @@ from app.settings.root import Settings
 from cli.output import STANDARD_INPUT
 from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
+from core.base.networks import Network
 from core.base.safe_text import safe_line
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
@@ -188,10 +189,13 @@ async def make_world(
         if each.consent and await ask(each.consent.approver, *tier)
     ]
     rights = EgressRights(frozenset(usable), frozenset(holders))
-    return ClusterEgress(snapshot, site, rights, _services(snapshot))
+    services = _services(snapshot, site.target.pods)
+    return ClusterEgress(snapshot, site, rights, services)
 
 
-def _services(snapshot: EgressSnapshot) -> dict[tuple[str, str], KnownService]:
+def _services(
+    snapshot: EgressSnapshot, pod_ranges: Sequence[Network]
+) -> dict[tuple[str, str], KnownService]:
     pods: dict[str, list[LivePod]] = {}
     for each in snapshot.pods:
         live = LivePod(each.name, "", each.labels, each.addresses, each.host_network, 0.0)
@@ -205,6 +209,7 @@ def _services(snapshot: EgressSnapshot) -> dict[tuple[str, str], KnownService]:
                 for each in pods.get(key[0], ())
                 if all(each.labels.get(label) == value for label, value in shape.selector)
             ],
+            pod_ranges,
         )
         for key, shape in snapshot.services.items()
     }

@@ -12,6 +12,7 @@ from typing import Final, Generic, TypeVar
 
 from core.base import names
 from core.base.errors import AccessReviewError, ClusterError, InvalidObjectError
+from core.base.networks import Network
 from core.people.subject import service_account_subject
 from egress.compiler.allowlists import References, Right, ServiceKey
 from egress.compiler.service_backends import known_service
@@ -125,6 +126,8 @@ class EgressLookups:
     objects: Objects
     world: EgressWatch
     ask: Ask
+    pod_ranges: tuple[Network, ...] = ()
+    """The cluster's networks of Pods; empty where they are not known."""
     clock: Callable[[], float] = time.monotonic
     services: CachedAnswers[ServiceKey, KnownService | None] = field(init=False)
     rights: CachedAnswers[Right, bool] = field(init=False)
@@ -169,7 +172,7 @@ class EgressLookups:
         endpoints = await endpoints_of(self.objects, *key)
         asks = bool(endpoints) and not shape.is_api_server
         pods = await list_live_pods(self.objects, key[0], dict(shape.selector)) if asks else []
-        return known_service(shape, endpoints, pods)
+        return known_service(shape, endpoints, pods, self.pod_ranges)
 
     async def _ask_right(self, right: Right) -> bool:
         namespace, account, name = right

@@ -23,6 +23,7 @@ COPIES = {
     "files/backstop.yaml": ROOT / "deploy" / "backstop.yaml",
     "files/kinds-guard.yaml": ROOT / "deploy" / "kinds-guard.yaml",
     "files/namespace-guard.yaml": ROOT / "deploy" / "namespace-guard.yaml",
+    "files/pod-address-guard.yaml": ROOT / "deploy" / "pod-address-guard.yaml",
     "files/revision-guard.yaml": ROOT / "deploy" / "revision-guard.yaml",
     "files/revision-owner-guard.yaml": ROOT / "deploy" / "revision-owner-guard.yaml",
     **{

@@ -169,7 +169,7 @@ def main() -> int:
 def target_of(network: AksNetwork) -> RenderTarget:
     """Return what is rendered for a network, with ranges as AKS has them by default."""
     reserved = (*ALWAYS_RESERVED, *_RANGES)
-    return RenderTarget(network.engine, network.dns, reserved, _RANGES, (_NODES,))
+    return RenderTarget(network.engine, network.dns, reserved, _RANGES, (_PODS,), (_NODES,))
 
 
 def rules_of(network: AksNetwork, need: EgressNeed) -> tuple[str, list[Any]]:

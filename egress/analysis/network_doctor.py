@@ -242,7 +242,7 @@ def _uncovered(found: _Network, target: RenderTarget) -> Iterator[NetworkProblem
         shown = _some([str(each.network_address) for each in outside])
         why = f"nodes lie outside of it, at {shown}: their kubelets could be opened"
         yield NetworkProblem("egress.ranges.nodes", why)
-    lost = [str(each) for each in found.pod_ranges() if not any_holds(target.ranges, each)]
+    lost = [str(each) for each in found.pod_ranges() if not any_holds(target.pods, each)]
     if lost:
         why = f"Pods lie outside of it, in {_some(lost)}"
         yield NetworkProblem("egress.ranges.pods", why)

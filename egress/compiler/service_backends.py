@@ -1,18 +1,20 @@
 """The live Pods behind a Service. Pure.
 
 Whoever writes EndpointSlices could put any address behind a Service that others have approved: so
-an address counts only where a live Pod of the Service's namespace has it.
+an address counts only where a live Pod of the Service's namespace has it, and it is one that Pods
+can have: of their networks where these are known, and never a reserved one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from core.base.networks import Address, Network, collapse, single_address_network
+from core.base.networks import Address, Network, any_holds, collapse, single_address_network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from egress.model.facts import KnownService
 from egress.model.openings import Backend
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 from kube.egress.service_endpoints import Endpoint, ServicePort, ServiceShape
 from kube.resources.live_pods import LivePod
 
@@ -20,9 +22,14 @@ _SHOWN: Final = 8
 
 
 def known_service(
-    shape: ServiceShape, endpoints: Sequence[Endpoint], pods: Iterable[LivePod]
+    shape: ServiceShape,
+    endpoints: Sequence[Endpoint],
+    pods: Iterable[LivePod],
+    pod_ranges: Sequence[Network] = (),
 ) -> KnownService:
     """Return the facts of a Service; `pods` are the live ones that it may send to.
+
+    `pod_ranges` are the cluster's networks of Pods; empty where they are not known.
 
     Endpoints that are not ready count too: their Pods are the Service's, and would be cut off for
     the first moments after they are.
@@ -32,9 +39,18 @@ def known_service(
     if shape.is_api_server:
         return _api_server(shape, endpoints)
     selector = sort_requirements(Requirement(key, "In", (value,)) for key, value in shape.selector)
-    whose = {address: pod.host_network for pod in pods for address in pod.addresses}
+    every = {address: pod.host_network for pod in pods for address in pod.addresses}
+    whose = {each: host for each, host in every.items() if _can_be_pods(each, pod_ranges)}
     ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
-    return KnownService(selector, ports=ports, dropped=_dropped(shape, endpoints, whose))
+    strange = every.keys() - whose.keys()
+    return KnownService(selector, ports=ports, dropped=_dropped(shape, endpoints, whose, strange))
+
+
+def _can_be_pods(address: Address, pod_ranges: Sequence[Network]) -> bool:
+    network = single_address_network(address)
+    if any_holds(ALWAYS_RESERVED, network):
+        return False
+    return not pod_ranges or any_holds(pod_ranges, network)
 
 
 def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownService:
@@ -67,7 +83,10 @@ def _backends(
 
 
 def _dropped(
-    shape: ServiceShape, endpoints: Iterable[Endpoint], whose: Mapping[Address, bool]
+    shape: ServiceShape,
+    endpoints: Iterable[Endpoint],
+    whose: Mapping[Address, bool],
+    strange: Collection[Address],
 ) -> tuple[str, ...]:
     pods = "that it selects" if shape.selector else f"of namespace {shape.namespace}"
     said = set()
@@ -75,6 +94,8 @@ def _dropped(
         address = endpoint.address
         if isinstance(address, str):
             said.add(f"{address} is no address")
+        elif address in strange:
+            said.add(f"{address} is told by a Pod, and no Pod can have it (egress.ranges.pods)")
         elif address not in whose:
             said.add(f"{address} belongs to no live Pod {pods}: name it as a cidr")
         elif whose[address]:

@@ -74,6 +74,8 @@ class RenderTarget(msgspec.Struct, frozen=True):
     """What only an opening of its own opens (`egress.model.facts.CompilerFacts.reserved`)."""
     ranges: tuple[Network, ...] = ()
     """The cluster's own ranges: of Pods, Services and nodes."""
+    pods: tuple[Network, ...] = ()
+    """Those of Pods."""
     nodes: tuple[Network, ...] = ()
     """Those of nodes: in their subnets others may live too, such as private endpoints."""
 

@@ -18,6 +18,7 @@ GUARD = [
     *read_objects(DEPLOY / "kinds-guard.yaml"),
     *read_objects(DEPLOY / "namespace-guard.yaml"),
     *read_objects(DEPLOY / "own-namespace-guard.yaml"),
+    *read_objects(DEPLOY / "pod-address-guard.yaml"),
     *read_objects(DEPLOY / "revision-guard.yaml"),
     *read_objects(DEPLOY / "revision-owner-guard.yaml"),
 ]

@@ -171,7 +171,7 @@ def test_azures_own_objects_tell_the_range_of_pods(tmp_path: Path) -> None:
 def test_settings_that_cannot_work_are_wrong(tmp_path: Path) -> None:
     """Names by Cilium where LocalDNS is on: Pods could resolve nothing, and nodes are outside."""
     ranges = (ip_network("10.244.0.0/16"),)
-    target = RenderTarget(Engine("cilium-aks", (1, 17)), ranges=ranges)
+    target = RenderTarget(Engine("cilium-aks", (1, 17)), ranges=ranges, pods=ranges)
     report = _report(tmp_path, *LOCAL, CILIUM, ACNS, target=target)
     assert _grave(report) == [
         "egress.engine",
@@ -191,6 +191,7 @@ def test_settings_that_fit_are_not(tmp_path: Path) -> None:
         Engine("cilium-aks-basic", (1, 18)),
         Dns(addresses=addresses),
         ranges=(ip_network("10.244.0.0/16"), *nodes),
+        pods=(ip_network("10.244.0.0/16"),),
         nodes=nodes,
     )
     assert not _grave(_report(tmp_path, *LOCAL, CILIUM, ACNS, target=target))

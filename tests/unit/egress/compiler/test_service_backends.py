@@ -94,6 +94,24 @@ def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
     assert read_live_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()
 
 
+def test_addresses_that_no_pod_can_have_do_not_count() -> None:
+    """Whoever writes a Pod's status may write any: reserved ones, and those outside its networks.
+
+    Where the networks of Pods are not known, only reserved ones are sure to be none.
+    """
+    told = ("10.244.0.1", "168.63.129.16", "169.254.169.254", "203.0.113.7")
+    endpoints = [endpoint(each) for each in told]
+    pods = [pod(*told)]
+    ranges = (ip_network("10.244.0.0/16"),)
+    known = known_service(SHAPE, endpoints, pods, ranges)
+    (backend,) = known.ports[HTTP.range]
+    assert backend.addresses == (ip_network("10.244.0.1/32"),)
+    assert len(known.dropped) == 3
+    assert all("no Pod can have it" in each for each in known.dropped)
+    (backend,) = known_service(SHAPE, endpoints, pods).ports[HTTP.range]
+    assert backend.addresses == (ip_network("10.244.0.1/32"), ip_network("203.0.113.7/32"))
+
+
 HTTPS = ServicePort("https", "TCP", 443)
 API = ServiceShape("default", "kubernetes", (), "", (HTTPS,))
 
