@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.settings.section import Section
 from core.base.errors import InvalidObjectError, SettingsError
-from core.base.networks import Network, collapse, parse_network
+from core.base.networks import Network, collapse, holds, network_of, parse_network
 from core.base.process_names import CONTROL
 from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
@@ -33,6 +33,11 @@ _SEARCHED: Final[dict[EngineKind, tuple[str, ...]]] = {"cilium-aks": ("*.*.inter
 
 OF_CLUSTER: Final = frozenset({"kube-node-lease", "kube-public", "kube-system"})
 """Namespaces that only their own label enrols: without DNS and the like no other one works."""
+
+_LEAST_DNS_PREFIX: Final = {4: 24, 6: 120}
+_METADATA: Final = tuple(
+    map(network_of, ("169.254.169.254/32", "168.63.129.16/32", "fd00:ec2::254/128"))
+)
 
 _Networks = list[Annotated[str, Field(max_length=64)]]
 _DNS_LABEL: Final = "[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
@@ -225,9 +230,9 @@ def target_of(section: EgressSection) -> RenderTarget:
     if engine.kind == "cilium-aks" and dns.is_on_node:
         raise SettingsError(
             "egress.engine: cilium-aks opens names as Cilium sees DNS answer, and what answers on "
-            "the node (egress.dns.addresses: AKS LocalDNS) goes around it (github.com/Azure/AKS "
-            "issue 5864): set egress.engine to cilium-aks-basic, where names go by the addresses "
-            "learnt of them, or turn LocalDNS off and leave egress.dns.addresses empty"
+            "the node (egress.dns.addresses: AKS LocalDNS, NodeLocal DNSCache) goes around it "
+            "(github.com/Azure/AKS issue 5864): set egress.engine to cilium-aks-basic, where names "
+            "go by the addresses learnt of them, or remove what answers on the node"
         )
     return RenderTarget(
         engine,
@@ -237,6 +242,19 @@ def target_of(section: EgressSection) -> RenderTarget:
         collapse(_networks(section.ranges.pods, "egress.ranges.pods")),
         collapse(_networks(section.ranges.nodes, "egress.ranges.nodes")),
     )
+
+
+def _dns_addresses(section: EgressSection) -> tuple[Network, ...]:
+    """Return what is named of DNS by address; servers, and no network that holds metadata."""
+    found = _networks(section.dns.addresses, "egress.dns.addresses")
+    for each in found:
+        wide = each.prefixlen < _LEAST_DNS_PREFIX[each.version]
+        if wide or any(holds(each, one) for one in _METADATA):
+            raise SettingsError(
+                f"egress.dns.addresses: {each}: no guard denies them to any Pod: name the servers "
+                "(a /24 or /120 at most, without the metadata service's address)"
+            )
+    return tuple(found)
 
 
 def _dns_of(section: EgressSection) -> Dns:
@@ -252,7 +270,7 @@ def _dns_of(section: EgressSection) -> Dns:
     )
     return Dns(
         tuple(pods),
-        tuple(_networks(section.dns.addresses, "egress.dns.addresses")),
+        _dns_addresses(section),
         section.dns.port,
         section.dns.domain,
         tuple(section.dns.search) or _SEARCHED.get(section.engine, ()),

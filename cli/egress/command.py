@@ -128,12 +128,13 @@ DOCTOR = """**Examples**
 
     sallyport egress doctor --kubeconfig ~/.kube/config --config sallyport.yaml
 
-    sallyport egress doctor --cluster network.yaml -o json
+    sallyport egress doctor --cluster network/ -o json
 
 Tells by nodes, DaemonSets and Azure's objects which network a cluster has, and
 writes values of the chart that fit, with what was found as comments. Settings
-of `egress` that are given are held against it. Nothing is changed. A file has
-what `kubectl get nodes,daemonsets,cm,svc,servicecidrs -A -o yaml` prints.
+of `egress` that are given are held against it. Nothing is changed. A folder has
+what `kubectl get -o yaml` prints of nodes, DaemonSets, Service kube-dns,
+ConfigMap cilium-config, ServiceCIDRs and NodeNetworkConfigs.
 
 **Exit codes**: 0 what is set can work; 1 something cannot; 2 the cluster does
 not answer; 64 wrong usage."""
@@ -331,7 +332,8 @@ def doctor(
     from cli.egress import doctor as egress_doctor  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, None, None)
-    report = run_async(egress_doctor.look_at_network(settings))
+    compares = config is not None or bool(settings.egress.model_fields_set)
+    report = run_async(egress_doctor.look_at_network(settings, compares=compares))
     if output is Format.JSON:
         print_json(report)
     else:

@@ -211,10 +211,6 @@ def _check_inside(entry: Destination, path: str, what: str, *, shared: bool) -> 
         raise InvalidObjectError(what, f"{path}.namespace", "is missing: a set has no namespace")
     if entry.service is not None:
         require_match(LABEL, entry.service.name, f"{path}.name", what, "the name of a Service")
-        for index, port in enumerate(entry.ports or ()):
-            if port.end_port is not None:
-                field = f"{path.removesuffix('.service')}.ports[{index}].endPort"
-                raise InvalidObjectError(what, field, "a Service's ports are named one by one")
     if entry.pods is not None:
         for index, name in enumerate(entry.pods.service_accounts or ()):
             field = f"{path}.serviceAccounts[{index}]"

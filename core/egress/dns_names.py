@@ -1,11 +1,11 @@
 """DNS names as allowlists write them. Pure."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
 from core.base.errors import InvalidObjectError
-from core.kubernetes.names import LABEL
 
 ANY: Final = "*"
 """Every name."""
@@ -15,6 +15,8 @@ WILDCARD: Final = "*."
 
 _MAX: Final = 253
 _ENCODED: Final = "xn--"
+_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+"""Of a name of DNS, which may have what a host's may not (RFC 2181, 11): `my_bucket`."""
 
 
 def check_dns_name(text: str, *, field: str, what: str) -> None:
@@ -62,8 +64,8 @@ def _problems(text: str) -> Iterator[str]:
         yield f"has capital letters: write {text.lower()!r}"
     if "*" in name:
         yield "has a wildcard that is not its first label: only `*.` in front, or `*`, can be"
-    if len(name) > _MAX or not all(map(LABEL.fullmatch, labels)):
-        yield "must be a DNS name: labels of a-z, 0-9 and -, such as packages.example.org"
+    if len(name) > _MAX or not all(map(_LABEL.fullmatch, labels)):
+        yield "must be a DNS name: labels of a-z, 0-9, - and _, such as packages.example.org"
     if labels[-1].isdigit():
         yield "is an address, or like one: use `cidr` for addresses"
     if len(labels) == 1 and text == name:

@@ -67,9 +67,9 @@ NETWORKS: Final = (
     AksNetwork("Azure CNI, Azure NPM, LocalDNS", _NPM, _LOCAL_DNS),
     AksNetwork("Azure CNI, Calico", Engine()),
     AksNetwork("Azure CNI, Calico, LocalDNS", Engine(), _LOCAL_DNS),
-    AksNetwork("Cilium with ACNS", _ACNS, Dns(search=_SEARCH)),
-    AksNetwork("Cilium without ACNS", _BASIC),
-    AksNetwork("Cilium, with or without ACNS, LocalDNS", _BASIC, _LOCAL_DNS),
+    AksNetwork("Cilium with ACNS security", _ACNS, Dns(search=_SEARCH)),
+    AksNetwork("Cilium without ACNS security", _BASIC),
+    AksNetwork("Cilium, LocalDNS", _BASIC, _LOCAL_DNS),
 )
 
 

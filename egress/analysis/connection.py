@@ -13,7 +13,7 @@ from core.egress.destinations import MAX_PORT, PortRange, Protocol
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
 from egress.analysis.cluster_egress import ClusterEgress
-from egress.model.openings import Addresses, Block, Name, Opening, Pods, Service
+from egress.model.openings import Addresses, Backend, Block, Name, Opening, Pods, Service
 from kube.egress.pods import EgressPod
 
 _TARGET: Final = re.compile(
@@ -32,6 +32,8 @@ class ConnectionEnd(msgspec.Struct, frozen=True):
     port: PortRange
     pod: EgressPod | None = None
     """Whose address it is, where it is a Pod's own."""
+    on_node: bool = False
+    """Whether it is a node's, by a Pod on that node's network."""
 
 
 class ConnectionTarget(msgspec.Struct, frozen=True):
@@ -90,9 +92,10 @@ def parse_target(text: str, world: ClusterEgress) -> ConnectionTarget:
 def _at_address(
     host: str, port: PortRange, address: Address, world: ClusterEgress
 ) -> ConnectionTarget:
-    return ConnectionTarget(
-        host, port, ends=(ConnectionEnd(address, port, _owner(address, world.snapshot.pods)),)
-    )
+    pods = world.snapshot.pods
+    on_node = any(each.host_network and address in each.addresses for each in pods)
+    end = ConnectionEnd(address, port, _owner(address, pods), on_node)
+    return ConnectionTarget(host, port, ends=(end,))
 
 
 def _service_at(address: Address, world: ClusterEgress) -> tuple[str, str] | None:
@@ -108,8 +111,10 @@ def _at_pod(host: str, port: PortRange, world: ClusterEgress) -> ConnectionTarge
     if pod is None:
         raise SettingsError(f"{host}: there is no such Pod; write pod/NAMESPACE/NAME")
     held = None if pod.host_network else pod
-    ends = tuple(ConnectionEnd(address, port, held) for address in pod.addresses)
-    return ConnectionTarget(host, port, pod=pod, ends=ends)
+    ends = (
+        ConnectionEnd(address, port, held, on_node=pod.host_network) for address in pod.addresses
+    )
+    return ConnectionTarget(host, port, pod=pod, ends=tuple(ends))
 
 
 def _service_of(host: str, world: ClusterEgress) -> tuple[str, str] | None:
@@ -131,9 +136,12 @@ def _at_service(
     known = world.services[service]
     if known.external_name:
         return _at_name(known.external_name, port, world)
+    backends = known.ports.get(port, ())
+    if known.portless:
+        backends = (Backend((port,), known.portless),)
     ends = tuple(
         ConnectionEnd(address, ports, _owner(address, world.snapshot.pods))
-        for backend in known.ports.get(port, ())
+        for backend in backends
         for ports in backend.ports
         for network in backend.addresses
         for address in network
@@ -179,10 +187,11 @@ def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_
     in_ports = any_port or _holds(opening.ports, end.port)
     match opening.peer:
         case Addresses(blocks):
-            seen = world.site.target.engine.is_cilium and end.pod is not None
-            return in_ports and not seen and any(_in_block(end.address, each) for each in blocks)
+            matched = _by_network(end, world)
+            return in_ports and matched and any(_in_block(end.address, each) for each in blocks)
         case Name(_, addresses):
-            return in_ports and any(end.address in each for each in addresses)
+            matched = _by_network(end, world)
+            return in_ports and matched and any(end.address in each for each in addresses)
         case Pods(namespace, requirements):
             pod = end.pod
             same = pod is not None and pod.namespace == namespace
@@ -193,6 +202,11 @@ def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_
                 and any(end.address in each for each in backend.addresses)
                 for backend in backends
             )
+
+
+def _by_network(end: ConnectionEnd, world: ClusterEgress) -> bool:
+    """Return whether networks match an end: on Cilium they match neither Pods nor nodes."""
+    return not world.site.target.engine.is_cilium or not (end.pod or end.on_node)
 
 
 def learns_names(world: ClusterEgress) -> bool:

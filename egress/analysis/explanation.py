@@ -9,7 +9,7 @@ import msgspec
 from core.base import names
 from core.base.sallyport_objects import Metadata
 from core.egress.allowlists import AllowlistSpec, EgressAllowlist
-from core.egress.destinations import Destination, SetName
+from core.egress.destinations import Destination, PortRange, SetName
 from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
 from core.people.two_person import Approvable
@@ -27,6 +27,7 @@ from egress.model.descriptions import describe_networks, describe_ports, set_of,
 from egress.model.openings import Opening, Service
 from egress.render.engines import render
 from kube.egress.pods import EgressPod
+from kube.egress.service_endpoints import API_SERVER
 
 FORMAT: Final = 1
 
@@ -267,8 +268,12 @@ def _can_render(entry: dict[str, Any], world: ClusterEgress) -> bool:
 
 def _entry_for(aim: ConnectionTarget, world: ClusterEgress) -> dict[str, Any] | None:
     ports = [{"protocol": aim.port.protocol, "port": aim.port.first}]
-    if aim.service is not None:
-        namespace, name = aim.service
+    service = aim.service
+    if service is None and (behind := _api_server_port(aim, world)) is not None:
+        service = API_SERVER
+        ports = [{"protocol": behind.protocol, "port": behind.first}]
+    if service is not None:
+        namespace, name = service
         return {"service": {"namespace": namespace, "name": name}, "ports": ports}
     pods = [each for each in (aim.pod, *(end.pod for end in aim.ends)) if each is not None]
     if pods and not pods[0].host_network:
@@ -279,6 +284,17 @@ def _entry_for(aim: ConnectionTarget, world: ClusterEgress) -> dict[str, Any] | 
         return None
     address = aim.ends[0].address
     return {"cidr": f"{address}/{address.max_prefixlen}", "ports": ports}
+
+
+def _api_server_port(aim: ConnectionTarget, world: ClusterEgress) -> PortRange | None:
+    """Return the port of kube-apiserver's Service behind which a connection ends, if it does."""
+    known = world.services.get(API_SERVER)
+    for port, backends in (known.ports if known else {}).items():
+        for backend in backends:
+            at = (each.address for each in aim.ends if each.port in backend.ports)
+            if any(address in each for address in at for each in backend.addresses):
+                return port
+    return None
 
 
 def _warnings(aim: ConnectionTarget, world: ClusterEgress) -> Iterator[str]:

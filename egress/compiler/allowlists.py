@@ -260,9 +260,12 @@ class _AllowlistReader:
         for each in found.dropped:
             yield self._problem(path, "EndpointDropped", each, closes=False)
         backends: list[Backend] = []
-        for port in entry.ranges:
+        if found.portless:
+            backends.append(Backend(entry.ranges, found.portless))
+        for port in entry.ranges if found.portless is None else ():
             if port not in found.ports:
-                message = f"Service {shown} has no port {port}"
+                one_by_one = ": its ports are named one by one" * (port.first != port.last)
+                message = f"Service {shown} has no port {port}{one_by_one}"
                 yield self._problem(path, "NoSuchPort", message)
             else:
                 backends += found.ports[port]
@@ -270,10 +273,9 @@ class _AllowlistReader:
             some = tuple(sorted(set(backends)))
             yield Service(*of, found.selector, some, is_api_server=found.is_api_server)
         if not backends:
-            whom = "kube-apiserver" if found.is_api_server else "no live Pods"
-            message = (
-                f"Service {shown} has {'no address of ' * found.is_api_server}{whom} behind it"
-            )
+            message = f"Service {shown} has no live Pods behind it"
+            if found.is_api_server:
+                message = f"Service {shown} tells no address of kube-apiserver"
             yield self._problem(path, "NoAddresses", message)
 
     def _problem(self, path: str, reason: str, message: str, *, closes: bool = True) -> Problem:

@@ -40,17 +40,26 @@ def known_service(
         return _api_server(shape, endpoints)
     selector = sort_requirements(Requirement(key, "In", (value,)) for key, value in shape.selector)
     every = {address: pod.host_network for pod in pods for address in pod.addresses}
-    whose = {each: host for each, host in every.items() if _can_be_pods(each, pod_ranges)}
+    whose = {each: host for each, host in every.items() if _can_be_told(each, pod_ranges)}
     ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
-    strange = every.keys() - whose.keys()
-    return KnownService(selector, ports=ports, dropped=_dropped(shape, endpoints, whose, strange))
+    dropped = _dropped(shape, endpoints, whose, every.keys() - whose.keys())
+    portless = None if shape.ports else _portless(endpoints, whose)
+    return KnownService(selector, ports=ports, portless=portless, dropped=dropped)
 
 
-def _can_be_pods(address: Address, pod_ranges: Sequence[Network]) -> bool:
+def _portless(endpoints: Iterable[Endpoint], whose: Mapping[Address, bool]) -> tuple[Network, ...]:
+    """Return the Pods behind a Service without ports, whatever they listen on."""
+    told = (each.address for each in endpoints if not isinstance(each.address, str))
+    return collapse(single_address_network(each) for each in told if not whose.get(each, True))
+
+
+def _can_be_told(address: Address, pod_ranges: Sequence[Network]) -> bool:
+    """Return whether an address is not reserved, and of a known network of Pods of its family."""
     network = single_address_network(address)
     if any_holds(ALWAYS_RESERVED, network):
         return False
-    return not pod_ranges or any_holds(pod_ranges, network)
+    same = [each for each in pod_ranges if each.version == address.version]
+    return not same or any_holds(same, network)
 
 
 def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownService:
@@ -60,11 +69,15 @@ def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownServ
     other one of the Service is somebody else's.
     """
     own = [each for each in endpoints if each.slice == shape.name]
-    whose = {each.address: False for each in own if not isinstance(each.address, str)}
+    told = [each.address for each in own if not isinstance(each.address, str)]
+    whose = {each: False for each in told if _can_be_told(each, ())}
     others = sorted({each.slice for each in endpoints} - {shape.name})
-    dropped = tuple(f"EndpointSlice {each} is none of kube-apiserver's" for each in others)
+    dropped = [f"EndpointSlice {each} is none of kube-apiserver's" for each in others]
+    dropped += [
+        f"{each} is reserved: kube-apiserver is not there" for each in told if each not in whose
+    ]
     ports = {port.range: _backends(port, own, whose) for port in shape.ports}
-    return KnownService(ports=ports, dropped=dropped, is_api_server=True)
+    return KnownService(ports=ports, dropped=tuple(dropped), is_api_server=True)
 
 
 def _backends(

@@ -57,6 +57,9 @@ class KnownService(msgspec.Struct, frozen=True):
     is open only where an intent names it as a DNS name."""
     ports: Mapping[PortRange, tuple[Backend, ...]] = {}
     """For each port of the Service: the live Pods that it sends to, and on which ports."""
+    portless: tuple[Network, ...] | None = None
+    """Of the live Pods behind a headless Service that names no ports, which is reached on all of
+    them, as single addresses, collapsed; None for a Service with ports."""
     dropped: tuple[str, ...] = ()
     """Addresses of its EndpointSlices that belong to no live Pod of its namespace; for people."""
     is_api_server: bool = False

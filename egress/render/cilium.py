@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from core.base import names
-from core.base.networks import Network, any_holds, holds, subtract
-from core.egress.destinations import PortRange
+from core.base.networks import Network, any_holds, collapse, holds, subtract
+from core.egress.destinations import MAX_PORT, PortRange
 from core.egress.dns_names import ANY, WILDCARD, is_wildcard
 from core.kubernetes.label_selectors import Requirement, Requirements, may_overlap
 from egress.model.openings import (
@@ -259,6 +259,9 @@ def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening
     items = tuple(
         item_of("toFQDNs", ports, each) for each in name_patterns(peer.pattern, target.engine)
     )
+    if target.dns.addresses:  # A name may lead there, and its rule names no names.
+        cut = (_without_port(each, target.dns.port) for each in items)
+        items = tuple(each for each in cut if each is not None)
     entries = max(1, len(peer.addresses)) * map_entries(ports)
     problems = tuple(_narrowed(opening, peer.pattern, target))
     return RenderedOpening(items=items, names=asked, entries=entries, problems=problems)
@@ -284,15 +287,13 @@ def _render_blocks(
     problems: list[Problem] = []
     if lost := [each.network for each in wanted if _is_unmatched(each.network, target)]:
         shown = ", ".join(map(str, lost))
-        why = f"Cilium's CIDR rules match neither Pods nor nodes, where {shown} lies: name `pods`"
-        problems.append(_problem(opening, why))
-    if asked := [each.network for each in found if _is_dns(each.network, opening, target)]:
-        found = [each for each in found if each.network not in asked]
-        shown = ", ".join(map(str, asked))
         why = (
-            f"{shown} is the cluster's DNS, which every Pod may ask for the names of its allowlists"
+            f"{shown} lies in the networks of Pods or Services, which no CIDR rule of Cilium's "
+            "matches: name `pods` or `service`"
         )
         problems.append(_problem(opening, why))
+    found, left_out = _but_dns_addresses(found, opening, target)
+    problems += left_out
     if near := [each.network for each in found if any_holds(target.nodes, each.network)]:
         shown = ", ".join(map(str, near))
         why = (
@@ -353,16 +354,33 @@ def _but_dns(
     return msgspec.structs.replace(found, items=left, problems=problems, opening=said)
 
 
-def _is_dns(network: Network, opening: Opening, target: RenderTarget) -> bool:
-    """Return whether a rule for a network would open every name: see `_but_dns`."""
+def _but_dns_addresses(
+    blocks: list[Block], opening: Opening, target: RenderTarget
+) -> tuple[list[Block], list[Problem]]:
+    """Leave addresses of the cluster's DNS out of networks that an opening names (`_but_dns`)."""
     port = target.dns.port
-    return (
-        target.engine.learns_names
-        and any(holds(network, each) or holds(each, network) for each in target.dns.addresses)
-        and any(
-            each.protocol != "SCTP" and each.first <= port <= each.last for each in opening.ports
-        )
+    holds_port = any(
+        each.protocol != "SCTP" and each.first <= port <= each.last for each in opening.ports
     )
+    if not target.engine.learns_names or not holds_port:
+        return blocks, []
+    left: list[Block] = []
+    lost: list[Network] = []
+    for block in blocks:
+        inside = [each for each in target.dns.addresses if holds(block.network, each)]
+        open_there = [each for each in inside if not any_holds(block.excepts, each)]
+        if any_holds(target.dns.addresses, block.network):
+            lost.append(block.network)
+        elif open_there:
+            lost += open_there
+            left.append(Block(block.network, collapse((*block.excepts, *open_there))))
+        else:
+            left.append(block)
+    if not lost:
+        return blocks, []
+    shown = ", ".join(map(str, lost))
+    why = f"{shown} is the cluster's DNS, which every Pod may ask for the names of its allowlists"
+    return left, [Problem(opening.allowlist, opening.path, "DnsLeftOut", why, closes=not left)]
 
 
 def _may_be_dns(pods: tuple[str, Requirements], dns: Dns) -> bool:
@@ -447,17 +465,35 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     return [
         _policy(namespace, DEFAULT_DENY, {}, {"egress": [{}]}),
         _policy(namespace, DNS, {}, {"egress": _dns_rules(target, zone)}),
-        *(_guard(namespace, index, each) for index, each in enumerate(guards)),
+        *(_guard(namespace, f"{GUARD}-{index}", each) for index, each in enumerate(guards)),
+        *_dns_guards(meaning, target),
     ]
 
 
-def _guard(namespace: str, index: int, guard: RangeGuard) -> Json:
+def _dns_guards(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
+    """Yield what denies reserved addresses of the cluster's DNS on all ports but its own.
+
+    The other guards spare them, and a name's owner could answer with them.
+    """
+    dns = target.dns
+    spared = [each for each in dns.addresses if any_holds(target.reserved, each)]
+    if target.engine.version < PORT_RANGES:
+        return
+    every = (PortRange(protocol, 1, MAX_PORT) for protocol in ("TCP", "UDP"))
+    but_dns = tuple(part for each in every for part in _cut(each, dns.port))
+    for index, each in enumerate(build_guards(meaning.openings, spared)):
+        yield _guard(meaning.namespace, f"{GUARD}-dns-{index}", each, but_dns)
+
+
+def _guard(namespace: str, name: str, guard: RangeGuard, ports: Ports = ()) -> Json:
+    """Return the policy of a guard; without ports it denies all of them."""
     but_for: Requirements = ()
     if guard.but_for:
         but_for = (Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for),)
-    items = sorted(block_items("toCIDRSet", (((), block) for block in guard.blocks)))
-    denied = [{field: peers} for field, _, peers in rules(items)]
-    return _policy(namespace, f"{GUARD}-{index}", selector(but_for), {"egressDeny": denied})
+    items = sorted(block_items("toCIDRSet", ((ports, block) for block in guard.blocks)))
+    on = {"toPorts": ports_of(ports)} if ports else {}
+    denied = [{field: peers, **on} for field, _, peers in rules(items)]
+    return _policy(namespace, name, selector(but_for), {"egressDeny": denied})
 
 
 def _allowlist(

@@ -25,8 +25,7 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
     if target.engine.ip_families != BOTH_FAMILIES:
         meaning, problems = _only_families(meaning, target)
         dns = msgspec.structs.replace(target.dns, addresses=_kept(target.dns.addresses, target))
-        reserved = _kept(target.reserved, target)
-        target = msgspec.structs.replace(target, dns=dns, reserved=reserved)
+        target = msgspec.structs.replace(target, dns=dns)
     by_engine = cilium.render if target.engine.is_cilium else networkpolicy.render
     found = by_engine(meaning, target)
     learns = target.engine.learns_names
@@ -47,7 +46,8 @@ def _only_families(
         if kept is None:
             families = " and ".join(target.engine.ip_families)
             message = (
-                f"it has addresses of another family alone, and egress.ip_families: {families}"
+                f"all of its addresses are of another family than {families}, which alone the "
+                "network enforces (egress.ipFamilies): it stays closed"
             )
             problems.append(Problem(opening.allowlist, opening.path, "CannotSay", message))
         else:
@@ -62,17 +62,18 @@ def _narrowed(opening: Opening, target: RenderTarget) -> Opening | None:
         case Addresses(blocks):
             left = tuple(each for each in blocks if _kept((each.network,), target))
             peer = Addresses(left) if left else None
-        case Name(_, addresses) if addresses:
+        case Name(_, addresses, pinned) if addresses:
             some = _kept(addresses, target)
-            peer = msgspec.structs.replace(opening.peer, addresses=some) if some else None
+            is_lost = not some and (pinned or not target.engine.learns_names)
+            peer = None if is_lost else msgspec.structs.replace(opening.peer, addresses=some)
         case Service(backends=backends):
             found = (
                 msgspec.structs.replace(each, addresses=_kept(each.addresses, target))
                 for each in backends
             )
-            peer = msgspec.structs.replace(
-                opening.peer, backends=tuple(each for each in found if each.addresses)
-            )
+            left_there = tuple(each for each in found if each.addresses)
+            is_lost = bool(backends) and not left_there
+            peer = None if is_lost else msgspec.structs.replace(opening.peer, backends=left_there)
         case _:
             peer = opening.peer
     return None if peer is None else msgspec.structs.replace(opening, peer=peer)

@@ -58,6 +58,8 @@ def build_guards(
     found = [RangeGuard(base)] if base else []
     by_accounts: dict[tuple[str, ...], list[Block]] = {}
     for network in sorted(accounts, key=_place):
+        if any_holds(spared, network):
+            continue
         who = set().union(*(some for other, some in accounts.items() if holds(other, network)))
         others = (*(each for each in accounts if each != network), *spared)
         parts = collapse(each for each in others if holds(network, each))

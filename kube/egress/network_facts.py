@@ -29,7 +29,16 @@ _KINDS: Final[dict[str, tuple[str, bool]]] = {
 }
 """By kind its path, and whether a cluster may lack it."""
 
+HOW_TO_LIST: Final = (
+    "kubectl get nodes,daemonsets -A -o yaml",
+    "kubectl get svc/kube-dns cm/cilium-config -n kube-system -o yaml",
+    "kubectl get servicecidrs,nodenetworkconfigs -A -o yaml",
+)
+"""What writes these objects into files; a cluster may lack the last."""
+
 _SYSTEM: Final = "kube-system"
+_NAMESPACES: Final = frozenset({_SYSTEM, "calico-system", "cilium", "cilium-system", "kube-router"})
+"""Where engines are installed by their own instructions."""
 
 
 class NetworkNode(msgspec.Struct, frozen=True):
@@ -41,8 +50,8 @@ class NetworkNode(msgspec.Struct, frozen=True):
     pod_ranges: tuple[Network, ...] = ()
 
 
-class NodeProgram(msgspec.Struct, frozen=True):
-    """A DaemonSet: what runs on every node."""
+class DaemonSet(msgspec.Struct, frozen=True):
+    """What runs on every node."""
 
     namespace: str
     name: str
@@ -58,16 +67,17 @@ class NetworkFacts:
     """What was seen."""
 
     nodes: list[NetworkNode] = field(default_factory=list)
-    programs: dict[str, NodeProgram] = field(default_factory=dict)
-    """By the DaemonSet's name."""
+    daemon_sets: dict[str, DaemonSet] = field(default_factory=dict)
+    """By name."""
     cilium: dict[str, str] = field(default_factory=dict)
     """Cilium's ConfigMap."""
     dns_selector: dict[str, str] = field(default_factory=dict)
     """Of the Service kube-dns."""
-    dns_addresses: tuple[Address, ...] = ()
     service_ranges: list[Network] = field(default_factory=list)
     pod_ranges: list[Network] = field(default_factory=list)
     """Of Azure's own objects; the nodes' are with them."""
+    unread: list[str] = field(default_factory=list)
+    """Kinds that may not be listed."""
 
     def take(self, kind: str, raw: bytes | msgspec.Raw) -> None:
         """Take in an object, where it says something of the network.
@@ -125,14 +135,13 @@ class _DaemonSetSpec(msgspec.Struct, frozen=True):
     template: _Template = _Template()
 
 
-class _DaemonSet(msgspec.Struct, frozen=True):
+class _DaemonSetObject(msgspec.Struct, frozen=True):
     metadata: _Meta
     spec: _DaemonSetSpec = _DaemonSetSpec()
 
 
 class _ServiceSpec(msgspec.Struct, frozen=True):
     selector: dict[str, str] | None = None
-    cluster_ips: list[str] | None = msgspec.field(default=None, name="clusterIPs")
 
 
 class _Service(msgspec.Struct, frozen=True):
@@ -154,7 +163,6 @@ class _ServiceCidr(msgspec.Struct, frozen=True):
 
 
 class _NetworkContainer(msgspec.Struct, frozen=True, rename="camel"):
-    type: str = ""
     subnet_address_space: str = ""
 
 
@@ -167,7 +175,7 @@ class _NodeNetworkConfig(msgspec.Struct, frozen=True):
 
 
 _NODE: Final = msgspec.json.Decoder(_Node)
-_DAEMON_SET: Final = msgspec.json.Decoder(_DaemonSet)
+_DAEMON_SET: Final = msgspec.json.Decoder(_DaemonSetObject)
 _SERVICE: Final = msgspec.json.Decoder(_Service)
 _CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
 _SERVICE_CIDR: Final = msgspec.json.Decoder(_ServiceCidr)
@@ -187,11 +195,13 @@ def _take_node(facts: NetworkFacts, raw: bytes | msgspec.Raw) -> None:
     )
 
 
-def _take_program(facts: NetworkFacts, raw: bytes | msgspec.Raw) -> None:
+def _take_daemon_set(facts: NetworkFacts, raw: bytes | msgspec.Raw) -> None:
     found = decode_json(_DAEMON_SET, raw, "DaemonSet")
     template, spec = found.spec.template, found.spec.template.spec
+    if found.metadata.namespace not in _NAMESPACES:
+        return  # Anybody may name a DaemonSet of their own as an engine's.
     containers = spec.containers or []
-    facts.programs[found.metadata.name] = NodeProgram(
+    facts.daemon_sets[found.metadata.name] = DaemonSet(
         found.metadata.namespace,
         found.metadata.name,
         tuple(each.image for each in containers),
@@ -205,7 +215,6 @@ def _take_service(facts: NetworkFacts, raw: bytes | msgspec.Raw) -> None:
     found = decode_json(_SERVICE, raw, "Service")
     if (found.metadata.namespace, found.metadata.name) == (_SYSTEM, "kube-dns"):
         facts.dns_selector = found.spec.selector or {}
-        facts.dns_addresses = tuple(_addresses(iter(found.spec.cluster_ips or ())))
 
 
 def _take_config(facts: NetworkFacts, raw: bytes | msgspec.Raw) -> None:
@@ -227,7 +236,7 @@ def _take_node_network(facts: NetworkFacts, raw: bytes | msgspec.Raw) -> None:
 
 _TAKERS: Final[dict[str, Callable[[NetworkFacts, bytes | msgspec.Raw], None]]] = {
     "Node": _take_node,
-    "DaemonSet": _take_program,
+    "DaemonSet": _take_daemon_set,
     "Service": _take_service,
     "ConfigMap": _take_config,
     "ServiceCIDR": _take_service_range,
@@ -277,11 +286,15 @@ async def read_network_facts(objects: Objects) -> NetworkFacts:
             async for raw in list_objects(objects, path):
                 facts.take(kind, raw)
         except ClusterError as error:
-            if not (is_optional and error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN}):
+            if not is_optional:
                 raise ClusterError(f"every {kind} must be listed: {error}", error.status) from None
+            if error.status == HTTPStatus.FORBIDDEN:
+                facts.unread.append(kind)
+            elif error.status != HTTPStatus.NOT_FOUND:
+                raise
     return facts
 
 
 def has_facts(facts: NetworkFacts) -> bool:
     """Return whether anything was seen by which a network can be told."""
-    return bool(facts.nodes or facts.programs)
+    return bool(facts.nodes or facts.daemon_sets)

@@ -75,7 +75,7 @@ written as one of IPv6 counts as what it is: the Pods' network plug-in takes it 
 
 {{/* The addresses of the cluster's DNS that are link-local, so on each node itself; empty for none. */}}
 {{- define "sallyport.network.dnsOnNode" -}}
-{{- range .Values.egress.dns.addresses }}{{ if or (hasPrefix "169.254." .) (hasPrefix "fe80:" (lower .)) }}{{ . }} {{ end }}{{ end }}
+{{- range .Values.egress.dns.addresses }}{{ if or (hasPrefix "169.254." .) (regexMatch "^fe[89ab][0-9a-f]:" (lower .)) }}{{ . }} {{ end }}{{ end }}
 {{- end }}
 
 {{/* The cluster's DNS, as egress.dns describes it. */}}

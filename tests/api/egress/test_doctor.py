@@ -9,13 +9,13 @@ from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, Json
 
 
-def _daemon_set(namespace: str) -> Json:
+def _daemon_set() -> Json:
     labels = {"k8s-app": "cilium"}
     container = {"name": "cilium-agent", "image": "registry.example/cilium:v1.18.6"}
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": "cilium", "namespace": namespace},
+        "metadata": {"name": "cilium", "namespace": "kube-system"},
         "spec": {
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
@@ -28,8 +28,6 @@ async def test_a_network_is_told_by_a_cluster(
     apiserver: ApiServer, client: Client, state: str
 ) -> None:
     """By its nodes and DaemonSets; the range of Services is kube-apiserver's own object."""
-    namespace = new_name("network")
-    await client.create_namespace(namespace)
     node = {
         "apiVersion": "v1",
         "kind": "Node",
@@ -41,7 +39,7 @@ async def test_a_network_is_told_by_a_cluster(
             },
         },
     }
-    made = [node, _daemon_set(namespace)]
+    made = [node, _daemon_set()]
     for each in made:
         await client.create(each)
     try:

@@ -15,10 +15,12 @@ WEBHOOKS = read_objects(DEPLOY / "webhooks.yaml")
 RBAC = read_objects(DEPLOY / "rbac.yaml")
 GUARD = [
     *read_objects(DEPLOY / "backstop.yaml"),
+    *read_objects(DEPLOY / "endpointslice-guard.yaml"),
     *read_objects(DEPLOY / "kinds-guard.yaml"),
     *read_objects(DEPLOY / "namespace-guard.yaml"),
     *read_objects(DEPLOY / "own-namespace-guard.yaml"),
     *read_objects(DEPLOY / "pod-address-guard.yaml"),
+    *read_objects(DEPLOY / "pod-annotation-guard.yaml"),
     *read_objects(DEPLOY / "revision-guard.yaml"),
     *read_objects(DEPLOY / "revision-owner-guard.yaml"),
 ]

@@ -23,6 +23,13 @@ def test_names_by_cilium_and_dns_on_the_node_are_refused() -> None:
         assert target_of(_section(engine=engine, dns=LOCAL_DNS)).dns.is_on_node
 
 
+@pytest.mark.parametrize("wide", ["169.254.0.0/16", "169.254.169.0/24", "10.0.0.0/8"])
+def test_networks_that_are_no_servers_are_refused(wide: str) -> None:
+    """No guard denies the addresses of DNS: metadata's must not be among them."""
+    with pytest.raises(SettingsError, match=r"egress\.dns\.addresses: .* name the servers"):
+        target_of(_section(dns={"addresses": [wide]}))
+
+
 def test_aks_appends_its_own_search_domain() -> None:
     """Unless the operator says which."""
     assert target_of(_section(engine="cilium-aks")).dns.search == ("*.*.internal.cloudapp.net",)

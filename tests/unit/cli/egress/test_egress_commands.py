@@ -291,7 +291,7 @@ def test_doctor_writes_values_and_what_it_saw(run: Run, tmp_path: Path) -> None:
     values = yaml.safe_load(done.out)["egress"]
     assert values["engine"] == "cilium-aks-basic"
     assert values["dns"]["addresses"] == ["169.254.10.10/32", "169.254.10.11/32"]
-    assert "# Azure CNI powered by Cilium, without ACNS" in done.out
+    assert "# Azure CNI powered by Cilium, without ACNS security" in done.out
     assert "LocalDNS is on: 1 of 1 nodes" in done.out
     told = json.loads(run("egress", "doctor", "--cluster", file, "-o", "json").out)
     assert told["values"] == values
@@ -306,6 +306,18 @@ def test_doctor_holds_settings_against_the_network(run: Run, tmp_path: Path) -> 
     assert done.code == 1
     assert "# wrong: egress.engine: cilium is set, and this network" in done.out
     assert "# wrong: egress.dns.addresses: 169.254.10.10/32 answers DNS" in done.out
+
+
+def test_doctor_tells_settings_that_start_nowhere(run: Run, tmp_path: Path) -> None:
+    """It does not end at what a process would end at: it says so, and what fits instead."""
+    file, config = tmp_path / "network.yaml", tmp_path / "sallyport.yaml"
+    file.write_text(NETWORK)
+    dns = "{addresses: [169.254.10.10/32]}"
+    config.write_text(f"egress: {{engine: cilium-aks, dns: {dns}}}\n")
+    done = run("egress", "doctor", "--cluster", file, "--config", config)
+    assert done.code == 1
+    assert "# wrong: egress: egress.engine: cilium-aks opens names" in done.out
+    assert yaml.safe_load(done.out)["egress"]["engine"] == "cilium-aks-basic"
 
 
 def test_doctor_needs_something_to_look_at(run: Run, tmp_path: Path) -> None:

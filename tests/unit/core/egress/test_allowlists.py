@@ -115,11 +115,6 @@ CIDR = {"cidr": "10.0.0.0/8"}
             "TCP 50-60 overlaps TCP 1-100: name each port once",
         ),
         (
-            [ports(tcp(1, 2), service={"name": "db"})],
-            "spec.to[0].ports[0].endPort",
-            "a Service's ports are named one by one",
-        ),
-        (
             [{"dnsName": "a.b"}, CIDR, {"dnsName": "a.b"}],
             "spec.to[2]",
             "adds nothing to spec.to[0]: remove one of them",

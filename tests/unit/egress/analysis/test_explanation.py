@@ -208,7 +208,24 @@ def test_kube_apiserver_is_told_by_its_service(to: str, engine: EngineKind) -> N
     assert answer.add == {
         "service": {"namespace": "default", "name": "kubernetes"},
         "ports": [{"protocol": "TCP", "port": 443}],
-    } or to.startswith("20.")
+    }
+
+
+@pytest.mark.parametrize(("engine", "verdict"), [("networkpolicy", "open"), ("cilium", "closed")])
+def test_a_node_is_matched_by_no_network_on_cilium(engine: EngineKind, verdict: str) -> None:
+    """Nor by its address, where a Pod on the node's network shows that it is one."""
+    proxy = pod(
+        "kube-proxy-x",
+        "kube-proxy",
+        "kube-system",
+        host_network=True,
+        addresses=(ip_address("10.224.0.5"),),
+    )
+    net = allowlist({"cidr": "10.224.0.0/28"})
+    found = world(net, pods=[TRAINER, proxy], engine=engine)
+    for to in ("pod/kube-system/kube-proxy-x:443", "10.224.0.5:443"):
+        assert _ask(to, found).verdict == verdict
+    assert _ask("10.224.0.9:443", found).verdict == "open"
 
 
 def test_what_the_engine_cannot_say_is_no_advice() -> None:

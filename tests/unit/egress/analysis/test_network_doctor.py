@@ -4,12 +4,12 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import pytest
 import yaml
 
+from app.settings.egress import EgressSection, target_of
 from egress.analysis.network_doctor import NetworkReport, examine
-from egress.render.target import Dns, Engine, RenderTarget
+from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from kube.egress.network_facts import read_folder_facts
 
 Json = dict[str, Any]
@@ -82,8 +82,8 @@ def _report(tmp_path: Path, *objects: Json, target: RenderTarget | None = None) 
     return examine(read_folder_facts(file), target)
 
 
-def _grave(report: NetworkReport) -> list[str]:
-    return [each.setting for each in report.problems if each.grave]
+def _errors(report: NetworkReport) -> list[str]:
+    return [each.setting for each in report.problems if each.is_error]
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def _grave(report: NetworkReport) -> list[str]:
         ),
         (
             [*AZURE, CILIUM, ACNS],
-            "Azure CNI powered by Cilium, with ACNS",
+            "Azure CNI powered by Cilium, with ACNS security",
             {"engine": "cilium-aks", "ciliumVersion": "1.18"},
         ),
         (
             [*AZURE, CILIUM],
-            "Azure CNI powered by Cilium, without ACNS",
+            "Azure CNI powered by Cilium, without ACNS security",
             {"engine": "cilium-aks-basic", "ciliumVersion": "1.18"},
         ),
         (
             [*LOCAL, CILIUM, ACNS],
-            "Azure CNI powered by Cilium, with ACNS",
+            "Azure CNI powered by Cilium, with ACNS security",
             {
                 "engine": "cilium-aks-basic",
                 "ciliumVersion": "1.18",
@@ -133,14 +133,70 @@ def test_each_network_is_told_and_gets_its_settings(
     ranges = {"pods": ["10.244.4.0/23"], "services": ["10.0.0.0/16"], "nodes": ["10.224.0.0/24"]}
     assert report.network == network
     assert report.values == {**values, "ranges": ranges}
-    assert not _grave(report)
+    assert not _errors(report)
 
 
-def test_without_an_engine_to_enrol_closes_nothing(tmp_path: Path) -> None:
-    """And that is no note."""
-    report = _report(tmp_path, *NODES)
+@pytest.mark.parametrize("is_aks", [True, False])
+def test_without_an_engine_nothing_enforces(tmp_path: Path, *, is_aks: bool) -> None:
+    """On AKS that is sure; elsewhere there are engines that no DaemonSet shows."""
+    nodes = [node("a", "10.224.0.4", cluster="MC_a")] if is_aks else NODES
+    report = _report(tmp_path, *nodes)
     assert report.network == ""
-    assert _grave(report) == ["egress.engine"]
+    assert _errors(report) == ["egress.engine"] * is_aks
+    assert "egress.engine" in [each.setting for each in report.problems]
+
+
+def test_ciliums_own_settings_count(tmp_path: Path) -> None:
+    """SCTP where it is on; that IPv6 is off is its default, and no reason to set anything."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "cilium-config", "namespace": "kube-system"},
+        "data": {"enable-sctp": "true", "enable-ipv6": "false"},
+    }
+    report = _report(tmp_path, *AZURE, CILIUM, ACNS, config, target=_fitting("cilium-aks"))
+    assert report.values["sctp"] is True
+    assert "ipFamilies" not in report.values
+    assert not _errors(report)
+
+
+@pytest.mark.parametrize("data", [{"enable-policy": "never"}, {"policy-audit-mode": "true"}])
+def test_a_cilium_that_enforces_nothing_is_wrong(tmp_path: Path, data: dict[str, str]) -> None:
+    """Whatever is set."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "cilium-config", "namespace": "kube-system"},
+        "data": data,
+    }
+    assert _errors(_report(tmp_path, *NODES, CILIUM, config)) == ["egress.engine"]
+
+
+def test_anybodys_daemon_set_is_no_engine(tmp_path: Path) -> None:
+    """One of an engine's name in a namespace where none is installed."""
+    theirs = program("cilium", "registry.example/theirs:v1.18.6", namespace="team-x")
+    acns = program("acns-security-agent", "registry.example/theirs:v1", namespace="team-x")
+    assert _report(tmp_path, *NODES, theirs).network == ""
+    assert _report(tmp_path, *AZURE, CILIUM, acns).values["engine"] == "cilium-aks-basic"
+
+
+def test_ciliums_own_pool_tells_the_range_of_pods(tmp_path: Path) -> None:
+    """Nodes' podCIDRs are not used there."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "cilium-config", "namespace": "kube-system"},
+        "data": {"ipam": "cluster-pool", "cluster-pool-ipv4-cidr": "10.50.0.0/16"},
+    }
+    assert _report(tmp_path, *NODES, CILIUM, config).values["ranges"]["pods"] == ["10.50.0.0/16"]
+
+
+def _fitting(kind: EngineKind, **dns: Any) -> RenderTarget:
+    """Return settings that fit these clusters but for what is given."""
+    pods, nodes = (ip_network("10.244.0.0/16"),), (ip_network("10.224.0.0/16"),)
+    return RenderTarget(
+        Engine(kind, (1, 18)), Dns(**dns), ranges=(*pods, *nodes), pods=pods, nodes=nodes
+    )
 
 
 @pytest.mark.parametrize("host", [True, False])
@@ -148,13 +204,18 @@ def test_a_cache_on_each_node_answers_too(tmp_path: Path, *, host: bool) -> None
     """By the addresses that it listens on, or by its Pods behind a redirect policy."""
     words = ("-localip", "169.254.20.10,10.0.0.10", "-conf", "/etc/Corefile")
     cache = program("node-local-dns", "registry.example/dns/k8s-dns-node-cache:1.26.0", *words)
+    cache["spec"]["template"]["metadata"]["labels"] = {"app": "dns-cache"}
     cache["spec"]["template"]["spec"]["hostNetwork"] = host
-    dns = _report(tmp_path, *AZURE, CILIUM, cache).values["dns"]
+    report = _report(tmp_path, *AZURE, CILIUM, ACNS, cache, target=_fitting("cilium-aks"))
     if host:
-        assert dns == {"addresses": ["169.254.20.10/32", "10.0.0.10/32"]}
+        assert report.values["engine"] == "cilium-aks-basic"
+        assert report.values["dns"] == {"addresses": ["169.254.20.10/32", "10.0.0.10/32"]}
+        assert set(_errors(report)) == {"egress.engine", "egress.dns.addresses"}
     else:
-        labels = {"k8s-app": "node-local-dns"}
-        assert dns == {"others": [{"namespace": "kube-system", "labels": labels}]}
+        others = [{"namespace": "kube-system", "labels": {"app": "dns-cache"}}]
+        assert report.values["engine"] == "cilium-aks"
+        assert report.values["dns"] == {"others": others}
+        assert _errors(report) == ["egress.dns"]
 
 
 def test_azures_own_objects_tell_the_range_of_pods(tmp_path: Path) -> None:
@@ -173,7 +234,7 @@ def test_settings_that_cannot_work_are_wrong(tmp_path: Path) -> None:
     ranges = (ip_network("10.244.0.0/16"),)
     target = RenderTarget(Engine("cilium-aks", (1, 17)), ranges=ranges, pods=ranges)
     report = _report(tmp_path, *LOCAL, CILIUM, ACNS, target=target)
-    assert _grave(report) == [
+    assert _errors(report) == [
         "egress.engine",
         "egress.dns.addresses",
         "egress.dns.addresses",
@@ -186,15 +247,22 @@ def test_settings_that_cannot_work_are_wrong(tmp_path: Path) -> None:
 def test_settings_that_fit_are_not(tmp_path: Path) -> None:
     """A subnet of nodes that is wider than what is seen of it, too."""
     addresses = tuple(map(ip_network, LOCAL_DNS))
-    nodes = (ip_network("10.224.0.0/16"),)
-    target = RenderTarget(
-        Engine("cilium-aks-basic", (1, 18)),
-        Dns(addresses=addresses),
-        ranges=(ip_network("10.244.0.0/16"), *nodes),
-        pods=(ip_network("10.244.0.0/16"),),
-        nodes=nodes,
+    target = _fitting("cilium-aks-basic", addresses=addresses)
+    assert not _errors(_report(tmp_path, *LOCAL, CILIUM, ACNS, target=target))
+    npm = program("azure-npm", "x/npm:v1.5.0")
+    assert _errors(_report(tmp_path, *NODES, npm, target=_fitting("networkpolicy"))) == [
+        "egress.ipFamilies"
+    ]
+
+
+@pytest.mark.parametrize("objects", [[*AZURE, CILIUM, ACNS], [*LOCAL, CILIUM, ACNS], NODES])
+def test_values_are_settings_that_start(tmp_path: Path, objects: list[Json]) -> None:
+    """Whatever is printed, a process with it starts, and the doctor finds nothing wrong there."""
+    values = _report(tmp_path, *objects).values
+    section = EgressSection.model_validate(
+        {
+            **{key: values[key] for key in ("engine", "dns", "ranges") if key in values},
+            "cilium_version": values.get("ciliumVersion", "1.17"),
+        }
     )
-    assert not _grave(_report(tmp_path, *LOCAL, CILIUM, ACNS, target=target))
-    other = msgspec.structs.replace(target, engine=Engine(ip_families=("IPv4", "IPv6")))
-    npm = _report(tmp_path, *NODES, program("azure-npm", "x/npm:v1.5.0"), target=other)
-    assert "egress.ipFamilies" in _grave(npm)
+    assert not _errors(_report(tmp_path, *objects, target=target_of(section)))

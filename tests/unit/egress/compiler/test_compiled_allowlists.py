@@ -174,6 +174,39 @@ def test_a_service_is_its_live_pods() -> None:
     assert ("spec.to[0].service", "NoSuchPort", True) in _reasons(wrong)
 
 
+def test_a_headless_service_without_ports_is_its_pods_on_what_is_named() -> None:
+    """As MPI makes them: whatever ports an allowlist names, ranges too, and no others."""
+    pods = (ip_network("10.244.0.8/31"),)
+    known = CompilerFacts(
+        now=NOW,
+        services={
+            ("research", "workers"): KnownService(portless=pods),
+            ("research", "idle"): KnownService(portless=()),
+        },
+    )
+    wide = [{"protocol": "TCP", "port": 1024, "endPort": 65535}]
+    found = _meaning({"service": {"name": "workers"}, "ports": wide}, known=known)
+    backend = Backend((PortRange("TCP", 1024, 65535),), pods)
+    assert [each.peer for each in found.openings] == [
+        Service("research", "workers", (), (backend,))
+    ]
+    assert not found.problems
+    idle = _meaning({"service": {"name": "idle"}, "ports": wide}, known=known)
+    assert (idle.openings, _reasons(idle)) == ((), [("spec.to[0].service", "NoAddresses", True)])
+
+
+def test_a_range_is_no_port_of_a_service() -> None:
+    """A Service sends each of its ports to one of its Pods'."""
+    backend = Backend((PortRange("TCP", 8080, 8080),), (ip_network("10.244.0.7/32"),))
+    services = {("research", "api"): KnownService(ports={TCP_443: (backend,)})}
+    wide = [{"protocol": "TCP", "port": 443, "endPort": 444}]
+    known = CompilerFacts(now=NOW, services=services)
+    found = _meaning({"service": {"name": "api"}, "ports": wide}, known=known)
+    assert found.openings == ()
+    said = next(each for each in found.problems if each.reason == "NoSuchPort")
+    assert said.message.endswith("has no port TCP 443-444: its ports are named one by one")
+
+
 def test_another_name_for_a_name_is_not_opened() -> None:
     """Whoever writes an ExternalName chooses the name: an intent must name it."""
     services = {("research", "out"): KnownService(external_name="evil.example")}

@@ -94,6 +94,16 @@ def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
     assert read_live_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()
 
 
+def test_a_headless_service_may_name_no_ports() -> None:
+    """Its slices name none either; behind it are its live Pods, and no node."""
+    shape = ServiceShape("a", "workers", (("app", "mpi"),), "", ())
+    told = [Endpoint(ip_address(f"10.0.0.{number}"), ()) for number in (1, 2, 9)]
+    found = known_service(shape, told, [pod("10.0.0.1"), pod("10.0.0.9", host=True)])
+    assert (found.ports, found.portless) == ({}, (ip_network("10.0.0.1/32"),))
+    assert known_service(shape, [], []).portless == ()
+    assert known_service(SHAPE, [], []).portless is None
+
+
 def test_addresses_that_no_pod_can_have_do_not_count() -> None:
     """Whoever writes a Pod's status may write any: reserved ones, and those outside its networks.
 
@@ -129,6 +139,24 @@ def test_behind_kube_apiserver_are_the_addresses_of_its_own_slice() -> None:
     assert found.is_api_server
     assert found.ports == {HTTPS.range: (backend,)}
     assert found.dropped == ("EndpointSlice mine is none of kube-apiserver's",)
+
+
+def test_kube_apiserver_is_at_no_reserved_address() -> None:
+    """Whoever writes its slice, if only for seconds, opens no metadata service."""
+    told = [_told("168.63.129.16", "kubernetes"), _told("20.50.1.2", "kubernetes")]
+    found = known_service(API, told, [])
+    ((backend,),) = found.ports.values()
+    assert backend.addresses == (ip_network("20.50.1.2/32"),)
+    assert found.dropped == ("168.63.129.16 is reserved: kube-apiserver is not there",)
+
+
+def test_networks_of_pods_judge_their_own_family() -> None:
+    """On a cluster of both families of which one alone is named."""
+    ranges = (ip_network("10.244.0.0/16"),)
+    told = ("10.244.0.1", "10.9.0.1", "fd12::1")
+    found = known_service(SHAPE, [endpoint(each) for each in told], [pod(*told)], ranges)
+    (backend,) = found.ports[HTTP.range]
+    assert backend.addresses == (ip_network("10.244.0.1/32"), ip_network("fd12::1/128"))
 
 
 def test_a_service_of_its_name_elsewhere_is_no_kube_apiserver() -> None:

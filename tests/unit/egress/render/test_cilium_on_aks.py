@@ -40,7 +40,7 @@ CLOSED: Final[dict[str, tuple[Destination, int]]] = {
     "a node": (Destination(entity="remote-node", address="10.224.0.5"), 443),
     "what shares the nodes' subnet": (Destination(address="10.224.0.10"), 443),
     "the kubelet": (Destination(entity="host"), 10250),
-    "metadata": (Destination(address="169.254.169.254", names=("packages.example.org",)), 80),
+    "metadata": (Destination(address="169.254.169.254", names=("packages.example.org",)), 443),
     "the wire server": (Destination(address="168.63.129.16"), 80),
     "another Pod": (Destination(pod=PodLabels("data", {"app": "other"})), 8080),
     "an address without a name": (Destination(address="198.51.100.10"), 443),

@@ -358,13 +358,68 @@ def test_an_opening_to_dns_pods_opens_no_other_names(peer: Peer) -> None:
         assert policies.allows(_pod("s1"), CORE_DNS, "TCP", 54)
 
 
-def test_a_network_that_holds_dns_on_the_node_opens_no_other_names() -> None:
-    """Named by an allowlist, on its port, it is refused; on another port it is as written."""
+def test_a_network_of_dns_on_the_node_opens_no_other_names() -> None:
+    """On its port it is refused, or left out of a wider one; on another port it is as written."""
     target = msgspec.structs.replace(TARGET, dns=LOCAL_DNS)
-    block = Addresses((Block(ip_network("169.254.10.0/24")),))
-    assert "the cluster's DNS" in _refusal(block, target, PortRange("UDP", 53, 53))
-    other = _policies([_opening(block, "a", PortRange("TCP", 443, 443))], target)
-    assert not other.answers(_pod("s1"), "secret.evil.example", NODE_DNS[0])
+    server = Addresses((Block(ip_network("169.254.10.10/32")),))
+    assert "the cluster's DNS" in _refusal(server, target, PortRange("UDP", 53, 53))
+    wide = Addresses((Block(ip_network("169.254.10.0/24")),))
+    for peer, ports in ((wide, PortRange("UDP", 53, 53)), (server, PortRange("TCP", 443, 443))):
+        policies = _policies([_opening(peer, "a", ports)], target)
+        assert not policies.answers(_pod("s1"), "secret.evil.example", NODE_DNS[0])
+        near = To("169.254.10.12" if peer is wide else "169.254.10.10")
+        assert policies.allows(_pod("s1"), near, ports.protocol, ports.first)
+
+
+def test_a_wider_network_stays_open_but_for_dns_in_it() -> None:
+    """On its port, and only where a guard does not keep it apart already."""
+    ports = (PortRange("TCP", 443, 443), PortRange("UDP", 53, 53))
+    target = msgspec.structs.replace(TARGET, dns=LOCAL_DNS)
+    everywhere = Addresses((Block(ip_network("0.0.0.0/0"), (ip_network("169.254.0.0/16"),)),))
+    policies = _policies([_opening(everywhere, "a", *ports)], target)
+    assert policies.allows(_pod("s1"), To("192.0.2.1"), "TCP", 443)
+    own = Dns(addresses=(ip_network("10.1.2.3/32"),))
+    target = msgspec.structs.replace(TARGET, dns=own)
+    wide = Addresses((Block(ip_network("10.0.0.0/8")),))
+    found = render(meaning([_opening(wide, "a", *ports)]), target)
+    assert [(each.reason, each.closes) for each in found.problems] == [("DnsLeftOut", False)]
+    policies = Policies(found.objects)
+    assert policies.allows(_pod("s1"), To("10.9.9.9"), "TCP", 443)
+    assert not policies.answers(_pod("s1"), "secret.evil.example", To("10.1.2.3"))
+
+
+def test_a_name_that_leads_to_dns_opens_nothing_there() -> None:
+    """Its owner answers with the address of a server in a reserved range: no port is open."""
+    nodes = (ip_network("10.224.0.0/16"),)
+    server = To("10.224.0.50", names=("a.attacker.example",))
+    target = msgspec.structs.replace(
+        TARGET,
+        dns=Dns(addresses=(ip_network("10.224.0.50/32"),)),
+        reserved=(*ALWAYS_RESERVED, *nodes),
+        ranges=nodes,
+        nodes=nodes,
+    )
+    every = (PortRange("TCP", 1, 65535), PortRange("UDP", 1, 65535))
+    policies = _policies([_opening(Name("a.attacker.example", ()), "a", *every)], target)
+    assert not policies.allows(_pod("s1"), server, "TCP", 443)
+    assert not policies.answers(_pod("s1"), "secret.evil.example", server)
+    assert policies.answers(_pod("s1"), "a.attacker.example", server)
+    named = _opening(Addresses((Block(ip_network("10.224.0.50/32")),)))
+    assert _policies([named], target).allows(_pod("s1"), To("10.224.0.50"), "TCP", 443)
+
+
+def test_denials_stay_whatever_family_is_enforced() -> None:
+    """A name may lead to IPv6 where allowlists name none."""
+    target = msgspec.structs.replace(
+        TARGET, engine=msgspec.structs.replace(ENGINE, ip_families=("IPv4",))
+    )
+    six = (ip_network("2001:db8::9/128"),)
+    policies = _policies([_opening(Name("packages.example.org", six))], target)
+    metadata = To("fd00:ec2::254", names=("packages.example.org",))
+    assert not policies.allows(_pod("s1"), metadata, "TCP", 443)
+    assert policies.allows(
+        _pod("s1"), To("198.51.100.9", names=("packages.example.org",)), "TCP", 443
+    )
 
 
 def test_pods_that_are_surely_no_dns_keep_port_53() -> None:

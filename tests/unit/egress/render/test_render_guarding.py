@@ -69,3 +69,15 @@ def test_each_is_denied_what_it_does_not_name(
             address = LINK_LOCAL[last]
             wanted = not any(address in each for each in own)
             assert _is_denied(found, account, address) == wanted
+
+
+def test_what_is_spared_is_denied_to_nobody() -> None:
+    """Though an account names a part of it, or all of the range around it."""
+    spared = ip_network("169.254.10.0/24")
+    part = ip_network("169.254.10.10/32")
+    for named in (part, LINK_LOCAL):
+        found = build_guards([_opening("s1", named)], [LINK_LOCAL], [spared])
+        for account in ACCOUNTS:
+            assert not _is_denied(found, account, IPv4Address("169.254.10.10"))
+            assert not _is_denied(found, account, IPv4Address("169.254.10.11"))
+        assert _is_denied(found, "s2", IPv4Address("169.254.169.254"))

@@ -257,7 +257,16 @@ def test_an_engine_of_one_family_gets_no_other() -> None:
     assert {each for item in found.objects for each in _families(item)} == {4}
     (problem,) = found.problems
     assert (problem.allowlist, problem.reason, problem.closes) == ("a", "CannotSay", True)
-    assert "egress.ip_families: IPv4" in problem.message
+    assert "another family than IPv4" in problem.message
+
+
+def test_a_service_with_pods_of_another_family_alone_is_told() -> None:
+    """It is not open, and the condition of its allowlist must say so."""
+    backend = Backend((PortRange("TCP", 8080, 8080),), (BOTH[1],))
+    opening = _opening(Service("data", "api", (Requirement("app", "In", ("a",)),), (backend,)))
+    found = render(meaning([opening]), RenderTarget(Engine(ip_families=("IPv4",))))
+    (problem,) = found.problems
+    assert (problem.reason, problem.closes, found.open) == ("CannotSay", True, ())
 
 
 def _families(item: Json) -> set[int]:
