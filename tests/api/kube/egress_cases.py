@@ -129,7 +129,7 @@ DESTINATIONS: Final[Cases] = {
     "half a wildcard": (REFUSED, to({"dnsName": "a*.example.com"})),
     "two wildcards": (REFUSED, to({"dnsName": "*.*.example.com"})),
     "a wildcard of nothing": (REFUSED, to({"dnsName": "*."})),
-    "an underscore": (REFUSED, to({"dnsName": "_dmarc.example.com"})),
+    "an underscore": (TAKEN, to({"dnsName": "_dmarc.example.com"})),
     "a long label": (REFUSED, to({"dnsName": f"{LABEL_63}a.example"})),
     "a long name": (REFUSED, to({"dnsName": ".".join([LABEL_63] * 4)})),
     "a URL": (REFUSED, to({"dnsName": "https://packages.example.org"})),
@@ -196,7 +196,7 @@ PORTS: Final[Cases] = {
     "no protocol": (REFUSED, ports({"port": 443})),
     "no port": (REFUSED, ports({"protocol": "TCP"})),
     "too many": (REFUSED, ports(*(port(n + 1) for n in range(33)))),
-    "a range of a Service": (REFUSED, ports(port(1, 2), service={"name": "db"})),
+    "a range of a Service": (TAKEN, ports(port(1, 2), service={"name": "db"})),
     "one twice": (WEBHOOK, ports(port(443), port(443))),
     "ranges that overlap": (WEBHOOK, ports(port(1, 100), port(100, 200))),
 }
