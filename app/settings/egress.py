@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.settings.section import Section
 from core.base.errors import InvalidObjectError, SettingsError
-from core.base.networks import Network, collapse, holds, network_of, parse_network
+from core.base.networks import Network, collapse, holds, parse_network
 from core.base.process_names import CONTROL
 from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
@@ -19,6 +19,7 @@ from egress.limits.breadth import Limits
 from egress.limits.settings import IntentSettings
 from egress.model.facts import NO_TAGS, CompilerFacts, TagSource
 from egress.model.openings import Pods
+from egress.model.reserved_ranges import METADATA
 from egress.render.target import BOTH_FAMILIES, Dns, Engine, EngineKind, IpFamily, RenderTarget
 from egress.service_tags import parse_service_tags
 
@@ -35,9 +36,6 @@ OF_CLUSTER: Final = frozenset({"kube-node-lease", "kube-public", "kube-system"})
 """Namespaces that only their own label enrols: without DNS and the like no other one works."""
 
 _LEAST_DNS_PREFIX: Final = {4: 24, 6: 120}
-_METADATA: Final = tuple(
-    map(network_of, ("169.254.169.254/32", "168.63.129.16/32", "fd00:ec2::254/128"))
-)
 
 _Networks = list[Annotated[str, Field(max_length=64)]]
 _DNS_LABEL: Final = "[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
@@ -249,7 +247,7 @@ def _dns_addresses(section: EgressSection) -> tuple[Network, ...]:
     found = _networks(section.dns.addresses, "egress.dns.addresses")
     for each in found:
         wide = each.prefixlen < _LEAST_DNS_PREFIX[each.version]
-        if wide or any(holds(each, one) for one in _METADATA):
+        if wide or any(holds(each, one) for one in METADATA):
             raise SettingsError(
                 f"egress.dns.addresses: {each}: no guard denies them to any Pod: name the servers "
                 "(a /24 or /120 at most, without the metadata service's address)"

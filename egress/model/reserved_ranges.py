@@ -46,6 +46,14 @@ Without IPv4-mapped addresses, which never travel: kube-apiserver takes no polic
 `except` neither (apimachinery pkg/util/validation/ip.go, and `isCIDR` of CEL).
 """
 
+METADATA: Final = tuple(
+    map(
+        network_of,
+        ("169.254.169.254/32", "168.63.129.16/32", "fd00:ec2::254/128", "fd20:ce::254/128"),
+    )
+)
+"""The clouds' metadata services and Azure's wire server, each of which is in a range above."""
+
 
 def blocks_of(
     networks: Iterable[Network], reserved: Sequence[Network], without: Sequence[Network] = ()

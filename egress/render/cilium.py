@@ -305,12 +305,12 @@ def _render_blocks(
         blocks=tuple((opening.ports, each) for each in found),
         entries=pieces * map_entries(opening.ports),
         problems=tuple(problems),
-        opening=_with_blocks(opening, found) if found and len(found) < len(wanted) else None,
+        opening=_with_blocks(opening, found) if found else None,
     )
 
 
 def _with_blocks(opening: Opening, blocks: Iterable[Block]) -> Opening:
-    """Return an opening to fewer networks, or to a name with fewer addresses."""
+    """Return an opening to these networks alone, or to a name with these addresses."""
     peer: Addresses | Name = Addresses(tuple(blocks))
     if isinstance(opening.peer, Name):
         addresses = tuple(each.network for each in blocks)
@@ -358,10 +358,7 @@ def _but_dns_addresses(
     blocks: list[Block], opening: Opening, target: RenderTarget
 ) -> tuple[list[Block], list[Problem]]:
     """Leave addresses of the cluster's DNS out of networks that an opening names (`_but_dns`)."""
-    port = target.dns.port
-    holds_port = any(
-        each.protocol != "SCTP" and each.first <= port <= each.last for each in opening.ports
-    )
+    holds_port = any(_holds_dns(each, target.dns.port) for each in opening.ports)
     if not target.engine.learns_names or not holds_port:
         return blocks, []
     left: list[Block] = []
@@ -397,8 +394,13 @@ def _without_port(item: PolicyItem, port: int) -> PolicyItem | None:
     return msgspec.structs.replace(item, ports=left) if left else None
 
 
+def _holds_dns(ports: PortRange, port: int) -> bool:
+    """Return whether DNS, on this port, is asked by a range of ports."""
+    return ports.protocol != "SCTP" and ports.first <= port <= ports.last
+
+
 def _cut(ports: PortRange, port: int) -> Iterator[PortRange]:
-    if ports.protocol == "SCTP" or not ports.first <= port <= ports.last:
+    if not _holds_dns(ports, port):
         yield ports
         return
     for first, last in ((ports.first, port - 1), (port + 1, ports.last)):

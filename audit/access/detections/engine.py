@@ -31,9 +31,6 @@ FORMAT: Final = 1
 _MOST_KNOWN: Final = 32_768
 """Ids of events that are known, twice over: what comes again within them is not seen twice."""
 
-_OF_BLOBS: Final = frozenset({Act.READ, Act.DELETE})
-"""Acts that `note_blob` notes."""
-
 Seer = tuple[Detection, Callable[[Any, Any, EventContext], Sequence[Finding]], Any]
 
 
@@ -99,14 +96,15 @@ class DetectionEngine:
 
         An event that was seen lately (by id) is not seen again.
         """
+        blob: Access | None = None
         if isinstance(event, Access):
+            blob = event if event.store and event.blob else None
             table = self._done if event.succeeded else self._refused
             seers = table[event.act] if event.store else self._seers_elsewhere(event)
         elif isinstance(event, Activity):
             seers = self._topics[event.topic]
         else:
             seers = self._gaps
-        blob = event if isinstance(event, Access) and event.store and event.blob else None
         if not (seers or blob) or self._is_known(event.id):
             return []
         known = self._known_of(event, surroundings)
@@ -118,7 +116,7 @@ class DetectionEngine:
                 findings = self._note_failure(detection, error, event, known)
             if findings:
                 found += [one for one in findings if self._is_raised(detection, one, event)]
-        if blob and known.done and blob.act in _OF_BLOBS:
+        if blob and known.done:
             note_blob(self._reads, blob, known.at, known.who)
         return found
 

@@ -10,6 +10,8 @@ from core.weights.documents.access import Access, Act
 MOST_BLOBS: Final = 16_384
 """Blobs that are remembered; what was read longest ago is forgotten first."""
 
+_NOTED: Final = frozenset({Act.READ, Act.DELETE})
+
 
 class BlobRead(msgspec.Struct, gc=False, array_like=True):
     """The reads of one blob. Unix seconds."""
@@ -34,7 +36,9 @@ BlobReads = dict[int, BlobRead]
 
 
 def note_blob(reads: BlobReads, access: Access, at: float, who: str) -> None:
-    """Note that `who` read a blob, or deleted it."""
+    """Note that `who` read a blob, or deleted it; other acts count for nothing."""
+    if access.act not in _NOTED:
+        return
     digest = digest_of(access.container, access.blob)
     read = reads.get(digest)
     if access.act is Act.DELETE:

@@ -23,7 +23,9 @@ def test_names_by_cilium_and_dns_on_the_node_are_refused() -> None:
         assert target_of(_section(engine=engine, dns=LOCAL_DNS)).dns.is_on_node
 
 
-@pytest.mark.parametrize("wide", ["169.254.0.0/16", "169.254.169.0/24", "10.0.0.0/8"])
+@pytest.mark.parametrize(
+    "wide", ["169.254.0.0/16", "169.254.169.0/24", "10.0.0.0/8", "fd20:ce::200/120"]
+)
 def test_networks_that_are_no_servers_are_refused(wide: str) -> None:
     """No guard denies the addresses of DNS: metadata's must not be among them."""
     with pytest.raises(SettingsError, match=r"egress\.dns\.addresses: .* name the servers"):

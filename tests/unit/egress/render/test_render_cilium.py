@@ -383,6 +383,8 @@ def test_a_wider_network_stays_open_but_for_dns_in_it() -> None:
     wide = Addresses((Block(ip_network("10.0.0.0/8")),))
     found = render(meaning([_opening(wide, "a", *ports)]), target)
     assert [(each.reason, each.closes) for each in found.problems] == [("DnsLeftOut", False)]
+    left = Addresses((Block(ip_network("10.0.0.0/8"), (ip_network("10.1.2.3/32"),)),))
+    assert [each.peer for each in found.openings] == [left]
     policies = Policies(found.objects)
     assert policies.allows(_pod("s1"), To("10.9.9.9"), "TCP", 443)
     assert not policies.answers(_pod("s1"), "secret.evil.example", To("10.1.2.3"))
