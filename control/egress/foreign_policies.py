@@ -14,7 +14,8 @@ import msgspec
 from control.egress.plan import FLOOR, Json, key_of
 from control.events import build_event
 from core.base.errors import InvalidObjectError
-from egress.compiler.foreign_policies import KIND, EgressRule, find_excess, read_rules, split_rule
+from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
+from egress.model.network_policies import KIND
 from kube.egress.network_policies import LivePolicy
 
 REASON = "OpensMore"

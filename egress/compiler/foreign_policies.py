@@ -17,12 +17,16 @@ import msgspec
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
-from core.base.networks import Span, merge_spans, parse_network, span_of, subtract_spans
-from core.egress.destinations import MAX_PORT, PortRange, Protocol
-from core.kubernetes.label_selectors import LabelSelector, Requirements, implies, requirements_of
-from egress.model.openings import Pods
-
-KIND: Final = "NetworkPolicy"
+from core.base.networks import Span, merge_spans, subtract_spans
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import (
+    LabelSelector,
+    Requirement,
+    Requirements,
+    implies,
+    requirements_of,
+)
+from egress.model.network_policies import KIND, EgressEntry, EgressSpec, PortName, selectors_of
 
 MOST_NETWORKS: Final = 2_000
 MOST_PARTS: Final = 128
@@ -45,6 +49,16 @@ EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
 _FOUR: Final = 4
 
 
+class PodPeer(msgspec.Struct, frozen=True, gc=False):
+    """Pods with such labels, in namespaces with such labels."""
+
+    namespaces: Requirements
+    pods: Requirements
+
+
+EVERY_POD: Final = PodPeer((), ())
+
+
 class EgressRule(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A rule of `spec.egress`: from Pods, to any of its peers, on any of its ports."""
 
@@ -54,44 +68,15 @@ class EgressRule(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Which Pods of the policy's namespace."""
     spans: tuple[Span, ...] = ()
     """Addresses, those of `except` left out."""
-    pods: tuple[Pods, ...] = ()
-    unnamed: tuple[Requirements, ...] = ()
-    """Labels of namespaces that it reaches Pods of, and that no name of one is among."""
+    pods: tuple[PodPeer, ...] = ()
     everywhere: bool = False
     """Whether it has no peers: it is to all addresses, and all Pods."""
-    ports: tuple[PortRange, ...] = ()
+    ports: tuple[PortRange | PortName, ...] = ()
     """None of them: every port of every protocol."""
 
 
-class _Block(msgspec.Struct, frozen=True, rename={"except_": "except"}):
-    cidr: str
-    except_: list[str] | None = None
-
-
-class _Peer(msgspec.Struct, frozen=True, rename="camel"):
-    pod_selector: LabelSelector | None = None
-    namespace_selector: LabelSelector | None = None
-    ip_block: _Block | None = None
-
-
-class _Port(msgspec.Struct, frozen=True, rename="camel"):
-    protocol: Protocol | None = None
-    port: int | str | None = None
-    end_port: int | None = None
-
-
-class _Rule(msgspec.Struct, frozen=True):
-    to: list[_Peer] | None = None
-    ports: list[_Port] | None = None
-
-
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    pod_selector: LabelSelector | None = None
-    egress: list[_Rule] | None = None
-
-
 class _Policy(msgspec.Struct, frozen=True):
-    spec: _Spec = _Spec()
+    spec: EgressSpec = EgressSpec()
 
 
 _DECODER: Final = msgspec.json.Decoder(_Policy)
@@ -102,8 +87,7 @@ def read_rules(
 ) -> tuple[EgressRule, ...]:
     """Return the egress rules of a policy of a namespace, whatever its `policyTypes` say.
 
-    Of one that is `trusted` the size does not matter, since Sallyport wrote it. A port by its name
-    may be any that a Pod declares: it counts as all there are, and as none in what is trusted.
+    Of one that is `trusted` the size does not matter, since Sallyport wrote it.
 
     Raises:
         InvalidObjectError: the policy has not its kind's shape, says more than is compared, or a
@@ -113,17 +97,16 @@ def read_rules(
     if not trusted:
         _check_size(spec)
     selects = requirements_of(spec.pod_selector, field="spec.podSelector", what=KIND)
-    found = []
-    for index, each in enumerate(spec.egress or ()):
-        ports = tuple(_ports(each.ports or [], trusted=trusted))
-        if ports or not each.ports:
-            found.append(_rule(each, f"spec.egress[{index}]", selects, namespace, ports))
+    found = tuple(
+        _rule(each, f"spec.egress[{index}]", selects, namespace)
+        for index, each in enumerate(spec.egress or ())
+    )
     if not trusted:
         _check_cases(found)
-    return tuple(found)
+    return found
 
 
-def _check_size(spec: _Spec) -> None:
+def _check_size(spec: EgressSpec) -> None:
     rules = spec.egress or ()
     blocks = [peer.ip_block for rule in rules for peer in rule.to or () if peer.ip_block]
     networks = sum(1 + len(block.except_ or ()) for block in blocks)
@@ -135,9 +118,7 @@ def _check_size(spec: _Spec) -> None:
             "are not compared with what is open: write several policies"
         )
         raise InvalidObjectError(KIND, "spec.egress", message)
-    to = [peer for rule in rules for peer in rule.to or ()]
-    selectors = [each for peer in to for each in (peer.pod_selector, peer.namespace_selector)]
-    if sum(map(_value_count, [spec.pod_selector, *selectors])) > MOST_VALUES:
+    if sum(map(_value_count, selectors_of(spec))) > MOST_VALUES:
         message = (
             f"selectors that list more than {MOST_VALUES:,} values are not compared with what is "
             "open: write several policies"
@@ -163,7 +144,7 @@ def _check_cases(rules: Sequence[EgressRule]) -> None:
 
 def _case_count(rule: EgressRule) -> int:
     """Return how many steps `find_excess` takes for a rule, but those of addresses."""
-    peers = 1 + sum(_split_count(each.requirements) for each in rule.pods)
+    peers = 1 + sum(_split_count(each.namespaces) * _split_count(each.pods) for each in rule.pods)
     return _split_count(rule.selects) * max(1, len(rule.ports)) * peers
 
 
@@ -172,67 +153,51 @@ def _split_count(requirements: Requirements) -> int:
     return count if count <= _MOST_SPLIT else 1
 
 
-def _rule(
-    rule: _Rule, path: str, selects: Requirements, namespace: str, ports: tuple[PortRange, ...]
-) -> EgressRule:
+def _rule(rule: EgressEntry, path: str, selects: Requirements, namespace: str) -> EgressRule:
     spans: list[Span] = []
-    pods: list[Pods] = []
-    unnamed: list[Requirements] = []
+    pods: list[PodPeer] = []
     for index, peer in enumerate(rule.to or ()):
         place = f"{path}.to[{index}]"
         if peer.ip_block is not None:
-            spans += _spans(peer.ip_block, f"{place}.ipBlock")
+            spans += peer.ip_block.spans(f"{place}.ipBlock")
             continue
         wanted = requirements_of(peer.pod_selector, field=f"{place}.podSelector", what=KIND)
         within = peer.namespace_selector
         if within is None:
             if peer.pod_selector is None:
                 raise InvalidObjectError(KIND, place, "must say whom it is to")
-            pods.append(Pods(namespace, wanted))
+            pods.append(PodPeer((_named(namespace),), wanted))
             continue
         chosen = requirements_of(within, field=f"{place}.namespaceSelector", what=KIND)
-        named = _names(chosen)
-        pods += [Pods(name, wanted) for name in named or ()]
-        if named is None:
-            unnamed.append(chosen)
+        pods += [PodPeer(each, wanted) for each in _by_name(chosen)]
     return EgressRule(
         path=path,
         selects=selects,
         spans=tuple(spans),
         pods=tuple(pods),
-        unnamed=tuple(unnamed),
         everywhere=not rule.to,
-        ports=ports,
+        ports=tuple(each.meaning for each in rule.ports or ()),
     )
 
 
-def _names(chosen: Requirements) -> tuple[str, ...] | None:
-    """Return names of which a namespace must have one; None where none is demanded."""
-    for each in chosen:
+def _named(namespace: str) -> Requirement:
+    """Return the label that every namespace has, and that no other can have."""
+    return Requirement(names.NAMESPACE_NAME_LABEL, "In", (namespace,))
+
+
+def _by_name(chosen: Requirements) -> Iterator[Requirements]:
+    """Yield requirements of one name each, however many names there are; they say the same."""
+    for place, each in enumerate(chosen):
         if each.key == names.NAMESPACE_NAME_LABEL and each.operator == "In":
-            return each.values
-    return None
+            for name in each.values:
+                yield (*chosen[:place], _named(name), *chosen[place + 1 :])
+            return
+    yield chosen
 
 
-def _spans(block: _Block, field: str) -> list[Span]:
-    holes = [
-        parse_network(each, field=f"{field}.except[{index}]", what=KIND)
-        for index, each in enumerate(block.except_ or ())
-    ]
-    whole = parse_network(block.cidr, field=f"{field}.cidr", what=KIND)
-    return subtract_spans(span_of(whole), map(span_of, holes))
-
-
-def _ports(ports: list[_Port], *, trusted: bool) -> Iterator[PortRange]:
-    for each in ports:
-        protocol = each.protocol or "TCP"
-        if isinstance(each.port, int):
-            yield PortRange(protocol, each.port, each.end_port or each.port)
-        elif each.port is None or not trusted:
-            yield PortRange(protocol, 1, MAX_PORT)
-
-
-_Ports = PortRange | None
+_Range = PortRange | None
+"""None is every port of every protocol."""
+_Ports = PortRange | PortName | None
 """None is every port of every protocol."""
 
 
@@ -255,18 +220,16 @@ def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[list[
     ports = case.ports[0] if case.ports else None
     mine = [each for each in there if implies(case.selects, each.selects)]
     spans = EVERY_ADDRESS if case.everywhere else merge_spans(case.spans)
+    if isinstance(ports, PortName):
+        spans = _not_by_name(spans, ports, mine)
     if spans:
-        yield from _addresses_beyond(spans, ports, mine)
-    for pods in case.pods:
-        for wanted in _split(pods.requirements):
-            one = msgspec.structs.replace(pods, requirements=wanted)
+        yield from _addresses_beyond(spans, _widest(ports), mine)
+    for peer in (EVERY_POD,) if case.everywhere else case.pods:
+        for namespaces, pods in product(_split(peer.namespaces), _split(peer.pods)):
+            one = PodPeer(namespaces, pods)
             reaching = [each for each in mine if _reaches(each, one)]
             whom = _pods_shown(one)
             yield [f"{whom} {_ports_shown(left)}" for left in _ports_left(ports, reaching)]
-    if case.everywhere or case.unnamed:
-        whom = "Pods of namespaces that it does not name"
-        everywhere = [each for each in mine if each.everywhere]
-        yield [f"{whom} {_ports_shown(left)}" for left in _ports_left(ports, everywhere)]
 
 
 def _split(requirements: Requirements) -> list[Requirements]:
@@ -280,24 +243,43 @@ def _split(requirements: Requirements) -> list[Requirements]:
     return found if len(found) <= _MOST_SPLIT else [requirements]
 
 
-def _reaches(rule: EgressRule, pods: Pods) -> bool:
+def _reaches(rule: EgressRule, peer: PodPeer) -> bool:
     """Return whether a rule is to Pods, on whatever ports."""
     return rule.everywhere or any(
-        each.namespace == pods.namespace and implies(pods.requirements, each.requirements)
+        implies(peer.namespaces, each.namespaces) and implies(peer.pods, each.pods)
         for each in rule.pods
     )
 
 
-def _ports_left(ports: _Ports, there: Sequence[EgressRule]) -> Iterator[_Ports]:
-    """Yield the ports that no rule has."""
-    if any(not each.ports for each in there):
+def _ports_left(ports: _Ports, there: Sequence[EgressRule]) -> Iterator[_Range]:
+    """Yield the ports that no rule has; a name is also had by rules that say the same name."""
+    if any(not each.ports or ports in each.ports for each in there):
         return
-    if ports is None:
+    wanted = _widest(ports)
+    if wanted is None:
         yield None
         return
-    held = [_span(one) for each in there for one in each.ports if one.protocol == ports.protocol]
-    for left in subtract_spans(_span(ports), held):
-        yield PortRange(ports.protocol, left.first, left.last)
+    held = [_span(one) for each in there for one in _ranges(each, wanted)]
+    for left in subtract_spans(_span(wanted), held):
+        yield PortRange(wanted.protocol, left.first, left.last)
+
+
+def _widest(ports: _Ports) -> _Range:
+    """Return all ports that may be meant: a name may stand for any that a Pod declares."""
+    return ports.widest if isinstance(ports, PortName) else ports
+
+
+def _ranges(rule: EgressRule, ports: PortRange) -> Iterator[PortRange]:
+    """Yield the ports of a rule that are surely open; what a name stands for is not known."""
+    for each in rule.ports:
+        if isinstance(each, PortRange) and each.protocol == ports.protocol:
+            yield each
+
+
+def _not_by_name(spans: Sequence[Span], ports: PortName, there: Iterable[EgressRule]) -> list[Span]:
+    """Return the addresses to which ports of a name are not open by the same name."""
+    held = (span for each in there if ports in each.ports for span in _open_spans(each))
+    return [*_without(spans, merge_spans(held))]
 
 
 def _span(ports: PortRange) -> Span:
@@ -305,11 +287,11 @@ def _span(ports: PortRange) -> Span:
 
 
 def _addresses_beyond(
-    spans: Sequence[Span], ports: _Ports, there: Sequence[EgressRule]
+    spans: Sequence[Span], ports: _Range, there: Sequence[EgressRule]
 ) -> Iterator[list[str]]:
     """Cut ports where what is open begins or ends; in each part, subtract what is open there."""
     known: dict[tuple[int, ...], list[Span]] = {}
-    found: list[tuple[list[Span], _Ports]] = []
+    found: list[tuple[list[Span], _Range]] = []
     for part in _parts(ports, there):
         holding = tuple(index for index, each in enumerate(there) if _has_ports(each, part))
         if holding not in known:
@@ -328,18 +310,18 @@ def _open_spans(rule: EgressRule) -> tuple[Span, ...]:
     return EVERY_ADDRESS if rule.everywhere else rule.spans
 
 
-def _has_ports(rule: EgressRule, ports: _Ports) -> bool:
+def _has_ports(rule: EgressRule, ports: _Range) -> bool:
     if not rule.ports or ports is None:
         return not rule.ports
-    return any(each.holds(ports) for each in rule.ports)
+    return any(each.holds(ports) for each in _ranges(rule, ports))
 
 
-def _parts(ports: _Ports, there: Iterable[EgressRule]) -> Iterator[_Ports]:
+def _parts(ports: _Range, there: Iterable[EgressRule]) -> Iterator[_Range]:
     """Cut a range wherever a range of what is open begins or ends."""
     if ports is None:
         yield None
         return
-    same = [one for each in there for one in each.ports if one.protocol == ports.protocol]
+    same = [one for each in there for one in _ranges(each, ports)]
     cuts = {*(one.first for one in same), *(one.last + 1 for one in same)}
     begins = [ports.first, *sorted(cut for cut in cuts if ports.first < cut <= ports.last)]
     if len(begins) > _MOST_CUTS:
@@ -349,7 +331,7 @@ def _parts(ports: _Ports, there: Iterable[EgressRule]) -> Iterator[_Ports]:
         yield PortRange(ports.protocol, first, last)
 
 
-def _join(one: _Ports, other: _Ports) -> PortRange | None:
+def _join(one: _Range, other: _Range) -> PortRange | None:
     """Return two parts of a range as one, if they are next to one another."""
     if one is None or other is None or one.last + 1 != other.first:
         return None
@@ -368,7 +350,7 @@ def _without(spans: Iterable[Span], held: Sequence[Span]) -> Iterator[Span]:
         yield from subtract_spans(span, held[begin:end])
 
 
-def _ports_shown(ports: _Ports) -> str:
+def _ports_shown(ports: _Range) -> str:
     return "on every port" if ports is None else f"on {ports}"
 
 
@@ -385,11 +367,19 @@ def _networks(span: Span) -> Iterator[object]:
     yield from summarize_address_range(make(span.first), make(span.last))
 
 
-def _pods_shown(pods: Pods) -> str:
-    if not pods.requirements:
-        return f"all Pods of namespace {pods.namespace}"
-    labels = [
+def _pods_shown(peer: PodPeer) -> str:
+    whom = f"Pods with {_labels_shown(peer.pods)}" if peer.pods else "all Pods"
+    match peer.namespaces:
+        case ():
+            return f"{whom} of all namespaces"
+        case (Requirement(names.NAMESPACE_NAME_LABEL, "In", (namespace,)),):
+            return f"{whom} of namespace {namespace}"
+        case _:
+            return f"{whom} of namespaces with {_labels_shown(peer.namespaces)}"
+
+
+def _labels_shown(requirements: Requirements) -> str:
+    return ", ".join(
         f"{each.key} {each.operator} {'|'.join(each.values[:_SHOWN])}".rstrip()
-        for each in pods.requirements[:_SHOWN]
-    ]
-    return f"Pods of namespace {pods.namespace} with {', '.join(labels)}"
+        for each in requirements[:_SHOWN]
+    )

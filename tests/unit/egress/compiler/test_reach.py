@@ -82,12 +82,12 @@ def test_what_is_open_already_may_be_said_again(rule: Json) -> None:
             {"ports": HTTPS},
             [
                 "0.0.0.0/5, 8.0.0.0/7, 10.1.128.0/17 and more on TCP 443",
-                "Pods of namespaces that it does not name on TCP 443",
+                "all Pods of all namespaces on TCP 443",
             ],
         ),
         (
             {"to": [{"namespaceSelector": {"matchLabels": {"team": "x"}}}], "ports": HTTPS},
-            ["Pods of namespaces that it does not name on TCP 443"],
+            ["all Pods of namespaces with team In x on TCP 443"],
         ),
         (
             {"to": [{"podSelector": {}}], "ports": [{"port": "https"}]},
@@ -154,12 +154,92 @@ def test_pods_are_compared_by_what_surely_follows(
     assert opened(policy(DNS), PODS) == []
 
 
-def test_ports_by_name_open_nothing_where_it_is_trusted() -> None:
-    """A name may stand for any port that a Pod declares: nobody can rely on it."""
-    named = policy({"to": [block("10.0.0.0/8")], "ports": [{"port": "https"}]})
-    asked = policy({"to": [block("10.0.0.0/8")], "ports": HTTPS})
-    assert read(named, trusted=True) == ()
-    assert opened(asked, named) == ["10.0.0.0/8 on TCP 443"]
+OF_SHAPES: dict[str, Json] = {
+    "all namespaces": {"to": [{"namespaceSelector": {}}], "ports": [{"port": 53}]},
+    "labels of namespaces": {"to": [{"namespaceSelector": {"matchLabels": {"team": "x"}}}]},
+    "expressions of both": {
+        "to": [
+            {
+                "namespaceSelector": {
+                    "matchExpressions": [
+                        {"key": "team", "operator": "In", "values": ["x", "y"]},
+                        {"key": "gone", "operator": "DoesNotExist"},
+                    ]
+                },
+                "podSelector": {
+                    "matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]
+                },
+            }
+        ]
+    },
+    "a namespace by name and label": {
+        "to": [{"namespaceSelector": {"matchLabels": {NAME: "data", "team": "x"}}}]
+    },
+    "ports by name, to Pods": {
+        "to": [{"podSelector": {}}],
+        "ports": [{"port": "https"}, {"port": "dns", "protocol": "UDP"}],
+    },
+    "ports by name, to addresses": {"to": [block("0.0.0.0/0")], "ports": [{"port": "https"}]},
+    "ports by name, to all": {"ports": [{"port": "https"}]},
+    "more values than are split": {
+        "to": [
+            {
+                "podSelector": {
+                    "matchExpressions": [
+                        {"key": key, "operator": "In", "values": list("abcdefgh")}
+                        for key in ("app", "tier")
+                    ]
+                }
+            }
+        ]
+    },
+    "all": {},
+}
+"""As public policies are written; each was refused beside itself, but the last two."""
+
+
+@pytest.mark.parametrize("shape", OF_SHAPES)
+def test_a_policy_opens_nothing_beyond_itself(shape: str) -> None:
+    """What is open already is not refused, in whatever words."""
+    same = policy(OF_SHAPES[shape])
+    assert opened(same, same) == []
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow"),
+    [
+        ({"namespaceSelector": {}}, {"podSelector": {}}),
+        ({"namespaceSelector": {}}, {"namespaceSelector": {"matchLabels": {"team": "x"}}}),
+        (
+            {"namespaceSelector": {"matchLabels": {"team": "x"}}},
+            {"namespaceSelector": {"matchLabels": {"team": "x", NAME: "data"}}},
+        ),
+    ],
+)
+def test_namespaces_by_label_are_compared_by_what_surely_follows(wide: Json, narrow: Json) -> None:
+    """More labels are fewer namespaces, and each has its name as a label."""
+    assert opened(policy({"to": [narrow]}), policy({"to": [wide]})) == []
+    assert opened(policy({"to": [wide]}), policy({"to": [narrow]})) != []
+
+
+def test_a_namespace_by_name_and_label_is_not_the_one_by_name() -> None:
+    """What is open to a namespace while it has a label is not open to it for good."""
+    both = policy({"to": [{"namespaceSelector": {"matchLabels": {NAME: "data", "team": "x"}}}]})
+    named = policy({"to": [{"namespaceSelector": {"matchLabels": {NAME: "data"}}}]})
+    assert opened(named, both) == ["all Pods of namespace data on every port"]
+
+
+def test_a_port_by_its_name_opens_no_number() -> None:
+    """A name may stand for any port that a Pod declares: only the same name is surely open."""
+    to = {"to": [block("10.0.0.0/8")]}
+    named = policy({**to, "ports": [{"port": "https"}]})
+    assert opened(policy({**to, "ports": HTTPS}), named) == ["10.0.0.0/8 on TCP 443"]
+    for other in ({"port": "http"}, {"port": "https", "protocol": "UDP"}):
+        assert opened(policy({**to, "ports": [other]}), named) != []
+    wider = policy({"to": [block("10.0.0.0/7")], "ports": [{"port": "https"}]})
+    assert opened(wider, named) == ["11.0.0.0/8 on TCP 1-65535"]
+    every = policy({**to, "ports": [{"protocol": "TCP"}]})
+    assert opened(named, every) == []
 
 
 EGRESS = "spec.egress"

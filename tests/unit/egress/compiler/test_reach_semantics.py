@@ -1,10 +1,13 @@
 """What is said of reach agrees with what policies mean, for all that are made here."""
 
+from itertools import product
+
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.harness.oracles.policy_semantics import Cluster, End, Pod
+from core.egress.destinations import PortRange
+from tests.harness.oracles.policy_semantics import Cluster, End, NamedPort, Pod
 from tests.unit.egress.compiler.foreign_objects import (
     ACCOUNT,
     NAME,
@@ -25,16 +28,22 @@ _LABELS: tuple[dict[str, str], ...] = (
     {ACCOUNT: "x"},
     {ACCOUNT: "x", "app": "a"},
 )
+_NAMED: tuple[tuple[NamedPort, ...], ...] = (
+    (),
+    (NamedPort("web", "TCP", 2),),
+    (NamedPort("web", "TCP", 3), NamedPort("web", "UDP", 3)),
+)
 _HERE = tuple(Pod("ml", f"here-{i}", each) for i, each in enumerate(_LABELS))
 _TARGETS = (
     *(End(each) for each in _ADDRESSES),
     *(
-        End(f"10.9.{i}.{j}", Pod(place, f"{place}-{i}", each))
+        End(address, Pod(place, address, each, (address,), ports=named))
         for i, place in enumerate(("ml", "data", "web"))
-        for j, each in enumerate(_LABELS)
+        for j, (each, named) in enumerate(product(_LABELS, _NAMED))
+        for address in (f"10.0.{i}.{16 + j}",)
     ),
 )
-_SPACES = {"ml": {}, "data": {"team": "x"}, "web": {"team": "x"}}
+_SPACES = {"ml": {}, "data": {"team": "x"}, "web": {"team": "y", "app": "a"}}
 
 _keys = st.sampled_from(("app", ACCOUNT))
 _values = st.lists(st.sampled_from(("a", "b", "x")), min_size=1, max_size=2, unique=True)
@@ -57,18 +66,23 @@ _selectors = st.lists(_expressions, max_size=2).map(
 _spaces: st.SearchStrategy[Json] = st.one_of(
     st.just({}),
     st.just({"matchLabels": {"team": "x"}}),
+    st.just({"matchLabels": {"team": "x", NAME: "data"}}),
+    st.just({"matchExpressions": [{"key": "team", "operator": "In", "values": ["x", "y"]}]}),
+    st.just({"matchExpressions": [{"key": NAME, "operator": "NotIn", "values": ["ml"]}]}),
+    st.just({"matchExpressions": [{"key": NAME, "operator": "In", "values": ["ml", "web"]}]}),
+    _selectors,
     st.sampled_from(("ml", "data", "web")).map(lambda name: {"matchLabels": {NAME: name}}),
 )
 _blocks = st.one_of(
     st.sampled_from(("10.0.0.0/29", "10.0.0.0/30", "10.0.0.4/30", "10.0.0.12/32")).map(block),
-    st.sampled_from(("fd00::/125", "fd00::4/126", "::/0")).map(block),
+    st.sampled_from(("fd00::/125", "fd00::4/126", "::/0", "0.0.0.0/0")).map(block),
     st.sampled_from(("10.0.0.3/32", "10.0.0.4/30")).map(lambda hole: block("10.0.0.0/28", hole)),
 )
 _pods = st.one_of(
     _selectors.map(lambda found: {"podSelector": found}),
     st.builds(lambda a, b: {"podSelector": a, "namespaceSelector": b}, _selectors, _spaces),
 )
-_ports = st.builds(
+_numbers = st.builds(
     lambda protocol, first, more: {
         "protocol": protocol,
         "port": first,
@@ -78,13 +92,20 @@ _ports = st.builds(
     st.integers(1, 4),
     st.integers(0, 1),
 )
+_ports = st.one_of(
+    _numbers,
+    st.sampled_from(("TCP", "UDP")).map(lambda protocol: {"protocol": protocol, "port": "web"}),
+    st.just({"protocol": "TCP"}),
+)
 
 
-def _policies(peers: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+def _policies(
+    peers: st.SearchStrategy[Json], ports: st.SearchStrategy[Json] = _ports
+) -> st.SearchStrategy[Json]:
     rules = st.builds(
         lambda to, ports: {"to": to, "ports": ports},
         st.lists(peers, max_size=3),
-        st.lists(_ports, max_size=3),
+        st.lists(ports, max_size=3),
     )
     return st.builds(
         lambda egress, selects: policy(*egress, selects=selects),
@@ -135,7 +156,7 @@ def _similar(made: Json, numbers: list[int]) -> Json:
     return made
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     _policies(st.one_of(_blocks, _pods)),
     st.lists(_policies(st.one_of(_blocks, _pods)), max_size=2),
@@ -153,7 +174,7 @@ def test_what_is_said_to_open_nothing_opens_nothing(
 
 
 @settings(max_examples=300, deadline=None)
-@given(_policies(_blocks), st.lists(_policies(_blocks), min_size=1))
+@given(_policies(_blocks, _numbers), st.lists(_policies(_blocks, _numbers), min_size=1))
 def test_of_addresses_only_what_opens_something_is_told(asked: Json, there: list[Json]) -> None:
     """For one and the same selector, comparing addresses and ports is exact, not only safe."""
     for each in (asked, *there):
@@ -168,6 +189,16 @@ def test_of_addresses_only_what_opens_something_is_told(asked: Json, there: list
     assert bool(told) == bool(new)
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    _policies(st.one_of(_blocks, _pods)),
+    st.lists(_policies(st.one_of(_blocks, _pods)), max_size=2),
+)
+def test_no_policy_opens_more_than_itself(asked: Json, others: list[Json]) -> None:
+    """For all policies: beside itself, and whatever else is there, it opens nothing."""
+    assert opened(asked, *others, asked) == []
+
+
 def _everything(made: Json) -> set[tuple[int, int, str, int]]:
     """Return all addresses and ports of a policy's blocks that matter: those at their edges."""
     found: set[tuple[int, int, str, int]] = set()
@@ -179,7 +210,7 @@ def _everything(made: Json) -> set[tuple[int, int, str, int]]:
                 for address in at
                 if span.version == version and span.first <= address <= span.last
             }
-            for ports in rule.ports:
+            for ports in (each for each in rule.ports if isinstance(each, PortRange)):
                 found |= {
                     (*edge, ports.protocol, port)
                     for edge in edges
@@ -188,5 +219,5 @@ def _everything(made: Json) -> set[tuple[int, int, str, int]]:
     return found
 
 
-_EDGES_4 = tuple(range(10 * 2**24, 10 * 2**24 + 16))
+_EDGES_4 = (0, 2**32 - 1, *range(10 * 2**24, 10 * 2**24 + 16))
 _EDGES_6 = (0, 2**128 - 1, *range(0xFD << 120, (0xFD << 120) + 9))
