@@ -85,9 +85,10 @@ SUGGEST = """**Examples**
 
     sallyport egress suggest flows.csv -n research --tags ServiceTags.json
 
-The columns of a CSV: namespace, service_account or pod, destination, port,
-protocol; and verdict, count, time. Azure's logs know addresses alone: name
-the cluster whose Pods they are of. Scans and reserved ranges are left out.
+The columns of a CSV: namespace, service_account, pod or workload, destination,
+port, protocol; and verdict, count, time. Of Pods that have ended, and of logs
+that know addresses or workloads alone, the cluster tells the service account:
+name it. Scans and reserved ranges are left out.
 
 **Exit codes**: 0 done, also where nothing is suggested; 2 nothing could be
 read, or the cluster does not answer; 64 wrong usage, or no such file."""

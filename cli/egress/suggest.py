@@ -1,9 +1,9 @@
 """`sallyport egress suggest`: least allowlists for flows that were observed."""
 
 import datetime as dt
+import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,41 +12,39 @@ import yaml
 from app.settings.root import Settings
 from cli import exits
 from cli.egress.flags import FlowFormat
+from cli.egress.flow_files import observe_files, read_workloads, unread_lines
 from cli.egress.inputs import look, make_world, open_source, site_of
-from cli.output import STANDARD_INPUT, display_file, print_json
+from cli.output import print_json
 from core.base import names
-from core.base.errors import SettingsError
 from core.base.safe_text import safe_line
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from egress.analysis.observed_flows import ObservedFlows, observe
+from egress.analysis.observed_flows import ObservedFlows
 from egress.analysis.overlay import FileIntents
 from egress.analysis.suggestion import (
     FlowEvidence,
     LeftOutFlow,
     SuggestedEntry,
     Suggestion,
+    WildcardOffer,
     suggest,
 )
-from egress.flows.azure import read_azure
-from egress.flows.csv_file import read_csv
-from egress.flows.hubble import read_hubble
-from egress.flows.records import FlowReader, FlowRecord
 
 FORMAT: Final = 1
 
-MAX_BYTES: Final = 1024 * 1024 * 1024
 _DAYS: Final = 90
 _SHOWN: Final = 5
+_LONGEST_NAME: Final = 200
+_DIGEST: Final = 10
 _OWNER: Final = "REPLACE: the team that answers for it"
 _REASON: Final = "REPLACE: what it is for (suggested from observed flows)"
 
 
-_READERS: Final[Mapping[FlowFormat, FlowReader]] = {
-    FlowFormat.HUBBLE: read_hubble,
-    FlowFormat.AZURE: read_azure,
-    FlowFormat.CSV: read_csv,
-}
+class UnknownSource(msgspec.Struct, frozen=True):
+    """Whose flows have no service account, as far as that is known."""
+
+    source: str
+    flows: int
 
 
 class SuggestedAllowlists(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,6 +56,9 @@ class SuggestedAllowlists(msgspec.Struct, frozen=True, rename="camel"):
     passed: dict[str, int]
     unknown: int
     """Flows of which nobody knows the service account."""
+    left_out: int = 0
+    """Flows beyond what is kept of one source, or of all."""
+    unknown_sources: list[UnknownSource] = []
 
 
 async def read_flows(
@@ -69,45 +70,12 @@ async def read_flows(
         SettingsError: a file cannot be read.
         ClusterError: the cluster does not answer.
     """
-    records = [(file, each) for file in files for each in _read(file, form)]
     async with open_source(settings) as source:
         seen = await look(settings, source, None, FileIntents())
         world = await make_world(seen, site_of(settings), source.ask)
-    observed = observe(records, world)
-    if namespace is None:
-        return observed
-    mine = tuple(flow for flow in observed.flows if flow.namespace == namespace)
-    return ObservedFlows(mine, world, observed.unread, observed.passed, observed.unknown)
-
-
-def _read(file: str, form: FlowFormat) -> Iterator[FlowRecord]:
-    text = _text(file)
-    yield from _READERS[_form(text) if form is FlowFormat.AUTO else form](text)
-
-
-def _text(file: str) -> str:
-    try:
-        if file == STANDARD_INPUT:
-            raw = sys.stdin.buffer.read(MAX_BYTES + 1)
-        elif Path(file).is_file():
-            with Path(file).open("rb") as stream:
-                raw = stream.read(MAX_BYTES + 1)
-        else:
-            raise SettingsError(f"{file}: is no regular file: name a file, or - for standard input")
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
-    if len(raw) > MAX_BYTES:
-        raise SettingsError(f"{file}: is larger than {MAX_BYTES} bytes: split it")
-    return raw.decode("utf-8-sig", errors="replace")
-
-
-def _form(text: str) -> FlowFormat:
-    """Return the format of a text: JSON with `records`, lines of JSON, or CSV."""
-    head = text.lstrip()[:1]
-    if head != "{":
-        return FlowFormat.CSV
-    start = "".join(text.lstrip()[:200].split())
-    return FlowFormat.AZURE if start.startswith('{"records":') else FlowFormat.HUBBLE
+        workloads = await read_workloads(settings, source)
+    observed = observe_files(files, form, world, workloads)
+    return observed if namespace is None else observed.within(namespace)
 
 
 def write(observed: ObservedFlows, *, as_json: bool) -> None:
@@ -116,7 +84,15 @@ def write(observed: ObservedFlows, *, as_json: bool) -> None:
     if as_json:
         passed = dict(observed.passed)
         print_json(
-            SuggestedAllowlists(FORMAT, suggestions, len(observed.unread), passed, observed.unknown)
+            SuggestedAllowlists(
+                FORMAT,
+                suggestions,
+                observed.unread_count,
+                passed,
+                observed.unknown,
+                observed.left_out,
+                [UnknownSource(who, count) for who, count in observed.unknown_sources],
+            )
         )
     else:
         ends = dt.datetime.fromtimestamp(observed.world.site.now, dt.UTC) + dt.timedelta(_DAYS)
@@ -128,22 +104,11 @@ def write(observed: ObservedFlows, *, as_json: bool) -> None:
 
 def exit_code(observed: ObservedFlows) -> int:
     """Return the exit code: whether anything could be read."""
-    return exits.ADMITTED if observed.flows or not observed.unread else exits.NOT_JUDGED
+    return exits.ADMITTED if observed.flows or not observed.unread_count else exits.NOT_JUDGED
 
 
 def _told(observed: ObservedFlows) -> Iterator[str]:
-    for file, each in observed.unread[:_SHOWN]:
-        yield f"{display_file(file)}: record {each.line}: {each.why}"
-    if observed.unread:
-        count = len(observed.unread)
-        yield f"{count} record{'' if count == 1 else 's'} could not be read, and left out"
-    for why, count in sorted(observed.passed.items()):
-        yield f"{count} passed over: {why}"
-    if observed.unknown:
-        yield (
-            f"{observed.unknown} flows are of no known service account: name the cluster "
-            "(--kubeconfig or --cluster) whose Pods they are of, while these run"
-        )
+    yield from unread_lines(observed)
     if not observed.flows:
         yield "no flow of a service account was read: nothing is suggested"
 
@@ -152,24 +117,32 @@ def _texts(suggestion: Suggestion, ends: str) -> Iterator[str]:
     for index, part in enumerate(suggestion.parts()):
         yield "".join(_lines(suggestion, part, index, ends))
     if not suggestion.entries:
-        who = f"{suggestion.namespace}/{suggestion.service_account}"
-        yield "".join([f"# {who} needs nothing.\n", *_left(suggestion.left_out)])
+        yield "".join([f"# {_who(suggestion)} needs nothing.\n", *_left(suggestion.left_out)])
+
+
+def _who(suggestion: Suggestion) -> str:
+    workload = suggestion.workload
+    of = f" ({workload.kind} {workload.name})" if workload else ""
+    return safe_line(f"{suggestion.namespace}/{suggestion.service_account}{of}")
 
 
 def _lines(
     suggestion: Suggestion, part: Sequence[SuggestedEntry], index: int, ends: str
 ) -> Iterator[str]:
-    account = suggestion.service_account
-    yield f"# What {suggestion.namespace}/{account} was seen to connect to.\n"
+    yield f"# What {_who(suggestion)} was seen to connect to.\n"
     if index == 0:
+        yield from _of_runs(suggestion.runs)
         yield from _left(suggestion.left_out)
-    suffix = f"-{index + 1}" if index else ""
+        yield from _offered(suggestion.wildcards)
+    workload = suggestion.workload
+    narrowed = [{"kind": workload.kind, "name": workload.name}] if workload else None
     head = {
         "apiVersion": names.API_VERSION,
         "kind": KIND,
-        "metadata": {"name": f"{account}{suffix}", "namespace": suggestion.namespace},
+        "metadata": {"name": _name(suggestion, index), "namespace": suggestion.namespace},
         "spec": {
-            "serviceAccounts": [account],
+            "serviceAccounts": [suggestion.service_account],
+            **({"workloads": narrowed} if narrowed else {}),
             "owner": _OWNER,
             "reason": _REASON,
             "expiresAt": f"{ends}T00:00:00Z",
@@ -180,6 +153,34 @@ def _lines(
     for each in part:
         yield from (f"    # {line}\n" for line in _worded(each.evidence))
         yield from (f"    {line}\n" for line in _yaml([each.entry]).splitlines())
+
+
+def _name(suggestion: Suggestion, index: int) -> str:
+    """Return a name for an allowlist: of service account, workload and part, cut where needed."""
+    workload = suggestion.workload
+    of = f"-{workload.kind.lower()}-{workload.name}" if workload else ""
+    part = f"-{index + 1}" if index else ""
+    whole = f"{suggestion.service_account}{of}"
+    if len(whole) > _LONGEST_NAME:
+        digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGEST]
+        whole = f"{whole[: _LONGEST_NAME - _DIGEST - 1].rstrip('-.')}-{digest}"
+    return f"{whole}{part}"
+
+
+def _of_runs(runs: Sequence[str]) -> Iterator[str]:
+    if runs:
+        shown = ", ".join(runs)
+        yield f"# {safe_line(f'Seen of {shown}: each run has a name of its own')}\n"
+
+
+def _offered(wildcards: Iterable[WildcardOffer]) -> Iterator[str]:
+    for each in wildcards:
+        yield (
+            f"# To look at: {each.names} names below {each.pattern.removeprefix('*.')}: one entry "
+            f"dnsName: {each.pattern!r} would open them, and every other name there.\n"
+        )
+        if each.warning:
+            yield f"#   {safe_line(each.warning)}\n"
 
 
 def _left(left: Iterable[LeftOutFlow]) -> Iterator[str]:
@@ -202,6 +203,8 @@ def _worded(evidence: FlowEvidence) -> Iterator[str]:
         yield "all of them were dropped: does it need it, or did it only try?"
     if evidence.also:
         yield safe_line(f"also known as {', '.join(evidence.also[:_SHOWN])}")
+    for warning in evidence.warnings:
+        yield safe_line(f"to look at: {warning}")
     if evidence.tags:
         yield safe_line(f"service tags that have it, and more: {', '.join(evidence.tags)}")
 

@@ -63,6 +63,8 @@ class ClusterEgress:
     """By namespace and name."""
     granted: bool = False
     """Whether every right and approval is taken as given."""
+    closed: bool = False
+    """Whether every namespace counts as enrolled."""
     _meanings: dict[str, CompiledAllowlists] = field(default_factory=dict, compare=False)
     _rendered: dict[str, RenderedNamespace] = field(default_factory=dict, compare=False)
 
@@ -118,6 +120,8 @@ class ClusterEgress:
 
     def enrolled(self, namespace: str) -> bool:
         """Return whether Pods of a namespace connect only where allowlists say."""
+        if self.closed:
+            return True
         found = self.snapshot.namespaces.get(namespace, Namespace(namespace))
         return self.site.enrolment.enrols(found)
 
@@ -173,6 +177,10 @@ class ClusterEgress:
     def with_all_granted(self) -> "ClusterEgress":
         """Return the same cluster as it will be with every right and approval that is asked for."""
         return ClusterEgress(self.snapshot, self.site, self.rights, self.services, granted=True)
+
+    def with_all_enrolled(self) -> "ClusterEgress":
+        """Return the same cluster as it will be once every namespace is enrolled."""
+        return replace(self, closed=True, _meanings={}, _rendered={})
 
     def with_nothing_over(self) -> "ClusterEgress":
         """Return the same cluster as if nothing had expired, and all had been granted."""

@@ -1,18 +1,21 @@
 """Observed flows matched with a cluster: whose they are, and where they went. Pure."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from core.base import names
 from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
-from core.egress.pod_labels import label_value
+from core.egress.pod_labels import NO_WORKLOAD, egress_labels
+from core.egress.workload_names import WorkloadName, gang_of
 from core.kubernetes.label_selectors import matches
+from core.kubernetes.names import LABEL, is_subdomain
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import (
     ConnectionEnd,
@@ -21,11 +24,23 @@ from egress.analysis.connection import (
     pods_entry,
     reached_ends,
 )
-from egress.flows.records import DnsAnswer, Flow, FlowRecord, SkippedRecord, UnreadableRecord
+from egress.analysis.workload_index import NO_WORKLOADS, WorkloadIndex
+from egress.flows.collection import FlowCollection
+from egress.flows.records import Flow, FlowRecord, UnreadableRecord
+from egress.model.openings import Opening, Pods
 from egress.service_tags import ServiceTags
 from kube.egress.pods import EgressPod
+from kube.egress.workloads import SeenPod, WorkloadSnapshot
 
-_MOST_TAGS = 3
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+_MOST_TAGS: Final = 3
+_MOST_UNKNOWN: Final = 1000
+"""Sources of unknown service accounts that are told apart."""
+
+
+_DNS_NAMES: Final = frozenset({"kube-dns", "coredns"})
+_NODES: Final = frozenset({"host", "remote-node"})
+"""What Cilium calls nodes (https://docs.cilium.io/en/stable/security/policy/language/)."""
 
 
 class FlowSource(msgspec.Struct, frozen=True, order=True):
@@ -33,6 +48,22 @@ class FlowSource(msgspec.Struct, frozen=True, order=True):
 
     namespace: str
     account: str
+    kind: str = ""
+    workload: str = ""
+    """The workload, where its name stays the same from run to run; else all runs count as one."""
+
+    @property
+    def name(self) -> WorkloadName | None:
+        """The workload, where there is one."""
+        return WorkloadName(self.kind, self.workload) if self.kind else None
+
+
+def source_of(flow: Flow) -> FlowSource:
+    """Return who made a flow."""
+    found = flow.workload
+    if found is None or not found.lasts:
+        return FlowSource(flow.namespace, flow.account)
+    return FlowSource(flow.namespace, flow.account, found.kind, found.name)
 
 
 @dataclass(frozen=True)
@@ -41,38 +72,132 @@ class ObservedFlows:
 
     flows: tuple[Flow, ...]
     world: ClusterEgress
+    index: WorkloadIndex = field(default_factory=WorkloadIndex)
+    nobodys: tuple[Flow, ...] = ()
+    """Flows of which nobody knows the service account."""
     unread: tuple[tuple[str, UnreadableRecord], ...] = ()
-    """With their files."""
+    """The first of them, with their files."""
+    unread_count: int = 0
     passed: Mapping[str, int] = field(default_factory=dict)
     """How many records were passed over, by reason."""
-    unknown: int = 0
-    """Flows of which nobody knows the service account."""
+    left_out: int = 0
+    """Flows that were beyond what is kept of one source, or of all."""
+    left_out_of: tuple[str, ...] = ()
+    """Some of their sources."""
+
+    @property
+    def unknown(self) -> int:
+        """How many flows are of no known service account."""
+        return sum(max(each.count, 1) for each in self.nobodys)
+
+    @property
+    def unknown_sources(self) -> list[tuple[str, int]]:
+        """Whose they are, as far as that is known, with their number; the most come first."""
+        found: Counter[str] = Counter()
+        for each in self.nobodys:
+            who = _described_source(each)
+            found[who if len(found) < _MOST_UNKNOWN else "others"] += max(each.count, 1)
+        return sorted(found.items(), key=lambda one: (-one[1], one[0]))
+
+    def within(self, namespace: str) -> "ObservedFlows":
+        """Return the flows of one namespace, and those that may be of it."""
+        return ObservedFlows(
+            tuple(flow for flow in self.flows if flow.namespace == namespace),
+            self.world,
+            self.index,
+            tuple(flow for flow in self.nobodys if flow.namespace in {"", namespace}),
+            self.unread,
+            self.unread_count,
+            self.passed,
+            self.left_out,
+            self.left_out_of,
+        )
 
     def by_source(self) -> list[tuple[FlowSource, list[Flow]]]:
-        """Return the flows of each service account."""
+        """Return the flows of each service account and workload."""
         found: dict[FlowSource, list[Flow]] = defaultdict(list)
         for flow in self.flows:
-            found[FlowSource(flow.namespace, flow.account)].append(flow)
+            found[source_of(flow)].append(flow)
         return sorted(found.items())
 
-    def why_not(self, source: FlowSource, flow: Flow, name: str) -> str:
+    def why_not(self, flow: Flow, name: str) -> str:
         """Say why a flow needs no entry, or must not have one by itself; empty for neither."""
-        world = self.world
-        aim = _aim(flow, name, world)
-        if is_dns(aim, world) or _is_dns_service(flow, world):
+        if self.is_dns(flow):
             return "is the cluster's DNS, which is always open"
-        if world.enrolled(source.namespace) and _is_open(source, aim, world):
-            return "is open already"
-        return self._closed(flow, name)
+        if self.opening_of(flow, (name,) if name else ()) is not None:
+            enrolled = self.world.enrolled(flow.namespace)
+            return "is open already" if enrolled else "is in an allowlist already"
+        return self._reserved(flow, name)
+
+    def is_dns(self, flow: Flow) -> bool:
+        """Return whether a flow is one to the cluster's DNS, which is always open."""
+        aim = aim_of(flow, "", self._to_pod(flow))
+        return is_dns(aim, self.world) or _is_dns_service(flow, self.world)
+
+    def opening_of(self, flow: Flow, named: Sequence[str]) -> Opening | None:
+        """Return an opening that lets a flow through once its namespace is enrolled.
+
+        `named` are the names of its destination that count; the workload's Pods have the labels
+        that the gate gives them.
+        """
+        pod = self._to_pod(flow)
+        aims = [aim_of(flow, each, pod) for each in named or ("",)]
+        labels = self._labels(flow)
+        for opening in self.closed.openings(flow.namespace):
+            if matches(opening.selects, labels) and (
+                _reaches_pod(opening, flow, pod)
+                or any(reached_ends(aim, opening, self.closed) for aim in aims)
+            ):
+                return opening
+        return None
+
+    def _labels(self, flow: Flow) -> dict[str, str]:
+        """Return the labels of the Pod that made a flow, as the gate makes them."""
+        pod = self.world.pod(flow.namespace, flow.pod) or self.index.pod(flow.namespace, flow.pod)
+        return {**_gate_labels(flow.account, flow.workload), **(pod.labels if pod else {})}
+
+    def _to_pod(self, flow: Flow) -> EgressPod | None:
+        """Return the Pod at the end of a flow, as far as it is known.
+
+        Its labels of the gate's are there, or will be: in the flow's own namespace.
+        """
+        if not flow.to_namespace or flow.to_service or flow.to_reserved:
+            return None
+        there = flow.to_namespace
+        due = flow.to_account and (there == flow.namespace or self.world.enrolled(there))
+        labels = _gate_labels(flow.to_account, flow.to_workload) if due else {}
+        pod = self.world.pod(there, flow.to_pod)
+        if pod is not None:
+            return msgspec.structs.replace(pod, labels={**labels, **pod.labels})
+        seen = self.index.pod(there, flow.to_pod)
+        labels |= seen.labels if seen else {}
+        addresses = (flow.address,) if flow.address is not None else ()
+        return EgressPod(there, flow.to_pod, labels, flow.to_account, addresses=addresses)
+
+    @cached_property
+    def closed(self) -> ClusterEgress:
+        """The cluster as if every namespace was enrolled."""
+        return self.world.with_all_enrolled()
 
     def pods_entry(self, flow: Flow) -> dict[str, Any]:
-        """Return the `pods` that a flow to a Pod needs."""
+        """Return the `pods` that a flow to a Pod needs.
+
+        In the flow's own namespace, which is enrolled once the allowlist counts, Pods have the
+        gate's labels, by which service accounts are matched.
+        """
+        if flow.to_namespace == flow.namespace and flow.to_account:
+            return {"namespace": flow.to_namespace, "serviceAccounts": [flow.to_account]}
         pod = self.world.pod(flow.to_namespace, flow.to_pod)
         if pod is None:
-            pod = EgressPod(flow.to_namespace, flow.to_pod, {}, flow.to_account or "default")
+            seen = self.index.pod(flow.to_namespace, flow.to_pod)
+            labels = seen.labels if seen else {}
+            account = flow.to_account or (seen.service_account if seen else "")
+            if not account:
+                return {"namespace": flow.to_namespace}
+            pod = EgressPod(flow.to_namespace, flow.to_pod, labels, account)
         return pods_entry(pod, self.world)
 
-    def _closed(self, flow: Flow, name: str) -> str:
+    def _reserved(self, flow: Flow, name: str) -> str:
         meant = "name it as a cidr if it is meant"
         if flow.to_reserved:
             return f"is of the cluster itself ({flow.to_reserved}): {meant}"
@@ -109,27 +234,32 @@ class ObservedFlows:
         return found
 
 
-def observe(records: Iterable[tuple[str, FlowRecord]], world: ClusterEgress) -> ObservedFlows:
+def observe(
+    records: Iterable[tuple[str, FlowRecord]],
+    world: ClusterEgress,
+    workloads: WorkloadSnapshot = NO_WORKLOADS,
+) -> ObservedFlows:
     """Put records, with the files that they are of, together with a cluster."""
-    flows: list[Flow] = []
-    answers: dict[tuple[str, str, Address], set[str]] = defaultdict(set)
-    unread: list[tuple[str, UnreadableRecord]] = []
-    passed: Counter[str] = Counter()
+    index = WorkloadIndex(workloads)
+    collection = FlowCollection(_FlowEnds(world, index).fill)
     for file, record in records:
-        match record:
-            case Flow():
-                flows.append(record)
-            case DnsAnswer():
-                for address in record.addresses:
-                    answers[record.namespace, record.pod, address].add(record.name)
-            case UnreadableRecord():
-                unread.append((file, record))
-            case SkippedRecord(why):
-                passed[why] += 1
-    ends = _FlowEnds(world)
-    whole = [ends.fill(_named(flow, answers)) for flow in flows]
-    known = tuple(flow for flow in whole if flow.namespace and flow.account)
-    return ObservedFlows(known, world, tuple(unread), dict(passed), len(whole) - len(known))
+        collection.add(file, record)
+    whole = collection.flows()
+    return ObservedFlows(
+        tuple(flow for flow in whole if flow.namespace and flow.account),
+        world,
+        index,
+        tuple(flow for flow in whole if not (flow.namespace and flow.account)),
+        tuple(collection.unread),
+        collection.unread_count,
+        dict(collection.passed),
+        collection.left_out,
+        tuple(sorted(collection.left_out_of)),
+    )
+
+
+def _gate_labels(account: str, workload: WorkloadName | None) -> dict[str, str]:
+    return egress_labels(account, (workload.kind, workload.name) if workload else None)
 
 
 def _plain(address: Address | None) -> Address | None:
@@ -137,21 +267,53 @@ def _plain(address: Address | None) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _named(flow: Flow, answers: Mapping[tuple[str, str, Address], set[str]]) -> Flow:
-    if flow.names or flow.address is None:
-        return flow
-    found = answers.get((flow.namespace, flow.pod, flow.address), ())
-    return msgspec.structs.replace(flow, names=tuple(sorted(found))) if found else flow
+def _sound(flow: Flow) -> Flow:
+    """Return a flow without what can be no name of Kubernetes: a log may hold anything."""
+    accounts = {"account": flow.account, "pod": flow.pod}
+    there = {"to_account": flow.to_account, "to_pod": flow.to_pod}
+    wrong = {
+        key: "" for key, name in {**accounts, **there}.items() if name and not is_subdomain(name)
+    }
+    spaces = {"namespace": flow.namespace, "to_namespace": flow.to_namespace}
+    wrong |= {key: "" for key, name in spaces.items() if name and not LABEL.fullmatch(name)}
+    if flow.to_service and not LABEL.fullmatch(flow.to_service):
+        wrong["to_service"] = ""
+    return msgspec.structs.replace(
+        flow,
+        address=_plain(flow.address),
+        workload=_sound_workload(flow.workload),
+        to_workload=_sound_workload(flow.to_workload),
+        **wrong,
+    )
+
+
+def _sound_workload(found: WorkloadName | None) -> WorkloadName | None:
+    if found is None:
+        return None
+    return found if _KIND.fullmatch(found.kind) and is_subdomain(found.name) else None
+
+
+def _described_source(flow: Flow) -> str:
+    of = flow.workload or (f"Pod {flow.pod}" if flow.pod else "")
+    if flow.namespace:
+        return f"namespace {flow.namespace}{f', {of}' if of else ''}"
+    return f"address {flow.source}" if flow.source is not None else "no source"
 
 
 class _FlowEnds:
     """The Pods of a cluster, by name and by address, and the Services that send to them."""
 
-    def __init__(self, world: ClusterEgress) -> None:
+    def __init__(self, world: ClusterEgress, index: WorkloadIndex) -> None:
         pods = [each for each in world.snapshot.pods if not each.host_network]
+        self._index = index
         self._named = {(each.namespace, each.name): each for each in pods}
         self._at = {address: each for each in pods for address in each.addresses}
         self._behind: dict[tuple[Address, PortRange], tuple[str, str, int]] = {}
+        self._cluster_ips = {
+            address: key
+            for key, each in world.snapshot.services.items()
+            for address in each.cluster_ips
+        }
         for (namespace, name), service in sorted(world.services.items()):
             for port, backends in service.ports.items():
                 for backend in backends:
@@ -161,54 +323,112 @@ class _FlowEnds:
 
     def fill(self, flow: Flow) -> Flow:
         """Return a flow with what the cluster says of its ends."""
-        flow = msgspec.structs.replace(flow, address=_plain(flow.address))
-        source = self._named.get((flow.namespace, flow.pod)) or (
-            self._at.get(flow.source) if flow.source is not None else None
-        )
-        if source is not None:
-            flow = msgspec.structs.replace(
-                flow,
-                namespace=source.namespace,
-                pod=source.name,
-                account=flow.account or source.service_account,
-            )
-        return flow if flow.to_service or flow.address is None else self._to(flow, flow.address)
+        flow = self._from(_sound(flow))
+        return flow if flow.to_service else self._to(flow)
 
-    def _to(self, flow: Flow, address: Address) -> Flow:
+    def _from(self, flow: Flow) -> Flow:
+        pod = self._pod(flow.namespace, flow.pod) if flow.pod else None
+        if pod is None and not flow.namespace:
+            pod = self._pod_at(_plain(flow.source), flow)
+        namespace = pod.namespace if pod else flow.namespace
+        name = pod.name if pod else flow.pod
+        workload = self._workload(namespace, name, flow.workload, pod)
+        account = flow.account or (pod.service_account if pod else "")
+        if not account and workload is not None:
+            account = self._index.account(namespace, flow.workload or workload)
+        gang = flow.gang or (gang_of(pod.labels) if pod else "")
+        return msgspec.structs.replace(
+            flow, namespace=namespace, pod=name, account=account, workload=workload, gang=gang
+        )
+
+    def _to(self, flow: Flow) -> Flow:
         port = PortRange(flow.protocol, flow.port, flow.port)
-        if behind := self._behind.get((address, port)):
+        address = flow.address
+        if address is not None and (behind := self._behind.get((address, port))):
             namespace, name, number = behind
             return msgspec.structs.replace(
                 flow, to_namespace=namespace, to_service=name, port=number
             )
-        to = self._named.get((flow.to_namespace, flow.to_pod))
-        if to is None and not flow.to_namespace:
-            to = self._at.get(address)
-        if to is None:
+        if address is not None and (service := self._cluster_ips.get(address)):
+            return msgspec.structs.replace(flow, to_namespace=service[0], to_service=service[1])
+        pod = self._pod(flow.to_namespace, flow.to_pod) if flow.to_pod else None
+        if pod is None and not flow.to_namespace:
+            pod = self._pod_at(address, flow)
+        namespace = pod.namespace if pod else flow.to_namespace
+        if not namespace:
             return flow
-        account = flow.to_account or to.service_account
+        name = pod.name if pod else flow.to_pod
+        workload = self._workload(namespace, name, flow.to_workload, pod)
+        account = flow.to_account or (pod.service_account if pod else "")
+        if not account and workload is not None:
+            account = self._index.account(namespace, flow.to_workload or workload)
         return msgspec.structs.replace(
-            flow, to_namespace=to.namespace, to_pod=to.name, to_account=account
+            flow,
+            to_namespace=namespace,
+            to_pod=name,
+            to_account=account,
+            to_workload=workload,
+            to_gang=flow.to_gang or (gang_of(pod.labels) if pod else ""),
         )
 
+    def _pod(self, namespace: str, name: str) -> EgressPod | SeenPod | None:
+        return self._index.pod(namespace, name) or self._named.get((namespace, name))
 
-def _aim(flow: Flow, name: str, world: ClusterEgress) -> ConnectionTarget:
+    def _pod_at(self, address: Address | None, flow: Flow) -> EgressPod | SeenPod | None:
+        if address is None:
+            return None
+        if self._index.has_address(address):
+            return self._index.pod_at(address, flow.first, flow.last)
+        return self._at.get(address)
+
+    def _workload(
+        self,
+        namespace: str,
+        pod: str,
+        told: WorkloadName | None,
+        seen: EgressPod | SeenPod | None,
+    ) -> WorkloadName | None:
+        """Return the outermost workload: by the gate's label, the owner, the log, or its name."""
+        if seen is not None and (labelled := _labelled(seen)) is not None:
+            return labelled
+        found = seen.owner if isinstance(seen, SeenPod) else None
+        found = found or told or self._index.maker(namespace, pod)
+        return self._index.root(namespace, found) if found else None
+
+
+def _labelled(pod: EgressPod | SeenPod) -> WorkloadName | None:
+    """Return the workload that the gate traced a Pod to, as its label says."""
+    kind, dot, name = pod.labels.get(names.EGRESS_WORKLOAD_LABEL, NO_WORKLOAD).partition(".")
+    return WorkloadName(kind, name) if dot and "--x" not in name else None
+
+
+def aim_of(flow: Flow, name: str, pod: EgressPod | None) -> ConnectionTarget:
+    """Return what a flow aimed at: by one of its names or by none, and a Pod if it is one."""
     port = PortRange(flow.protocol, flow.port, flow.port)
     service = (flow.to_namespace, flow.to_service) if flow.to_service else None
-    pod = world.pod(flow.to_namespace, flow.to_pod)
-    ends = (ConnectionEnd(flow.address, port, pod),) if flow.address is not None else ()
-    return ConnectionTarget(name, port, name=name, service=service, pod=pod, ends=ends)
+    on_node = flow.to_reserved in _NODES
+    addresses = (flow.address,) if flow.address is not None else pod.addresses if pod else ()
+    ends = (ConnectionEnd(each, port, pod, on_node) for each in addresses)
+    return ConnectionTarget(name, port, name=name, service=service, pod=pod, ends=tuple(ends))
 
 
-def _is_open(source: FlowSource, aim: ConnectionTarget, world: ClusterEgress) -> bool:
-    labels = {names.EGRESS_ACCOUNT_LABEL: label_value(source.account)}
-    mine = (each for each in world.openings(source.namespace) if matches(each.selects, labels))
-    return any(reached_ends(aim, each, world) for each in mine)
+def _reaches_pod(opening: Opening, flow: Flow, pod: EgressPod | None) -> bool:
+    """Return whether an opening to Pods lets a flow through, of which no address is known."""
+    peer = opening.peer
+    port = PortRange(flow.protocol, flow.port, flow.port)
+    return (
+        isinstance(peer, Pods)
+        and pod is not None
+        and peer.namespace == pod.namespace
+        and matches(peer.requirements, pod.labels)
+        and any(each.holds(port) for each in opening.ports)
+    )
 
 
 def _is_dns_service(flow: Flow, world: ClusterEgress) -> bool:
     dns = world.site.target.dns
     return flow.port == dns.port and any(
-        flow.to_namespace == each.namespace and flow.to_service in {"kube-dns", "coredns"}
+        flow.to_namespace == each.namespace
+        and (flow.to_service or (flow.to_workload.name if flow.to_workload else "")) in _DNS_NAMES
         for each in dns.pods
     )

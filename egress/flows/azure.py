@@ -6,12 +6,13 @@ Pod it was, and such flows are counted as of nobody.
 """
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from core.base.json_errors import DECODE_ERRORS
+from egress.flows.pieces import BrokenArrayError, records_of
 from egress.flows.records import (
     Flow,
     FlowRecord,
@@ -51,38 +52,33 @@ class _Record(msgspec.Struct, frozen=True, rename="camel"):
     flow_records: _Records = _Records()
 
 
-class _File(msgspec.Struct, frozen=True):
-    records: list[msgspec.Raw]
-
-
-_FILE: Final = msgspec.json.Decoder(_File)
-_RECORD: Final = msgspec.json.Decoder(_Record)
-
-
-def read_azure(text: str) -> Iterator[FlowRecord]:
+def read_azure(pieces: Iterable[str]) -> Iterator[FlowRecord]:
     """Read a file of records; a record that is broken takes no other with it.
 
     `line` of what could not be read is the record's place, from 1.
     """
+    number = 0
     try:
-        file = _FILE.decode(text)
+        for number, found in enumerate(records_of(pieces, ("records",)), start=1):
+            yield from _read(found, number)
+    except BrokenArrayError as error:
+        yield UnreadableRecord(number, f"the file {error}")
+
+
+def _read(found: object, number: int) -> Iterator[FlowRecord]:
+    try:
+        record = msgspec.convert(found, _Record)
     except DECODE_ERRORS as error:
-        yield UnreadableRecord(0, str(error))
+        yield UnreadableRecord(number, str(error))
         return
-    for number, raw in enumerate(file.records, start=1):
-        try:
-            record = _RECORD.decode(raw)
-        except DECODE_ERRORS as error:
-            yield UnreadableRecord(number, str(error))
-            continue
-        if record.flow_log_version != _VERSION:
-            why = f"flowLogVersion {record.flow_log_version}: only {_VERSION} is read"
-            yield UnreadableRecord(number, why)
-            continue
-        for acl in record.flow_records.flows:
-            for group in acl.flow_groups:
-                for each in group.flow_tuples:
-                    yield _flow_of(each, number)
+    if record.flow_log_version != _VERSION:
+        why = f"flowLogVersion {record.flow_log_version}: only {_VERSION} is read"
+        yield UnreadableRecord(number, why)
+        return
+    for acl in record.flow_records.flows:
+        for group in acl.flow_groups:
+            for each in group.flow_tuples:
+                yield _flow_of(each, number)
 
 
 def _flow_of(text: str, number: int) -> FlowRecord:

@@ -1,25 +1,27 @@
 """Reads flows from CSV with a header, as anybody can write it. Pure."""
 
 import csv
-import io
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from core.base.errors import InvalidObjectError
 from core.base.networks import Address
 from core.base.times import seconds_of
 from core.egress.dns_names import check_dns_name
+from core.egress.workload_names import WorkloadName
+from egress.flows.pieces import TOO_LONG, bounded, lines_of
 from egress.flows.records import Flow, FlowRecord, UnreadableRecord, Verdict, is_port, protocol_of
 
-COLUMNS: Final = "namespace, service_account or pod, destination, port, protocol"
-"""That must be there; verdict, count and time may be."""
+COLUMNS: Final = "namespace, service_account or pod or workload, destination, port, protocol"
+"""That must be there; verdict, count and time may be. A workload is written `Job/fetch`."""
 
 _COLUMNS: Final = frozenset(
     {
         "namespace",
         "service_account",
         "pod",
+        "workload",
         "destination",
         "port",
         "protocol",
@@ -28,6 +30,7 @@ _COLUMNS: Final = frozenset(
         "time",
     }
 )
+_SOURCES: Final = frozenset({"service_account", "pod", "workload"})
 _NEEDED: Final = ("namespace", "destination", "port")
 _VERDICTS: Final[dict[str, Verdict]] = {
     "": "unknown",
@@ -38,23 +41,35 @@ _VERDICTS: Final[dict[str, Verdict]] = {
 }
 
 
-def read_csv(text: str) -> Iterator[FlowRecord]:
+def read_csv(pieces: Iterable[str]) -> Iterator[FlowRecord]:
     """Read lines; `destination` is a DNS name, an address, or `pod/…` or `service/NS/NAME`."""
-    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    too_long: list[int] = []
+    reader = csv.DictReader(_lines(pieces, too_long), skipinitialspace=True)
     try:
         columns = set(reader.fieldnames or ())
-        if not columns.issuperset(_NEEDED) or columns.isdisjoint({"service_account", "pod"}):
+        if not columns.issuperset(_NEEDED) or columns.isdisjoint(_SOURCES):
             yield UnreadableRecord(1, f"the header must have {COLUMNS}")
             return
         for row in reader:
             yield _read(reader.line_num, row)
+            while too_long:
+                yield UnreadableRecord(too_long.pop(), TOO_LONG)
     except csv.Error as error:
         yield UnreadableRecord(reader.line_num, str(error))
+    for number in too_long:
+        yield UnreadableRecord(number, TOO_LONG)
+
+
+def _lines(pieces: Iterable[str], too_long: list[int]) -> Iterator[str]:
+    for number, line in lines_of(pieces):
+        if line is None:
+            too_long.append(number)
+        yield f"{line or ''}\n"
 
 
 def _read(line: int, row: Mapping[str, str | None]) -> FlowRecord:
     row = {key: value for key, value in row.items() if key in _COLUMNS}
-    cells = {key: (value or "").strip() for key, value in row.items()}
+    cells = {key: bounded((value or "").strip()) for key, value in row.items()}
     protocol = protocol_of(cells.get("protocol") or "tcp")
     if protocol is None:
         return UnreadableRecord(line, f"protocol: {cells['protocol']!r} must be tcp, udp or sctp")
@@ -77,6 +92,7 @@ def _read(line: int, row: Mapping[str, str | None]) -> FlowRecord:
         namespace=cells["namespace"],
         account=cells.get("service_account", ""),
         pod=cells.get("pod", ""),
+        workload=_workload(cells.get("workload", "")),
         names=names,
         address=address,
         to_namespace=to_namespace,
@@ -89,6 +105,11 @@ def _read(line: int, row: Mapping[str, str | None]) -> FlowRecord:
         last=time,
         count=count,
     )
+
+
+def _workload(text: str) -> WorkloadName | None:
+    kind, slash, name = text.partition("/")
+    return WorkloadName(kind, name) if slash else None
 
 
 _Key = tuple[str, str] | None

@@ -5,13 +5,15 @@ Source: github.com/cilium/cilium api/v1/flow/flow.proto; its fields as protobuf'
 
 import datetime as dt
 import ipaddress
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import msgspec
 
 from core.base.json_errors import DECODE_ERRORS
 from core.base.networks import Address
+from core.egress.workload_names import WorkloadName, gang_of
+from egress.flows.pieces import TOO_LONG, bounded, lines_of
 from egress.flows.records import (
     DnsAnswer,
     Flow,
@@ -24,6 +26,9 @@ from egress.flows.records import (
 
 _ACCOUNT: Final = "k8s:io.cilium.k8s.policy.serviceaccount="
 _RESERVED: Final = "reserved:"
+_KUBERNETES: Final = "k8s:"
+_LOST: Final = "events that Hubble lost: what it saw then is not here"
+_MOST_NAMES: Final = 16
 _OUTSIDE: Final = frozenset({"world", "world-ipv4", "world-ipv6", "unmanaged", "unknown"})
 
 _VERDICTS: Final[dict[str, Verdict]] = {
@@ -36,10 +41,27 @@ _VERDICTS: Final[dict[str, Verdict]] = {
 }
 
 
+class _Workload(msgspec.Struct, frozen=True):
+    name: str = ""
+    kind: str = ""
+
+
 class _Endpoint(msgspec.Struct, frozen=True):
     namespace: str = ""
     pod_name: str = ""
     labels: list[str] = []
+    workloads: list[_Workload] | None = None
+
+    @property
+    def workload(self) -> WorkloadName | None:
+        found = (each for each in self.workloads or () if each.kind and each.name)
+        return next((WorkloadName(bounded(one.kind), bounded(one.name)) for one in found), None)
+
+    @property
+    def gang(self) -> str:
+        """What Pods of its run share, by the labels of Kubernetes that Cilium knows."""
+        of_pod = (each.removeprefix(_KUBERNETES).partition("=") for each in self.labels)
+        return gang_of({bounded(key): bounded(value) for key, _, value in of_pod})
 
 
 class _Ports(msgspec.Struct, frozen=True):
@@ -87,23 +109,31 @@ class _Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Line(msgspec.Struct, frozen=True):
     flow: _Flow | None = None
+    lost_events: Any = None
+    node_status: Any = None
 
 
 _LINE: Final = msgspec.json.Decoder(_Line)
 _BARE: Final = msgspec.json.Decoder(_Flow)
 
 
-def read_hubble(text: str) -> Iterator[FlowRecord]:
+def read_hubble(pieces: Iterable[str]) -> Iterator[FlowRecord]:
     """Read lines of JSON; with the envelope `{"flow": …}`, or without it as older ones write."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
+    for number, line in lines_of(pieces):
+        if line is None:
+            yield UnreadableRecord(number, TOO_LONG)
+        elif line.strip():
             yield _read(number, line)
 
 
 def _read(number: int, line: str) -> FlowRecord:
     try:
-        flow = _LINE.decode(line).flow or _BARE.decode(line)
-        return _flow_of(flow, number)
+        found = _LINE.decode(line)
+        if found.lost_events is not None:
+            return SkippedRecord(_LOST)
+        if found.node_status is not None:
+            return SkippedRecord("tells of a node, and no flow")
+        return _flow_of(found.flow or _BARE.decode(line), number)
     except DECODE_ERRORS as error:
         return UnreadableRecord(number, str(error))
     except ValueError as error:
@@ -124,15 +154,19 @@ def _flow_of(flow: _Flow, number: int) -> FlowRecord:
     service = flow.destination_service or _Service()
     time = flow.time.timestamp() if flow.time else None
     return Flow(
-        namespace=flow.source.namespace,
+        namespace=bounded(flow.source.namespace),
         account=_label(flow.source, _ACCOUNT),
-        pod=flow.source.pod_name,
-        names=tuple(sorted({_plain(name) for name in flow.destination_names})),
+        pod=bounded(flow.source.pod_name),
+        workload=flow.source.workload,
+        gang=flow.source.gang,
+        names=tuple(sorted({_plain(name) for name in flow.destination_names[:_MOST_NAMES]})),
         address=_address(flow.ip.destination),
-        to_namespace=flow.destination.namespace or service.namespace,
-        to_pod=flow.destination.pod_name,
+        to_namespace=bounded(flow.destination.namespace or service.namespace),
+        to_pod=bounded(flow.destination.pod_name),
         to_account=_label(flow.destination, _ACCOUNT),
-        to_service=service.name,
+        to_workload=flow.destination.workload,
+        to_gang=flow.destination.gang,
+        to_service=bounded(service.name),
         to_reserved=_reserved(flow.destination),
         protocol=protocol,  # type: ignore[arg-type]  # One of three.
         port=ports.destination_port,
@@ -147,7 +181,13 @@ def _no_connection(flow: _Flow) -> DnsAnswer | SkippedRecord | None:
         # An answer is seen on its way back: to the Pod that asked.
         asked = flow.destination if flow.is_reply else flow.source
         found = tuple(map(ipaddress.ip_address, flow.l7.dns.ips))
-        return DnsAnswer(asked.namespace, asked.pod_name, _plain(flow.l7.dns.query), found)
+        return DnsAnswer(
+            bounded(asked.namespace),
+            bounded(asked.pod_name),
+            _plain(flow.l7.dns.query),
+            found,
+            None if asked.pod_name else asked.workload,
+        )
     if flow.is_reply or flow.traffic_direction == "INGRESS":
         return SkippedRecord("an answer, or seen where it arrives")
     if flow.l7 is not None:
@@ -157,7 +197,7 @@ def _no_connection(flow: _Flow) -> DnsAnswer | SkippedRecord | None:
 
 def _label(endpoint: _Endpoint, prefix: str) -> str:
     found = (each.removeprefix(prefix) for each in endpoint.labels if each.startswith(prefix))
-    return next(found, "")
+    return bounded(next(found, ""))
 
 
 def _reserved(endpoint: _Endpoint) -> str:
@@ -166,7 +206,7 @@ def _reserved(endpoint: _Endpoint) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.rstrip(".").lower()
+    return bounded(name.rstrip(".").lower())
 
 
 def _address(text: str) -> Address | None:

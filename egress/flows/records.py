@@ -4,13 +4,14 @@
 that a Pod began: answers, and what others send to it, are left out as they are read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
 import msgspec
 
 from core.base.networks import Address
 from core.egress.destinations import MAX_PORT, Protocol
+from core.egress.workload_names import WorkloadName
 
 Verdict = Literal["forwarded", "dropped", "unknown"]
 
@@ -32,6 +33,10 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     account: str = ""
     """The service account; empty where it is not known."""
     pod: str = ""
+    workload: WorkloadName | None = None
+    """What the Pod is of, as far as the log says it."""
+    gang: str = ""
+    """What Pods of the same run share: `LABEL=VALUE`; empty where nothing says so."""
     source: Address | None = None
     """For sources that are not named."""
     names: tuple[str, ...] = ()
@@ -40,6 +45,8 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     to_namespace: str = ""
     to_pod: str = ""
     to_account: str = ""
+    to_workload: WorkloadName | None = None
+    to_gang: str = ""
     to_service: str = ""
     to_reserved: str = ""
     """What else the destination is to the engine: `host`, `kube-apiserver`, `remote-node` …"""
@@ -58,8 +65,10 @@ class DnsAnswer(msgspec.Struct, frozen=True):
 
     namespace: str
     pod: str
+    """The Pod that asked; where the log has no Pods, empty."""
     name: str
     addresses: tuple[Address, ...]
+    workload: WorkloadName | None = None
 
 
 class SkippedRecord(msgspec.Struct, frozen=True):
@@ -76,7 +85,8 @@ class UnreadableRecord(msgspec.Struct, frozen=True):
 
 
 FlowRecord = Flow | DnsAnswer | SkippedRecord | UnreadableRecord
-FlowReader = Callable[[str], Iterator[FlowRecord]]
+FlowReader = Callable[[Iterable[str]], Iterator[FlowRecord]]
+"""Reads a text that comes in pieces of any length."""
 
 
 def protocol_of(text: str) -> Protocol | None:

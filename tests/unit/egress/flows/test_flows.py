@@ -33,7 +33,7 @@ def _hubble(**fields: Any) -> str:
 
 def test_hubble_flow_is_read() -> None:
     """Who, where to by which name, and what became of it."""
-    (flow,) = read_hubble(_hubble(destination_names=["Packages.Example.org."]))
+    (flow,) = read_hubble([_hubble(destination_names=["Packages.Example.org."])])
     assert isinstance(flow, Flow)
     assert (flow.namespace, flow.account, flow.pod) == ("research", "trainer", "train-0")
     assert (flow.names, flow.address) == (("packages.example.org",), ip_address("203.0.113.7"))
@@ -44,7 +44,7 @@ def test_hubble_flow_is_read() -> None:
 def test_hubble_without_its_envelope_is_read() -> None:
     """As older versions wrote it."""
     bare = json.dumps(json.loads(_hubble())["flow"])
-    (flow,) = read_hubble(bare)
+    (flow,) = read_hubble([bare])
     assert isinstance(flow, Flow)
 
 
@@ -56,7 +56,7 @@ def test_hubble_answers_of_the_dns_are_read() -> None:
         destination={"namespace": "research", "pod_name": "train-0"},
         l7={"dns": {"query": "packages.example.org.", "ips": ["203.0.113.7"]}},
     )
-    assert list(read_hubble(text)) == [
+    assert list(read_hubble([text])) == [
         DnsAnswer("research", "train-0", "packages.example.org", (ip_address("203.0.113.7"),))
     ]
 
@@ -73,7 +73,7 @@ def test_hubble_answers_of_the_dns_are_read() -> None:
 )
 def test_hubble_passes_over_what_no_pod_began(fields: dict[str, Any]) -> None:
     """Answers, what comes in, other protocols, what is not a Pod's."""
-    (found,) = read_hubble(_hubble(**fields))
+    (found,) = read_hubble([_hubble(**fields)])
     assert isinstance(found, SkippedRecord)
 
 
@@ -89,7 +89,7 @@ def test_hubble_counts_broken_lines() -> None:
             '{"flow": {"time": 3}}',
         ]
     )
-    found = list(read_hubble(text))
+    found = list(read_hubble([text]))
     assert [each.line for each in found if isinstance(each, UnreadableRecord)] == [1, 2, 4, 5, 6]
     assert sum(isinstance(each, Flow) for each in found) == 1
 
@@ -109,7 +109,7 @@ def test_azure_flow_is_read() -> None:
         "1795161661000,198.51.100.1,10.0.0.1,4,22,6,I,D,NX,0,0,0,0",
         "1795161661000,10.0.0.1,203.0.113.8,0,0,1,O,B,NX,0,0,0,0",
     )
-    begun, going_on, denied, came_in, icmp = read_azure(text)
+    begun, going_on, denied, came_in, icmp = read_azure([text])
     assert isinstance(begun, Flow)
     assert isinstance(going_on, Flow)
     assert isinstance(denied, Flow)
@@ -136,7 +136,7 @@ def test_azure_flow_is_read() -> None:
 )
 def test_azure_counts_what_is_broken(text: str) -> None:
     """Nothing is raised, nothing is guessed."""
-    (found,) = read_azure(text)
+    (found,) = read_azure([text])
     assert isinstance(found, UnreadableRecord)
 
 
@@ -150,7 +150,7 @@ def test_csv_is_read() -> None:
         "research,trainer,2001:db8::7,53,UDP,denied,,1795161600\n"
         "research,trainer,service/data/catalogue,80,,,,\n"
     )
-    name, six, inside = read_csv(text)
+    name, six, inside = read_csv([text])
     assert isinstance(name, Flow)
     assert isinstance(six, Flow)
     assert isinstance(inside, Flow)
@@ -182,14 +182,14 @@ def test_csv_is_read() -> None:
 )
 def test_csv_counts_broken_lines(row: str) -> None:
     """With the line in the file."""
-    (found,) = read_csv(f"{HEAD}{row}\n")
+    (found,) = read_csv([f"{HEAD}{row}\n"])
     assert isinstance(found, UnreadableRecord)
     assert found.line == 2
 
 
 def test_csv_without_its_columns_is_refused() -> None:
     """It says which there must be."""
-    (found,) = read_csv("a,b\n1,2\n")
+    (found,) = read_csv(["a,b\n1,2\n"])
     assert isinstance(found, UnreadableRecord)
     assert "namespace" in found.why
 
@@ -198,5 +198,5 @@ def test_csv_without_its_columns_is_refused() -> None:
 def test_no_text_raises(text: str) -> None:
     """Whatever somebody gives."""
     for reader in (read_hubble, read_azure, read_csv):
-        for each in reader(text):
+        for each in reader([text]):
             assert isinstance(each, Flow | DnsAnswer | SkippedRecord | UnreadableRecord)
