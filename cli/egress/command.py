@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from cli.egress.flags import (
+    ConnlistFormat,
+    DiffFormat,
     EngineFlag,
     EngineName,
     Files,
@@ -122,6 +124,37 @@ Pod for each service account. Only TCP is tried.
 
 **Exit codes**: 0 all is as intents say; 1 something differs; 2 something could
 not be tried, or the cluster does not answer; 64 wrong usage."""
+
+CONNLIST = """**Examples**
+
+    sallyport egress connlist manifests/
+
+    sallyport egress connlist --kubeconfig ~/.kube/config -n research
+
+    sallyport egress connlist examples/egress/policies/before -o dot
+
+Each line is `source => destination : ports`, by all NetworkPolicies of egress
+and ingress together; what is no line is closed. *By address* is for engines to
+which an ipBlock also means Pods, and Pods on their node's network the node. A
+folder may hold NetworkPolicies, Pods, workloads, Namespaces; others' kinds of
+policies are not judged: each is named on standard error, as what is broken.
+
+**Exit codes**: 0 all is judged; 2 something is not, or the cluster does not
+answer; 64 wrong usage, or nothing to judge."""
+
+DIFF = """**Examples**
+
+    sallyport egress diff manifests/ changed/
+
+    sallyport egress diff manifests/ --kubeconfig ~/.kube/config
+
+    sallyport egress diff manifests/ changed/ -o json
+
+Compares connections as `connlist` tells them, not texts. With a kubeconfig B
+is that cluster.
+
+**Exit codes**: 0 no connection differs; 1 some do; 2 something is not judged,
+or the cluster does not answer; 64 wrong usage, or nothing to judge."""
 
 DOCTOR = """**Examples**
 
@@ -320,6 +353,48 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         egress_graph.write_svg(picture, out)
     if output is GraphFormat.JSON:
         print_json(picture)
+
+
+@app.command(epilog=CONNLIST)
+def connlist(
+    path: Annotated[
+        str | None, typer.Argument(help="A file, a folder, or - for standard input.")
+    ] = None,
+    namespace: NamespaceFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: Annotated[
+        ConnlistFormat, typer.Option("--output", "-o", help="How to print.")
+    ] = ConnlistFormat.TABLE,
+) -> None:
+    """List every connection that NetworkPolicies leave open."""
+    from cli.egress import connlist as egress_connlist  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, None, kubeconfig, None, None)
+    report = run_async(egress_connlist.list_connections(settings, path, namespace))
+    egress_connlist.write(report, output)
+    raise typer.Exit(egress_connlist.exit_code(report))
+
+
+@app.command(epilog=DIFF)
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="A file or folder, as it was.")],
+    after: Annotated[
+        str | None, typer.Argument(metavar="B", help="The same, as it becomes.")
+    ] = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: Annotated[
+        DiffFormat, typer.Option("--output", "-o", help="How to print.")
+    ] = DiffFormat.TABLE,
+) -> None:
+    """Say which connections differ between two sets of NetworkPolicies."""
+    from cli.egress import diff as egress_diff  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, None, kubeconfig, None, None)
+    found = run_async(egress_diff.compare(settings, before, after))
+    egress_diff.write(found, output)
+    raise typer.Exit(egress_diff.exit_code(found))
 
 
 @app.command(epilog=DOCTOR)

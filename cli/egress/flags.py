@@ -39,6 +39,25 @@ class GraphFormat(StrEnum):
     JSON = "json"
 
 
+class ConnlistFormat(StrEnum):
+    """What `-o` of `connlist` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+    DOT = "dot"
+
+
+class DiffFormat(StrEnum):
+    """What `-o` of `diff` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+
+
 NamespaceFlag = Annotated[str | None, typer.Option("--namespace", "-n", help="In this namespace.")]
 
 EngineFlag = Annotated[

@@ -94,6 +94,8 @@ from core.weights.documents.access import FORMAT as ACCESS
 from core.weights.documents.access import Access
 from core.weights.documents.events import FORMAT as FINDING
 from core.weights.documents.events import Finding
+from egress.analysis.connectivity_report import FORMAT as CONNECTIVITY
+from egress.analysis.connectivity_report import ConnectivityDiff, ConnectivityReport
 from egress.analysis.network_doctor import FORMAT as EGRESS_DOCTOR
 from egress.analysis.network_doctor import NetworkReport
 
@@ -193,6 +195,16 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"certs-status-{CERTS}",
         f"sallyport certs status -o json, format {CERTS}",
         CertificatesStatus,
+    ),
+    "egress-connlist.schema.json": (
+        f"egress-connlist-{CONNECTIVITY}",
+        f"sallyport egress connlist -o json, format {CONNECTIVITY}",
+        ConnectivityReport,
+    ),
+    "egress-diff.schema.json": (
+        f"egress-diff-{CONNECTIVITY}",
+        f"sallyport egress diff -o json, format {CONNECTIVITY}",
+        ConnectivityDiff,
     ),
     "egress-doctor.schema.json": (
         f"egress-doctor-{EGRESS_DOCTOR}",

@@ -70,6 +70,23 @@ def read_paths(paths: Iterable[Path]) -> Iterator[Manifest]:
                 raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
 
 
+def read_each(paths: Iterable[Path]) -> Iterator[Manifest | InvalidObjectError]:
+    """Yield what `read_paths` does, and for what is broken the error, which ends nothing else.
+
+    Of a file that is no YAML nothing after that place is read.
+
+    Raises:
+        SettingsError: see `read_paths`.
+    """
+    for path in paths:
+        for file in find_files(path):
+            try:
+                with _open(file) as stream:
+                    yield from read_each_of(stream, str(file))
+            except OSError as error:
+                raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
+
+
 def _open(file: Path) -> BinaryIO:
     """Open a regular file, and never wait for who might write into a pipe."""
     regular = stat.S_ISREG(file.stat().st_mode)  # Before: opening a device can do things.
@@ -94,16 +111,30 @@ def read_stream(stream: BinaryIO, name: str) -> Iterator[Manifest]:
     Raises:
         InvalidObjectError: see `read_paths`.
     """
+    for each in read_each_of(stream, name):
+        if isinstance(each, InvalidObjectError):
+            raise each
+        yield each
+
+
+def read_each_of(stream: BinaryIO, name: str) -> Iterator[Manifest | InvalidObjectError]:
+    """Yield what `read_stream` does, and for what is broken the error, as `read_each`."""
+    try:
+        for position, value in enumerate(_documents(_text(stream, name), name), start=1):
+            if value is not None:
+                yield from _flatten(value, name, f"{name}#{position}", {})
+    except InvalidObjectError as error:
+        yield error
+
+
+def _text(stream: BinaryIO, name: str) -> str:
     content = stream.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise InvalidObjectError(name, "", f"is larger than {MAX_BYTES} bytes: split it")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidObjectError(name, "", f"is not UTF-8: {error}") from error
-    for position, value in enumerate(_documents(text, name), start=1):
-        if value is not None:
-            yield from _flatten(value, name, f"{name}#{position}", {})
 
 
 def find_files(path: Path) -> Iterator[Path]:
@@ -197,13 +228,17 @@ def _children(parent: Any) -> Iterable[Any]:
     return parent if isinstance(parent, list) else ()
 
 
-def _flatten(value: Any, file: str, source: str, inherited: dict[str, str]) -> Iterator[Manifest]:
+def _flatten(
+    value: Any, file: str, source: str, inherited: dict[str, str]
+) -> Iterator[Manifest | InvalidObjectError]:
     if not isinstance(value, dict):
-        raise InvalidObjectError(source, "", f"must be an object, is {_name_type(value)}")
+        yield InvalidObjectError(source, "", f"must be an object, is {_name_type(value)}")
+        return
     value = inherited | value
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
-            raise InvalidObjectError(source, field, "is missing, or is not a string")
+            yield InvalidObjectError(source, field, "is missing, or is not a string")
+            return
     if not _is_list(value):
         yield Manifest(file, source, value)
         return

@@ -32,6 +32,7 @@ from cli.who_can.run import UsersOfProfile as WhoCanUse
 from core.decision.decision import Decision
 from core.sandbox.capacity import Capacity
 from docs.generate.schemas import SCHEMAS
+from egress.analysis.connectivity_report import ConnectivityDiff, ConnectivityReport
 from egress.analysis.explanation import Explanation as ExplainedEgress
 from egress.analysis.graph import EgressGraph
 from egress.analysis.network_doctor import NetworkReport
@@ -54,6 +55,8 @@ WRITTEN: Final[tuple[Any, ...]] = (
     CertificatesStatus,
     CheckedWorkload,
     CheckedProof,
+    ConnectivityDiff,
+    ConnectivityReport,
     Decision,
     EgressPlan,
     Explained,

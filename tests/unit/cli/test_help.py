@@ -71,6 +71,8 @@ COMMANDS = [
     "egress graph",
     "egress release",
     "egress doctor",
+    "egress connlist",
+    "egress diff",
 ]
 GROUPS = [
     "certs",

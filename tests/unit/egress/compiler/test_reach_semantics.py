@@ -10,13 +10,17 @@ from core.egress.destinations import PortRange
 from tests.harness.oracles.policy_semantics import Cluster, End, NamedPort, Pod
 from tests.unit.egress.compiler.foreign_objects import (
     ACCOUNT,
-    NAME,
     Json,
-    block,
     opened,
     policy,
     read,
     uncovered,
+)
+from tests.unit.egress.random_policies import (
+    BLOCKS,
+    NUMBERED_PORTS,
+    POD_PEERS,
+    egress_policies,
 )
 
 _ADDRESSES = ("10.0.0.0", "10.0.0.3", "10.0.0.4", "10.0.0.7", "10.0.0.12", "fd00::1", "fd00::5")
@@ -44,74 +48,6 @@ _TARGETS = (
     ),
 )
 _SPACES = {"ml": {}, "data": {"team": "x"}, "web": {"team": "y", "app": "a"}}
-
-_keys = st.sampled_from(("app", ACCOUNT))
-_values = st.lists(st.sampled_from(("a", "b", "x")), min_size=1, max_size=2, unique=True)
-_expressions = st.one_of(
-    st.builds(
-        lambda key, op, values: {"key": key, "operator": op, "values": values},
-        _keys,
-        st.sampled_from(("In", "NotIn")),
-        _values,
-    ),
-    st.builds(
-        lambda key, op: {"key": key, "operator": op},
-        _keys,
-        st.sampled_from(("Exists", "DoesNotExist")),
-    ),
-)
-_selectors = st.lists(_expressions, max_size=2).map(
-    lambda found: {"matchExpressions": found} if found else {}
-)
-_spaces: st.SearchStrategy[Json] = st.one_of(
-    st.just({}),
-    st.just({"matchLabels": {"team": "x"}}),
-    st.just({"matchLabels": {"team": "x", NAME: "data"}}),
-    st.just({"matchExpressions": [{"key": "team", "operator": "In", "values": ["x", "y"]}]}),
-    st.just({"matchExpressions": [{"key": NAME, "operator": "NotIn", "values": ["ml"]}]}),
-    st.just({"matchExpressions": [{"key": NAME, "operator": "In", "values": ["ml", "web"]}]}),
-    _selectors,
-    st.sampled_from(("ml", "data", "web")).map(lambda name: {"matchLabels": {NAME: name}}),
-)
-_blocks = st.one_of(
-    st.sampled_from(("10.0.0.0/29", "10.0.0.0/30", "10.0.0.4/30", "10.0.0.12/32")).map(block),
-    st.sampled_from(("fd00::/125", "fd00::4/126", "::/0", "0.0.0.0/0")).map(block),
-    st.sampled_from(("10.0.0.3/32", "10.0.0.4/30")).map(lambda hole: block("10.0.0.0/28", hole)),
-)
-_pods = st.one_of(
-    _selectors.map(lambda found: {"podSelector": found}),
-    st.builds(lambda a, b: {"podSelector": a, "namespaceSelector": b}, _selectors, _spaces),
-)
-_numbers = st.builds(
-    lambda protocol, first, more: {
-        "protocol": protocol,
-        "port": first,
-        **({"endPort": first + more} if more else {}),
-    },
-    st.sampled_from(("TCP", "UDP")),
-    st.integers(1, 4),
-    st.integers(0, 1),
-)
-_ports = st.one_of(
-    _numbers,
-    st.sampled_from(("TCP", "UDP")).map(lambda protocol: {"protocol": protocol, "port": "web"}),
-    st.just({"protocol": "TCP"}),
-)
-
-
-def _policies(
-    peers: st.SearchStrategy[Json], ports: st.SearchStrategy[Json] = _ports
-) -> st.SearchStrategy[Json]:
-    rules = st.builds(
-        lambda to, ports: {"to": to, "ports": ports},
-        st.lists(peers, max_size=3),
-        st.lists(ports, max_size=3),
-    )
-    return st.builds(
-        lambda egress, selects: policy(*egress, selects=selects),
-        st.lists(rules, min_size=1, max_size=2),
-        _selectors,
-    )
 
 
 def _open(made: Json) -> set[tuple[str, str, str, int]]:
@@ -158,8 +94,8 @@ def _similar(made: Json, numbers: list[int]) -> Json:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    _policies(st.one_of(_blocks, _pods)),
-    st.lists(_policies(st.one_of(_blocks, _pods)), max_size=2),
+    egress_policies(st.one_of(BLOCKS, POD_PEERS)),
+    st.lists(egress_policies(st.one_of(BLOCKS, POD_PEERS)), max_size=2),
     st.lists(st.lists(st.integers(0, 99), max_size=3), max_size=3),
 )
 def test_what_is_said_to_open_nothing_opens_nothing(
@@ -174,7 +110,10 @@ def test_what_is_said_to_open_nothing_opens_nothing(
 
 
 @settings(max_examples=300, deadline=None)
-@given(_policies(_blocks, _numbers), st.lists(_policies(_blocks, _numbers), min_size=1))
+@given(
+    egress_policies(BLOCKS, NUMBERED_PORTS),
+    st.lists(egress_policies(BLOCKS, NUMBERED_PORTS), min_size=1),
+)
 def test_of_addresses_only_what_opens_something_is_told(asked: Json, there: list[Json]) -> None:
     """For one and the same selector, comparing addresses and ports is exact, not only safe."""
     for each in (asked, *there):
@@ -191,8 +130,8 @@ def test_of_addresses_only_what_opens_something_is_told(asked: Json, there: list
 
 @settings(max_examples=300, deadline=None)
 @given(
-    _policies(st.one_of(_blocks, _pods)),
-    st.lists(_policies(st.one_of(_blocks, _pods)), max_size=2),
+    egress_policies(st.one_of(BLOCKS, POD_PEERS)),
+    st.lists(egress_policies(st.one_of(BLOCKS, POD_PEERS)), max_size=2),
 )
 def test_no_policy_opens_more_than_itself(asked: Json, others: list[Json]) -> None:
     """For all policies: beside itself, and whatever else is there, it opens nothing."""
