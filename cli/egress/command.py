@@ -46,7 +46,8 @@ says otherwise. With a cluster, files lie over what it has. What stays closed
 is told on standard error, with the field's path.
 
 **Exit codes**: 0 all is rendered; 1 something stays closed that an intent
-says; 2 the cluster does not answer; 64 wrong usage, or nothing to render."""
+says; 2 something is broken and left out, or the cluster does not answer;
+64 wrong usage, or nothing to render."""
 
 PLAN = """**Examples**
 
@@ -59,8 +60,9 @@ PLAN = """**Examples**
 Files may hold EgressAllowlists, EgressDestinations and Namespaces. What waits
 for an approval or a right is shown as such, and counts as a change.
 
-**Exit codes**: 0 nothing opens or closes; 1 something does; 2 the cluster
-does not answer; 64 wrong usage, or no intents."""
+**Exit codes**: 0 nothing opens or closes; 1 something does; 2 something is
+broken and left out, or the cluster does not answer; 64 wrong usage, or no
+intents."""
 
 EXPLAIN = """**Examples**
 
@@ -75,7 +77,8 @@ EXPLAIN = """**Examples**
     sallyport egress explain research/train-0 pod/data/catalogue-0:8080
 
 **Exit codes**: 0 it is open; 1 it is closed, or open to some of its addresses
-alone; 2 the cluster does not answer; 64 wrong usage, or no such Pod."""
+alone; 2 something is broken and left out, or the cluster does not answer;
+64 wrong usage, or no such Pod."""
 
 SUGGEST = """**Examples**
 
@@ -106,8 +109,8 @@ GRAPH = """**Examples**
 Dashed is reach that no intent names: through Pods of namespaces that are not
 enrolled, Pods on their node's network, and DNS where names are not filtered.
 
-**Exit codes**: 0 drawn; 2 the cluster does not answer; 64 wrong usage, or
-nothing to draw."""
+**Exit codes**: 0 drawn; 2 something is broken and left out, or the cluster does
+not answer; 64 wrong usage, or nothing to draw."""
 
 VERIFY = """**Examples**
 
@@ -236,12 +239,12 @@ def plan(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress import plan as egress_plan  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    found = run_async(egress_plan.make_plan(settings, files, delete=delete))
+    found, left_out = run_async(egress_plan.make_plan(settings, files, delete=delete))
     if output is Format.JSON:
         print_json(found)
     else:
         egress_plan.print_plan(found, make_console())
-    raise typer.Exit(egress_plan.exit_code(found))
+    raise typer.Exit(egress_plan.exit_code(found, left_out=left_out))
 
 
 @app.command(epilog=EXPLAIN)
@@ -260,12 +263,13 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.egress import explain as egress_explain  # noqa: PLC0415 (keeps --help and completion quick)
 
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    answer = run_async(egress_explain.explain_connection(settings, (namespace, pod), to))
+    asked = egress_explain.explain_connection(settings, (namespace, pod), to)
+    answer, left_out = run_async(asked)
     if output is Format.JSON:
         print_json(answer)
     else:
         egress_explain.print_explanation(answer, make_console())
-    raise typer.Exit(egress_explain.exit_code(answer))
+    raise typer.Exit(egress_explain.exit_code(answer, left_out=left_out))
 
 
 @app.command(epilog=VERIFY)
@@ -348,11 +352,12 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     if output is GraphFormat.SVG and out is None:
         raise typer.BadParameter("name the SVG to write", param_hint="--out")
     settings = _settings(config, cluster, kubeconfig, engine, tags)
-    picture = run_async(egress_graph.make_picture(settings, namespace))
+    picture, left_out = run_async(egress_graph.make_picture(settings, namespace))
     if out is not None:
         egress_graph.write_svg(picture, out)
     if output is GraphFormat.JSON:
         print_json(picture)
+    raise typer.Exit(egress_graph.exit_code(left_out=left_out))
 
 
 @app.command(epilog=CONNLIST)

@@ -34,8 +34,10 @@ _VERDICTS: Final = {
 
 async def explain_connection(
     settings: Settings, pod: tuple[str | None, str], to: str
-) -> Explanation:
+) -> tuple[Explanation, bool]:
     """Answer for a Pod (namespace, if given, and name) and `HOST:PORT`.
+
+    Also whether something was broken and left out, which standard error has told.
 
     Raises:
         SettingsError: no cluster is named, or there is no such Pod or destination.
@@ -49,7 +51,8 @@ async def explain_connection(
     async with open_source(settings) as source:
         seen = await look(settings, source, within, FileIntents())
         world = await make_world(seen, site, source.ask)
-    return explain(pod_of(world, namespace, name), parse_target(to, world), world)
+    answer = explain(pod_of(world, namespace, name), parse_target(to, world), world)
+    return answer, bool(seen.broken)
 
 
 def _is_address(to: str) -> bool:
@@ -70,8 +73,10 @@ def _aimed_at(to: str) -> list[str]:
     return host.split(".")[1:2]
 
 
-def exit_code(found: Explanation) -> int:
-    """Return the exit code: whether the connection is open."""
+def exit_code(found: Explanation, *, left_out: bool) -> int:
+    """Return the exit code: whether something was left out, or the connection is open."""
+    if left_out:
+        return exits.NOT_JUDGED
     return exits.ADMITTED if found.verdict in {"open", "unlimited"} else exits.REFUSED
 
 

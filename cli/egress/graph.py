@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from app.settings.root import Settings
+from cli import exits
 from cli.egress.inputs import look, make_world, open_source, site_of
 from core.base.errors import SettingsError
 from egress.analysis.graph import EgressGraph, build_graph
@@ -11,8 +12,10 @@ from egress.analysis.graph_svg import render_svg
 from egress.analysis.overlay import FileIntents
 
 
-async def make_picture(settings: Settings, namespace: str | None) -> EgressGraph:
+async def make_picture(settings: Settings, namespace: str | None) -> tuple[EgressGraph, bool]:
     """Return the picture of a cluster, or of one namespace of it.
+
+    Also whether something was broken and left out, which standard error has told.
 
     Raises:
         SettingsError: no cluster is named, or nothing is enrolled there.
@@ -29,7 +32,12 @@ async def make_picture(settings: Settings, namespace: str | None) -> EgressGraph
     if not picture.nodes:
         what = f"namespace {namespace}" if namespace is not None else "no namespace"
         raise SettingsError(f"{what} is not enrolled, or has neither Pods nor intents: no picture")
-    return picture
+    return picture, bool(seen.broken)
+
+
+def exit_code(*, left_out: bool) -> int:
+    """Return the exit code: whether something was left out."""
+    return exits.NOT_JUDGED if left_out else exits.ADMITTED
 
 
 def write_svg(picture: EgressGraph, out: Path) -> None:

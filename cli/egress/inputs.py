@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,7 +17,8 @@ from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network
 from core.base.safe_text import safe_line
-from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist, EgressDestinations
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
@@ -30,7 +31,7 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.cluster.access_reviews import AccessQuestion, AccessReviews
-from kube.cluster.folder import read_rbac
+from kube.cluster.folder import read_sound_rbac
 from kube.egress.pods import EgressPod
 from kube.egress.snapshot import (
     EgressSnapshot,
@@ -39,7 +40,7 @@ from kube.egress.snapshot import (
     read_cluster,
     read_folder,
 )
-from kube.manifests.reader import Manifest, read_paths, read_stream
+from kube.manifests.reader import Manifest, read_each, read_each_of
 from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.resources.live_pods import LivePod
 from kube.resources.namespaces import parse_namespace
@@ -92,21 +93,45 @@ def read_intents(paths: Sequence[str]) -> FileIntents:
 
     Raises:
         SettingsError: a path cannot be read, or holds none of these.
-        InvalidObjectError: one is broken; the message names file, document and field.
     """
-    allowlists, sets, namespaces = [], [], []
-    for manifest in _manifests(paths):
-        key = (manifest.group, manifest.kind)
-        if key == (names.GROUP, KIND):
-            allowlists.append(_placed(manifest, allowlist_of))
-        elif key == (names.GROUP, SET_KIND):
-            sets.append(_placed(manifest, destinations_of))
-        elif key == ("", "Namespace"):
-            namespaces.append(_placed(manifest, parse_namespace))
-    if paths and not (allowlists or sets or namespaces):
+    found = _ReadIntents()
+    for each in _manifests(paths):
+        try:
+            found.take(each)
+        except InvalidObjectError as error:
+            found.broken.append(str(error))
+    if paths and not (found.allowlists or found.sets or found.namespaces or found.broken):
         message = "no EgressAllowlist, EgressDestinations or Namespace is in it"
         raise SettingsError(f"{', '.join(paths)}: {message}")
-    return FileIntents(tuple(allowlists), tuple(sets), tuple(namespaces))
+    return FileIntents(
+        tuple(found.allowlists), tuple(found.sets), tuple(found.namespaces), tuple(found.broken)
+    )
+
+
+@dataclass
+class _ReadIntents:
+    """What was read so far."""
+
+    allowlists: list[EgressAllowlist] = field(default_factory=list)
+    sets: list[EgressDestinations] = field(default_factory=list)
+    namespaces: list[Namespace] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    def take(self, manifest: Manifest | InvalidObjectError) -> None:
+        """Take in an object, if it is of a kind that counts.
+
+        Raises:
+            InvalidObjectError: it is broken; the message names file, document and field.
+        """
+        if isinstance(manifest, InvalidObjectError):
+            raise manifest
+        key = (manifest.group, manifest.kind)
+        if key == (names.GROUP, KIND):
+            self.allowlists.append(_placed(manifest, allowlist_of))
+        elif key == (names.GROUP, SET_KIND):
+            self.sets.append(_placed(manifest, destinations_of))
+        elif key == ("", "Namespace"):
+            self.namespaces.append(_placed(manifest, parse_namespace))
 
 
 @dataclass(frozen=True)
@@ -116,6 +141,8 @@ class ClusterSource:
     objects: Objects | None
     ask: Ask
     connection: Connection | None = None
+    broken: tuple[str, ...] = ()
+    """What of its rights could not be read, and is left out; for people."""
 
 
 @asynccontextmanager
@@ -126,8 +153,9 @@ async def open_source(settings: Settings) -> AsyncIterator[ClusterSource]:
         SettingsError: the credentials are missing or broken.
     """
     if settings.kubeconfig is None:
-        rbac = Rbac(*read_rbac(settings.cluster)) if settings.cluster else Rbac([], [])
-        yield ClusterSource(None, _asker(rbac))
+        folder = settings.cluster
+        roles, bindings, broken = read_sound_rbac(folder) if folder else ([], [], [])
+        yield ClusterSource(None, _asker(Rbac(roles, bindings)), broken=tuple(broken))
         return
     connection = Connection(settings.kubeconfig)
     await connection.open()
@@ -145,11 +173,11 @@ async def open_source(settings: Settings) -> AsyncIterator[ClusterSource]:
 async def look(
     settings: Settings, source: ClusterSource, within: Collection[str] | None, intents: FileIntents
 ) -> EgressSnapshot:
-    """Look at a cluster once; say what of it is broken.
+    """Look at a cluster once; say what of it, or of the files, is broken, which is in `broken`.
 
     Raises:
         ClusterError: it does not answer, or lets us list not all of it.
-        SettingsError, InvalidObjectError: the folder cannot be read.
+        SettingsError: the folder cannot be read.
     """
     if source.objects is None:
         seen = read_folder(settings.cluster)
@@ -157,9 +185,10 @@ async def look(
         others = intents.allowlists
         seen = await read_cluster(source.objects, settings.namespace, within, others)
         sys.stderr.write(f"{len(seen.allowlists)} allowlists and {len(seen.pods)} Pods read\n")
-    for problem in seen.broken:
+    broken = tuple(dict.fromkeys((*intents.broken, *seen.broken, *source.broken)))
+    for problem in broken:
         sys.stderr.write(f"sallyport: left out: {safe_line(problem)}\n")
-    return seen
+    return replace(seen, broken=broken)
 
 
 async def make_world(
@@ -234,12 +263,12 @@ def _placed(manifest: Manifest, parse: Callable[[bytes], _Parsed]) -> _Parsed:
         raise InvalidObjectError(what, error.field, error.problem) from error
 
 
-def _manifests(paths: Sequence[str]) -> Iterable[Manifest]:
+def _manifests(paths: Sequence[str]) -> Iterable[Manifest | InvalidObjectError]:
     for path in paths:
         if path == STANDARD_INPUT:
-            yield from read_stream(sys.stdin.buffer, "standard input")
+            yield from read_each_of(sys.stdin.buffer, "standard input")
         else:
-            yield from read_paths([Path(path)])
+            yield from read_each([Path(path)])
 
 
 def dns_namespaces(site: EgressSettings) -> frozenset[str]:

@@ -6,6 +6,7 @@ from typing import Final
 from rich.console import Console
 
 from app.settings.root import Settings
+from cli import exits
 from cli.egress.inputs import look, make_world, open_source, read_intents, site_of
 from cli.egress.lines import describe_problem, print_line
 from egress.analysis.overlay import changed_namespaces, overlay_intents, remove_intents
@@ -17,12 +18,15 @@ _COLOURS: Final = {"+": "green", "-": "red"}
 _INDENT: Final = "    "
 
 
-async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -> AllowlistPlan:
+async def make_plan(
+    settings: Settings, files: Sequence[str], *, delete: bool
+) -> tuple[AllowlistPlan, bool]:
     """Compare a cluster as it is with how it is once the files are applied, or deleted.
+
+    Also whether something was broken and left out, which standard error has told.
 
     Raises:
         SettingsError: what is named cannot be read, or holds no intent.
-        InvalidObjectError: an intent is broken.
         ClusterError, AccessReviewError: the cluster does not answer.
     """
     intents, site = read_intents(files), site_of(settings)
@@ -31,11 +35,13 @@ async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -
         then = remove_intents(seen, intents) if delete else overlay_intents(seen, intents)
         before = await make_world(seen, site, source.ask, intents.allowlists)
     after = before.with_snapshot(then, before.rights)
-    return plan(before, after, changed_namespaces(seen, then))
+    return plan(before, after, changed_namespaces(seen, then)), bool(seen.broken)
 
 
-def exit_code(found: AllowlistPlan) -> int:
-    """Return the exit code: whether a connection opens or closes."""
+def exit_code(found: AllowlistPlan, *, left_out: bool) -> int:
+    """Return the exit code: whether something was left out, or a connection opens or closes."""
+    if left_out:
+        return exits.NOT_JUDGED
     return DIFFERENT if found.changes else 0
 
 

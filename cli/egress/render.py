@@ -24,6 +24,8 @@ class RenderedPolicies:
     objects: list[Json]
     problems: list[tuple[str, Problem]]
     """With their namespaces."""
+    left_out: bool
+    """Whether something was broken, which standard error has told."""
 
 
 async def render(
@@ -33,7 +35,6 @@ async def render(
 
     Raises:
         SettingsError: there is nothing to render, or what is named cannot be read.
-        InvalidObjectError: an intent is broken.
         ClusterError, AccessReviewError: the cluster does not answer.
     """
     if not files and settings.cluster is None and settings.kubeconfig is None:
@@ -51,6 +52,7 @@ async def render(
     return RenderedPolicies(
         [item for each in enrolled for item in world.rendered(each).objects],
         [(each, problem) for each in enrolled for problem in world.problems(each)],
+        bool(seen.broken),
     )
 
 
@@ -65,6 +67,8 @@ def write(done: RenderedPolicies, *, as_json: bool) -> None:
 
 
 def exit_code(done: RenderedPolicies) -> int:
-    """Return the exit code: whether something stays closed that an intent says."""
+    """Return the exit code: whether something is left out, or stays closed that an intent says."""
+    if done.left_out:
+        return exits.NOT_JUDGED
     closed = any(problem.closes for _, problem in done.problems)
     return exits.REFUSED if closed else exits.ADMITTED

@@ -15,6 +15,8 @@ class FileIntents:
     allowlists: tuple[EgressAllowlist, ...] = ()
     sets: tuple[EgressDestinations, ...] = ()
     namespaces: tuple[Namespace, ...] = ()
+    broken: tuple[str, ...] = ()
+    """What could not be read, and is left out; for people."""
 
     @property
     def within(self) -> frozenset[str] | None:

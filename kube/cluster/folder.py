@@ -66,7 +66,7 @@ from core.weights import access_grants, stores
 from core.weights.access_grants import parse_grant
 from core.weights.stores import parse_store
 from kube.approvals.watch import BreakGlasses, Exceptions
-from kube.manifests.reader import Manifest, read_paths
+from kube.manifests.reader import Manifest, read_each, read_paths
 from kube.rbac.authorizer import Rbac, RbacQuestion
 from kube.rbac.objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac.objects import GROUP as RBAC_GROUP
@@ -510,6 +510,23 @@ def read_rbac(path: Path) -> tuple[list[Role], list[Binding]]:
     for manifest in read_paths([path]):
         reading.take(manifest)
     return reading.roles, reading.bindings
+
+
+def read_sound_rbac(path: Path) -> tuple[list[Role], list[Binding], list[str]]:
+    """Read the roles and bindings of a folder, and what of them is broken, which ends nothing.
+
+    Raises:
+        SettingsError: as `FolderCluster`.
+    """
+    reading, broken = FolderReader(), []
+    for each in read_each([path]):
+        if isinstance(each, InvalidObjectError) or each.group != RBAC_GROUP:
+            continue  # Whoever reads the rest of the folder tells what is no object.
+        try:
+            reading.take(each)
+        except InvalidObjectError as error:
+            broken.append(str(error))
+    return reading.roles, reading.bindings, broken
 
 
 def _named(namespace: Namespace) -> Namespace:

@@ -40,7 +40,7 @@ from kube.egress.service_endpoints import (
     read_slice,
 )
 from kube.egress.watch import ALLOWLISTS_PATH
-from kube.manifests.reader import read_paths
+from kube.manifests.reader import read_each
 from kube.resources.namespaces import parse_namespace
 from kube.resources.paths import NAMESPACES_PATH
 
@@ -136,6 +136,10 @@ class SnapshotBuilder:
         except (InvalidObjectError, ClusterError) as error:
             self._broken.append(f"{where}: {error}" if where else str(error))
 
+    def tell_broken(self, problem: str) -> None:
+        """Note what is no object at all."""
+        self._broken.append(problem)
+
     def _take(self, kind: str, raw: bytes | msgspec.Raw) -> None:
         match kind:
             case "Namespace":
@@ -208,11 +212,12 @@ def read_folder(path: Path | None) -> EgressSnapshot:
 
     Raises:
         SettingsError: it does not exist or cannot be read.
-        InvalidObjectError: it is no YAML.
     """
     looking = SnapshotBuilder()
-    for manifest in read_paths([path] if path else []):
-        if manifest.group in _GROUPS:
+    for manifest in read_each([path] if path else []):
+        if isinstance(manifest, InvalidObjectError):
+            looking.tell_broken(str(manifest))
+        elif manifest.group in _GROUPS:
             looking.take(manifest.kind, manifest.raw, manifest.source)
     return looking.seen
 

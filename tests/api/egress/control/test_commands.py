@@ -66,7 +66,9 @@ async def test_plan_asks_the_cluster_for_rights(
         }
     )
     files = _write(tmp_path, allowlist(field.name, "lab", {"destinations": {"name": shared}}))
-    (change,) = (await make_plan(_settings(apiserver), files, delete=False)).changes
+    plan, left_out = await make_plan(_settings(apiserver), files, delete=False)
+    (change,) = plan.changes
+    assert not left_out
     assert "may not use" in change.waits
     rule = rbac.rule(["sallyport.dev"], "egressdestinations", "use")
     account = rbac.service_account("default", field.name)
@@ -74,7 +76,9 @@ async def test_plan_asks_the_cluster_for_rights(
         await client.create(each)
     made = pod(field.name, "train-0", **egress_labels("default", None))
     await running(client, made, "10.244.1.10")
-    (change,) = (await make_plan(_settings(apiserver), files, delete=False)).changes
+    plan, left_out = await make_plan(_settings(apiserver), files, delete=False)
+    (change,) = plan.changes
+    assert not left_out
     assert (change.waits, change.to, change.pods) == ("", "192.0.2.0/24", 1)
 
 
@@ -86,9 +90,9 @@ async def test_explain_and_graph_read_a_cluster(
     made = pod(field.name, "train-0", **egress_labels("default", None))
     await running(client, made, "10.244.1.10")
     settings = _settings(apiserver)
-    found = await explain_connection(settings, (field.name, "train-0"), "192.0.2.7:443")
-    assert (found.verdict, found.by[0].allowlist) == ("open", "lab")
-    closed = await explain_connection(settings, (field.name, "train-0"), "192.0.2.7:80")
+    found, left_out = await explain_connection(settings, (field.name, "train-0"), "192.0.2.7:443")
+    assert (found.verdict, found.by[0].allowlist, left_out) == ("open", "lab", False)
+    closed, _ = await explain_connection(settings, (field.name, "train-0"), "192.0.2.7:80")
     assert (closed.verdict, closed.near[0].what) == ("closed", "lab spec.to[0]")
-    picture = await make_picture(settings, field.name)
+    picture, _ = await make_picture(settings, field.name)
     assert [each.text for each in picture.nodes if each.kind == "network"] == ["192.0.2.0/24"]

@@ -217,6 +217,53 @@ def test_broken_intent_is_told_with_its_place(run: Run, tmp_path: Path) -> None:
     assert "write 10.0.0.0/8" in done.err
 
 
+BROKEN: Final = """
+apiVersion: sallyport.dev/v1alpha1
+kind: EgressAllowlist
+metadata: {name: broken, namespace: research}
+spec: {serviceAccounts: [trainer], owner: o, reason: r, expiresAt: "2099-01-01T00:00:00Z",
+  to: [{cidr: 192.0.2.0/240, ports: [{protocol: TCP, port: 443}]}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: broken, namespace: research}
+rules: all
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("render", "FILES"), "sallyport-allow-new-0"),
+        (("render", "--cluster", "FILES"), "sallyport-allow-new-0"),
+        (("plan", "FILES"), "+ research/trainer → 192.0.2.0/24 TCP 443"),
+        (("plan", "FILES", *CLUSTER), "+ research/trainer → 192.0.2.0/24 TCP 443"),
+        (("explain", "research/one", "192.0.2.1:443", "--cluster", "FILES"), "OPEN"),
+        (("graph", "-o", "json", "--cluster", "FILES"), "192.0.2.0/24"),
+    ],
+)
+def test_what_is_broken_in_a_folder_ends_nothing(
+    run: Run, tmp_path: Path, command: tuple[Any, ...], said: str
+) -> None:
+    """It is named with file and field, all else is done, and exit 2 says that it is not whole."""
+    _intent(tmp_path)
+    (tmp_path / "a.yaml").write_text(BROKEN)
+    (tmp_path / "b.yaml").write_text("kind: [\n")
+    (tmp_path / "pods.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: one, namespace: research, labels: "
+        "{egress.sallyport.dev/service-account: trainer}}\n"
+        "spec: {serviceAccountName: trainer}\n---\n"
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: research, labels: {sallyport.dev/egress: deny}}\n"
+    )
+    done = run("egress", *(tmp_path if word == "FILES" else word for word in command))
+    assert said in done.out
+    assert "a.yaml#1: EgressAllowlist broken: spec.to[0].cidr: '192.0.2.0/240'" in done.err
+    assert "b.yaml, line 2" in done.err
+    assert ("a.yaml#2" in done.err) == (command[-2:] == ("--cluster", "FILES"))
+    assert done.code == 2
+
+
 def test_terminal_escapes_are_spelt_out(run: Run, tmp_path: Path) -> None:
     """Words of others do not reach the terminal as commands."""
     done = run("egress", "plan", _intent(tmp_path, reason="\x1b[2J"), *CLUSTER)

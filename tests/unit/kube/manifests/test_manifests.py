@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import InvalidObjectError, SettingsError
 from kube.manifests import reader
-from kube.manifests.reader import Manifest, read_paths, read_stream
+from kube.manifests.reader import Manifest, read_each, read_paths, read_stream
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\n"
 
@@ -25,6 +25,32 @@ def test_documents_are_numbered() -> None:
     found = read(f"{POD}---\n---\n{POD}")
     assert [one.source for one in found] == ["in.yaml#1", "in.yaml#3"]
     assert [(one.file, one.kind, one.group) for one in found] == [("in.yaml", "Pod", "")] * 2
+
+
+def test_what_is_broken_comes_as_an_error_and_ends_nothing(tmp_path: Path) -> None:
+    """Documents, items and files beside it are read; of a file that is no YAML nothing more is."""
+    items = (
+        '{"apiVersion": "v1", "kind": "List", "items": [7, {"apiVersion": "v1", "kind": "Pod"}]}'
+    )
+    (tmp_path / "a.yaml").write_text(f"kind: Pod\n---\n{POD}---\n{items}\n---\n- 1\n")
+    (tmp_path / "b.yaml").write_text(f"{POD}---\nkind: [\n---\n{POD}")
+    (tmp_path / "c.yaml").write_bytes(b"\xff")
+    (tmp_path / "d.yaml").write_text(POD)
+    found = [
+        str(each) if isinstance(each, InvalidObjectError) else each.source
+        for each in read_each([tmp_path])
+    ]
+    assert [each.removeprefix(f"{tmp_path}/").partition(": ")[0] for each in found] == [
+        "a.yaml#1",
+        "a.yaml#2",
+        "a.yaml#3:items[0]",
+        "a.yaml#3:items[1]",
+        "a.yaml#4",
+        "b.yaml#1",
+        "b.yaml, line 6",
+        "c.yaml",
+        "d.yaml#1",
+    ]
 
 
 def test_lists_give_their_items() -> None:
