@@ -51,6 +51,7 @@ class ConnectionChange(msgspec.Struct, frozen=True, rename="camel"):
     """What differs from a source to a destination."""
 
     change: Change
+    """Of what is open by identity; by address where that alone differs."""
     src: str
     dst: str
     before: str
@@ -165,7 +166,10 @@ def _joint_spans(
 def _change(
     key: tuple[str, str], before: Openness, after: Openness, workloads: str
 ) -> ConnectionChange:
-    change: Change = "changed" if before and after else "added" if after else "removed"
+    was, becomes = before.by_identity, after.by_identity
+    if was == becomes:
+        was, becomes = before.by_address, after.by_address
+    change: Change = "changed" if was and becomes else "added" if becomes else "removed"
     (old, old_by_address), (new, new_by_address) = _words(before), _words(after)
     return ConnectionChange(change, *key, old, new, old_by_address, new_by_address, workloads)
 

@@ -321,6 +321,23 @@ def test_diff_tells_what_opens_closes_and_changes() -> None:
     ]
 
 
+def test_diff_goes_by_identity_where_that_differs() -> None:
+    """A connection that is closed but for engines that match Pods by address is removed."""
+    public, private = ({"ipBlock": {"cidr": each}} for each in ("192.0.2.0/24", "10.0.0.0/8"))
+    named = network_policy("shop/out", WEB, egress=[{"to": [{"podSelector": DB}]}])
+    block = network_policy("shop/out", WEB, egress=[{"to": [private]}])
+    other = network_policy("shop/out", WEB, egress=[{"to": [public]}])
+    ends = ("shop/web[Deployment]", "shop/db[StatefulSet]")
+    for before, after, change in (
+        (named, block, "removed"),
+        (block, named, "added"),
+        (block, other, "removed"),
+        (other, block, "added"),
+    ):
+        found = compare_connectivity(judged(*APPS, before), judged(*APPS, after))
+        assert [each.change for each in found.changes if (each.src, each.dst) == ends] == [change]
+
+
 def test_diff_of_what_is_not_judged_is_incomplete() -> None:
     """Whichever of the two it is in."""
     broken = network_policy("shop/bad", egress="all")
