@@ -34,7 +34,7 @@ from core.egress.allowlists import (
 from core.people.subject import service_account_subject
 from core.people.two_person import person_of
 from egress.compiler.allowlists import may_not_use_message
-from egress.limits.breadth import addresses_of, excess_reasons, measure
+from egress.limits.breadth import excess_reasons, measure, reach_of
 from egress.limits.settings import IntentSettings
 
 _WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
@@ -176,11 +176,11 @@ class AllowlistGuard:
                 others += found.spans
                 adding.append(each.meta.name)
         reasons = [*excess_reasons(merge_spans([*own, *others]), limits)]
-        had = addresses_of(before.spec.to, tags) if before else []
+        had = reach_of(before.spec.to, tags) if before else []
         if not (reasons and adding and _beyond(own, merge_spans([*others, *had]))):
             return ()
         message = f"with {join_words(sorted(adding), _SHOWN)} of this namespace: {reasons[0]}"
-        remedy = "Put these networks into one allowlist: two others can approve that one."
+        remedy = "Put these into one allowlist: two others can approve that one."
         return (guard_finding("egress/together", "spec.to", message, remedy),)
 
     async def _absent(self, what: EgressAllowlist) -> AsyncIterator[Finding]:

@@ -8,7 +8,7 @@ from core.base.safe_text import printable
 from core.base.times import DAY_S
 from core.decision.decision import Action, Finding
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.egress.destinations import MAX_PORT, Destination
+from core.egress.destinations import Destination
 from core.egress.dns_names import is_wildcard, readable_name
 from egress.limits.breadth import breadth_reasons
 from egress.limits.settings import IntentSettings
@@ -68,12 +68,6 @@ def _of_entry(entry: Destination, path: str, settings: IntentSettings) -> Iterat
         yield warning_finding("many-tenants", f"{path}.serviceTag", who, remedy)
     if entry.cidr is not None:
         yield from _of_network(entry.cidr, f"{path}.cidr", settings)
-    for port in entry.ranges:
-        if (port.first, port.last) == (1, MAX_PORT):
-            remedy = "Name the ports that are needed."
-            yield warning_finding(
-                "ports", f"{path}.ports", f"opens every port of {port.protocol}", remedy
-            )
 
 
 def _of_network(cidr: str, path: str, settings: IntentSettings) -> Iterator[Finding]:

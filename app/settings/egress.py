@@ -15,7 +15,7 @@ from core.kubernetes.label_selectors import Requirement, sort_requirements
 from core.people.subject import service_account_subject
 from egress.dns.learnt_names import NamesSettings
 from egress.dns.resolver_settings import ResolverSettings
-from egress.limits.breadth import Limits
+from egress.limits.breadth import Approve, Limits
 from egress.limits.settings import IntentSettings
 from egress.model.facts import NO_TAGS, CompilerFacts, TagSource
 from egress.model.openings import Pods
@@ -141,6 +141,13 @@ class EgressLimits(Section):
         le=10,
         description="A wildcard has at least so many labels after it.",
     )
+    ports: int = Field(
+        _LIMITS.ports,
+        ge=1,
+        le=65535,
+        description="All ports of an object, of one protocol, are together at most so many; beside "
+        "those of Services, and of Pods of its own namespace.",
+    )
     service_tags: list[str] = Field(
         sorted(_LIMITS.service_tags), description="Service tags that always need approval."
     )
@@ -151,6 +158,11 @@ class EgressSection(Section):
 
     default: Literal["open", "deny"] = Field(
         "open", description="For namespaces without the label `sallyport.dev/egress`."
+    )
+    approve: Approve = Field(
+        _LIMITS.approve,
+        description="Which allowlists and sets two people approve: `all`, what is `broad` (by "
+        "`egress.limits`, or shared with strangers), or `none`.",
     )
     excluded: list[_Label] = Field(
         default_factory=list,
@@ -276,10 +288,22 @@ def _dns_of(section: EgressSection) -> Dns:
 
 
 def limits_of(section: EgressSection) -> Limits:
-    """Return how broad destinations may be."""
+    """Return how broad destinations may be.
+
+    Raises:
+        SettingsError: a network of nodes is none.
+    """
     limits = section.limits
     tags = frozenset(limits.service_tags)
-    return Limits(limits.ipv4_prefix, limits.ipv6_prefix, limits.wildcard_labels, tags)
+    return Limits(
+        limits.ipv4_prefix,
+        limits.ipv6_prefix,
+        limits.wildcard_labels,
+        tags,
+        limits.ports,
+        collapse(_networks(section.ranges.nodes, "egress.ranges.nodes")),
+        section.approve,
+    )
 
 
 def names_of(section: EgressSection) -> NamesSettings:

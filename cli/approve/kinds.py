@@ -16,8 +16,10 @@ from core.egress.allowlists import (
 )
 from core.egress.destinations import Destination
 from core.egress.dns_names import readable_name
+from core.kubernetes.label_selectors import requirements_of
 from core.weights import access_grants
 from core.weights.access_grants import AccessGrant, parse_grant
+from egress.model.descriptions import describe_requirements
 from kube.approvals.watch import (
     BREAK_GLASSES_PATH,
     CLUSTER_APPROVALS_PATH,
@@ -112,6 +114,8 @@ def _shared(one: EgressDestinations) -> Iterator[Line]:
 
 def _destination(entry: Destination) -> Line:
     ports = ", ".join(map(str, entry.ranges)) or "on its ports"
+    if entry.all_ports:
+        ports = "on every port"
     return f"+ {_place(entry)}, {ports}", "green"
 
 
@@ -123,7 +127,12 @@ def _place(entry: Destination) -> str:
         found = entry.pods
         whose = f" of {', '.join(found.service_accounts)}" if found.service_accounts else ""
         labels = " with labels" if found.pod_selector is not None else ""
-        return f"Pods{whose}{labels} in {found.namespace or 'its own namespace'}"
+        if found.namespace_selector is not None:
+            wanted = requirements_of(found.namespace_selector, field="", what="")
+            where = f"namespaces {describe_requirements(wanted)}" if wanted else "every namespace"
+        else:
+            where = found.namespace or "its own namespace"
+        return f"Pods{whose}{labels} in {where}"
     if entry.destinations is not None:
         return f"EgressDestinations {entry.destinations.name}"
     if entry.cidr is not None:

@@ -48,7 +48,6 @@ OWN: Final = frozenset(
         "egress/invalid",
         "egress/lasting",
         "egress/many-tenants",
-        "egress/ports",
         "egress/punycode",
         "egress/reserved",
         "egress/shared",

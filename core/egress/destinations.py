@@ -4,7 +4,7 @@ Each entry is checked by itself, and against the others. The CRDs say what each 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Annotated, Final, Literal
@@ -33,7 +33,12 @@ MAX_PORTS: Final = 32
 MAX_PORT: Final = 65_535
 MAX_NETWORKS: Final = 64
 
-Protocol = Literal["TCP", "UDP", "SCTP"]
+Protocol = Literal["TCP", "UDP", "SCTP", "ICMP", "ICMPv6"]
+
+ICMP: Final[tuple[Protocol, ...]] = ("ICMP", "ICMPv6")
+"""Protocols that have types in place of ports (RFC 792, RFC 4443)."""
+
+MAX_ICMP_TYPE: Final = 255
 
 OPTIONAL: Final = frozenset(
     {
@@ -46,8 +51,13 @@ OPTIONAL: Final = frozenset(
         "pods",
         "destinations",
         "ports",
+        "port",
+        "name",
+        "type",
+        "allPorts",
         "endPort",
         "namespace",
+        "namespaceSelector",
         "serviceAccounts",
         "podSelector",
         "matchLabels",
@@ -60,42 +70,60 @@ OPTIONAL: Final = frozenset(
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
 _Networks = Annotated[list[str], msgspec.Meta(min_length=1, max_length=MAX_NETWORKS)]
 
-_PROTOCOLS: Final[dict[Protocol, int]] = {"TCP": 0, "UDP": 1, "SCTP": 2}
+_PORT_NAME: Final = re.compile(r"(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+"""Of a Service's port, which may be longer than a Pod's (IsDNS1123Label)."""
 _TAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*")
 
 
 class PortRange(msgspec.Struct, frozen=True, order=True, gc=False):
-    """Ports of a protocol, from the first to the last."""
+    """Ports of a protocol, from the first to the last; of ICMP, types."""
 
     protocol: Protocol
     first: int
     last: int
+    name: str = ""
+    """Of a port that Pods declare by it, each under a number of its own; the numbers are 0 then."""
 
     def holds(self, other: "PortRange") -> bool:
         """Return whether it has all ports of another."""
         return (
             self.protocol == other.protocol
+            and self.name == other.name
             and self.first <= other.first
             and other.last <= self.last
         )
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has every port of its protocol."""
+        return (self.first, self.last) == (1, MAX_PORT)
+
     def __str__(self) -> str:
-        """Write it as people do: `TCP 443`, `UDP 1000-2000`."""
+        """Write it as people do: `TCP 443`, `UDP 1000-2000`, `TCP http`, `ICMP type 8`."""
         ports = str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
-        return f"{self.protocol} {ports}"
+        return f"{self.protocol} {'type ' * (self.protocol in ICMP)}{self.name or ports}"
+
+
+EVERY_PORT: Final = (PortRange("TCP", 1, MAX_PORT), PortRange("UDP", 1, MAX_PORT))
 
 
 class Port(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """An entry of `ports`, as it is written."""
 
     protocol: Protocol
-    port: int
+    port: int | None = None
     end_port: int | None = None
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=63)] | None = None
+    type: int | None = None
+    """Of ICMP."""
 
     @property
     def range(self) -> PortRange:
         """The ports that it means."""
-        return PortRange(self.protocol, self.port, self.end_port or self.port)
+        if self.name is not None:
+            return PortRange(self.protocol, 0, 0, self.name)
+        first = self.port or self.type or 0
+        return PortRange(self.protocol, first, self.end_port or first)
 
 
 class ServiceName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,9 +134,10 @@ class ServiceName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PodsSelector(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Pods of one namespace; without `namespace`, of the allowlist's own."""
+    """Pods of one namespace, or of those with labels; without either, of the allowlist's own."""
 
     namespace: _Text | None = None
+    namespace_selector: LabelSelector | None = None
     service_accounts: Annotated[list[_Text], msgspec.Meta(min_length=1, max_length=16)] | None = (
         None
     )
@@ -134,6 +163,8 @@ class Destination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     pods: PodsSelector | None = None
     destinations: SetName | None = None
     ports: Annotated[list[Port], msgspec.Meta(min_length=1, max_length=MAX_PORTS)] | None = None
+    all_ports: Literal[True] | None = None
+    """In place of `ports`: every one of TCP and UDP; of a Service, every one that it has."""
 
     @property
     def kind(self) -> str:
@@ -143,6 +174,8 @@ class Destination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     @property
     def ranges(self) -> tuple[PortRange, ...]:
         """Its ports, sorted."""
+        if self.all_ports:
+            return EVERY_PORT
         return tuple(sorted(port.range for port in self.ports or ()))
 
 
@@ -205,9 +238,14 @@ def _check_inside(entry: Destination, path: str, what: str, *, shared: bool) -> 
     """Check a destination in the cluster."""
     named: ServiceName | PodsSelector | None = entry.service or entry.pods
     path = f"{path}.{entry.kind}"
+    by_labels = entry.pods.namespace_selector if entry.pods is not None else None
+    requirements_of(by_labels, field=f"{path}.namespaceSelector", what=what)
     if named is not None and named.namespace is not None:
         require_match(LABEL, named.namespace, f"{path}.namespace", what, "the name of a namespace")
-    elif shared:
+        if by_labels is not None:
+            message = "goes without namespace: remove one of them"
+            raise InvalidObjectError(what, f"{path}.namespaceSelector", message)
+    elif shared and by_labels is None:
         raise InvalidObjectError(what, f"{path}.namespace", "is missing: a set has no namespace")
     if entry.service is not None:
         require_match(LABEL, entry.service.name, f"{path}.name", what, "the name of a Service")
@@ -231,22 +269,60 @@ def check_distinct(names: Sequence[str], path: str, what: str) -> None:
 
 
 def _check_ports(entry: Destination, path: str, what: str) -> None:
-    if (entry.ports is None) != (entry.destinations is not None):
-        wrong = "is missing: name the ports" if entry.ports is None else "are the set's: remove it"
-        raise InvalidObjectError(what, f"{path}.ports", wrong)
+    if entry.all_ports and entry.ports is not None:
+        raise InvalidObjectError(what, f"{path}.ports", "goes without allPorts: remove one of them")
+    if (entry.ports is None and not entry.all_ports) != (entry.destinations is not None):
+        if entry.destinations is None:
+            raise InvalidObjectError(what, f"{path}.ports", "is missing: name the ports")
+        field = "ports" if entry.ports is not None else "allPorts"
+        raise InvalidObjectError(what, f"{path}.{field}", "are the set's: remove it")
     for index, port in enumerate(entry.ports or ()):
-        field = f"{path}.ports[{index}]"
-        if not 1 <= port.port <= MAX_PORT:
-            message = f"{port.port} must be between 1 and {MAX_PORT}"
-            raise InvalidObjectError(what, f"{field}.port", message)
-        if port.end_port is not None and not port.port < port.end_port <= MAX_PORT:
-            message = f"{port.end_port} must be after port {port.port}, and at most {MAX_PORT}"
-            raise InvalidObjectError(what, f"{field}.endPort", message)
+        _check_port(port, f"{path}.ports[{index}]", what, entry)
     for (_, one), (index, other) in combinations(enumerate(entry.ports or ()), 2):
         a, b = one.range, other.range
-        if a.protocol == b.protocol and a.first <= b.last and b.first <= a.last:
+        same = (a.protocol, a.name) == (b.protocol, b.name)
+        if same and a.first <= b.last and b.first <= a.last:
             message = f"{b} overlaps {a}: name each port once"
             raise InvalidObjectError(what, f"{path}.ports[{index}]", message)
+
+
+def _check_port(port: Port, field: str, what: str, entry: Destination) -> None:
+    wanted = "type" if port.protocol in ICMP else "port or name"
+    said = {"port": port.port, "name": port.name, "type": port.type}
+    named = [name for name, value in said.items() if value is not None]
+    if len(named) != 1 or named[0] not in wanted.split(" or "):
+        found = f"has {' and '.join(named)}" if named else "names no port"
+        message = f"{found}: {port.protocol} takes one {wanted}"
+        raise InvalidObjectError(what, field, message)
+    if port.port is not None and not 1 <= port.port <= MAX_PORT:
+        message = f"{port.port} must be between 1 and {MAX_PORT}"
+        raise InvalidObjectError(what, f"{field}.port", message)
+    if port.end_port is not None:
+        _check_end(port, f"{field}.endPort", what)
+    if port.name is not None:
+        require_match(_PORT_NAME, port.name, f"{field}.name", what, "the name of a port")
+        if entry.pods is None and entry.service is None:
+            message = "goes with pods and service, which give ports names: write a number"
+            raise InvalidObjectError(what, f"{field}.name", message)
+    if port.type is not None:
+        _check_type(port.type, f"{field}.type", what, entry)
+
+
+def _check_end(port: Port, field: str, what: str) -> None:
+    if port.port is None:
+        raise InvalidObjectError(what, field, "goes with port: remove it")
+    if port.end_port is not None and not port.port < port.end_port <= MAX_PORT:
+        message = f"{port.end_port} must be after port {port.port}, and at most {MAX_PORT}"
+        raise InvalidObjectError(what, field, message)
+
+
+def _check_type(of: int, field: str, what: str, entry: Destination) -> None:
+    if not 0 <= of <= MAX_ICMP_TYPE:
+        message = f"{of} must be between 0 and {MAX_ICMP_TYPE}"
+        raise InvalidObjectError(what, field, message)
+    if entry.service is not None:
+        message = "a Service sends no ICMP to its Pods: name the Pods (`pods`)"
+        raise InvalidObjectError(what, field, message)
 
 
 def _check_cidr(cidr: str, without: Sequence[str], path: str, what: str) -> None:
@@ -290,19 +366,16 @@ class _Comparable:
     whole: bytes
     """All but the ports."""
     ports: list[Span]
-    """Merged; each protocol's are a version of their own."""
+    """Merged; each protocol's, and each name, are a version of their own."""
 
     @classmethod
     def of(cls, entry: Destination) -> "_Comparable":
-        whole = msgspec.json.encode(msgspec.structs.replace(entry, ports=None))
+        whole = msgspec.json.encode(msgspec.structs.replace(entry, ports=None, all_ports=None))
         addresses: list[Span] = []
         if entry.cidr is not None:
             holes = (span_of(network_of(each)) for each in entry.except_ or ())
             addresses = subtract_spans(span_of(network_of(entry.cidr)), holes)
-        ports = merge_spans(
-            Span(_PROTOCOLS[one.protocol], one.first, one.last) for one in entry.ranges
-        )
-        return cls(addresses, whole, ports)
+        return cls(addresses, whole, merge_ports(entry.ranges))
 
     def covers(self, other: "_Comparable") -> bool:
         if self.addresses and other.addresses:
@@ -310,3 +383,18 @@ class _Comparable:
         else:
             reaches = self.whole == other.whole
         return reaches and are_within(other.ports, self.ports)
+
+
+def merge_ports(ranges: Iterable[PortRange]) -> list[Span]:
+    """Return ports as spans, merged; each protocol's, and each name, are a version of their own.
+
+    So they compare with those of any other call.
+    """
+    return merge_spans(
+        Span(_version_of(each.protocol, each.name), each.first, each.last) for each in ranges
+    )
+
+
+def _version_of(protocol: Protocol, name: str) -> int:
+    """Return the same number for the same protocol and name, and another for any others."""
+    return int.from_bytes(f"{protocol} {name}".encode())

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from core.base.errors import InvalidObjectError
@@ -11,7 +12,8 @@ ANY: Final = "*"
 """Every name."""
 
 WILDCARD: Final = "*."
-"""Before a name: one or more labels stand here. The name itself is not meant."""
+"""Before a name: one or more labels stand here. The name itself is not meant. Elsewhere a `*`
+stands for any letters of its own label, or for none (Cilium's pkg/fqdn/matchpattern)."""
 
 _MAX: Final = 253
 _ENCODED: Final = "xn--"
@@ -33,14 +35,29 @@ def matches_name(pattern: str, name: str) -> bool:
     """Return whether a pattern means a name; both in lower case and without a last dot."""
     if pattern == ANY:
         return True
-    if pattern.startswith(WILDCARD):
-        return name.endswith(pattern[1:]) and len(name) > len(pattern) - 1
+    if ANY in pattern:
+        return _expression(pattern).fullmatch(name) is not None
     return pattern == name
+
+
+@lru_cache(maxsize=4096)
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return what names of a pattern look like; with one `*` in a label, no match takes long."""
+    after = pattern.removeprefix(WILDCARD)
+    before = r"(?:[^.]+\.)+" if after != pattern else ""
+    return re.compile(before + "[^.]*".join(map(re.escape, after.split(ANY))))
 
 
 def is_wildcard(text: str) -> bool:
     """Return whether a name stands for many."""
-    return text == ANY or text.startswith(WILDCARD)
+    return ANY in text
+
+
+def labels_after_wildcard(text: str) -> list[str]:
+    """Return the labels behind the last that has a `*`: whoever owns their name owns all names."""
+    labels = text.split(".")
+    starred = [index for index, each in enumerate(labels) if ANY in each]
+    return labels[starred[-1] + 1 :] if starred else labels
 
 
 def readable_name(text: str) -> str:
@@ -56,17 +73,20 @@ def _problems(text: str) -> Iterator[str]:
     """Yield what is wrong with it; the first is what is told."""
     name = text.removeprefix(WILDCARD)
     labels = name.split(".")
+    plain = name.replace(ANY, "a").split(".")
     if name.endswith("."):
         yield f"ends in a dot: write {text.rstrip('.')!r}"
     if not name.isascii():
         yield f"is not ASCII: write {_encoded(text)!r}"
     if name != name.lower():
         yield f"has capital letters: write {text.lower()!r}"
-    if "*" in name:
-        yield "has a wildcard that is not its first label: only `*.` in front, or `*`, can be"
-    if len(name) > _MAX or not all(map(_LABEL.fullmatch, labels)):
+    if ANY in labels[-1]:
+        yield "has a wildcard in its last label: name the domain, as in gpu-*.example.org"
+    if any(each.count(ANY) > 1 for each in labels):
+        yield "has two wildcards in one label: one stands for any letters of it"
+    if len(name) > _MAX or not all(map(_LABEL.fullmatch, plain)):
         yield "must be a DNS name: labels of a-z, 0-9, - and _, such as packages.example.org"
-    if labels[-1].isdigit():
+    if plain[-1].isdigit():
         yield "is an address, or like one: use `cidr` for addresses"
     if len(labels) == 1 and text == name:
         yield "has no dot: each Pod's search list would decide what it means"

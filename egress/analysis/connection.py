@@ -14,6 +14,7 @@ from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.model.openings import Addresses, Backend, Block, Name, Opening, Pods, Service
+from egress.model.reserved_ranges import PRIVATE
 from kube.egress.pods import EgressPod
 
 _TARGET: Final = re.compile(
@@ -175,12 +176,22 @@ def reached_ends(
     elif isinstance(peer, Service):
         direct = aim.service == (peer.namespace, peer.name) and bool(peer.backends)
     if direct and (any_port or _holds(opening.ports, aim.port)):
-        return frozenset({-1, *range(len(aim.ends))})
+        places = enumerate(aim.ends)
+        there = {place for place, end in places if not _is_denied(end, opening, world)}
+        return frozenset({-1, *there} if there or not aim.ends else ())
     return frozenset(
         place
         for place, end in enumerate(aim.ends)
         if _goes_to(end, opening, world, any_port=any_port)
     )
+
+
+def _is_denied(end: ConnectionEnd, opening: Opening, world: ClusterEgress) -> bool:
+    """Return whether a name led to an address that nobody's answer opens."""
+    if not isinstance(opening.peer, Name):
+        return False
+    network = single_address_network(end.address)
+    return any_holds((*world.known.reserved, *PRIVATE), network)
 
 
 def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_port: bool) -> bool:
@@ -192,16 +203,38 @@ def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_
         case Name(_, addresses):
             matched = _by_network(end, world)
             return in_ports and matched and any(end.address in each for each in addresses)
-        case Pods(namespace, requirements):
+        case Pods() as pods:
             pod = end.pod
-            same = pod is not None and pod.namespace == namespace
-            return in_ports and same and pod is not None and matches(requirements, pod.labels)
+            if pod is None or not means_pod(pods, pod, world):
+                return False
+            return any_port or listens_on(pod, end.port, opening.ports)
         case Service(backends=backends):
             return any(
                 (any_port or _holds(backend.ports, end.port))
                 and any(end.address in each for each in backend.addresses)
                 for backend in backends
             )
+
+
+def means_pod(pods: Pods, pod: EgressPod, world: ClusterEgress) -> bool:
+    """Return whether a Pod is one of these."""
+    namespace = world.snapshot.namespaces.get(pod.namespace)
+    labels = namespace.labels if namespace else {}
+    return pods.has_namespace(pod.namespace, labels) and matches(pods.requirements, pod.labels)
+
+
+def listens_on(pod: EgressPod, port: PortRange, ports: Iterable[PortRange]) -> bool:
+    """Return whether a port of a Pod is among others, by its number or by a name of the Pod's."""
+    declared = [
+        each.name
+        for each in pod.ports
+        if (each.protocol, each.number) == (port.protocol, port.first)
+    ]
+    return any(
+        each.holds(port) or (each.protocol == port.protocol and each.name in declared)
+        for each in ports
+        if each.name or each.holds(port)
+    )
 
 
 def _by_network(end: ConnectionEnd, world: ClusterEgress) -> bool:

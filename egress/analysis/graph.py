@@ -156,12 +156,20 @@ def _target(opening: Opening, namespace: str, world: ClusterEgress) -> Node:
 
 def _onward(opening: Opening, target: Node, world: ClusterEgress) -> Iterator[Edge]:
     peer = opening.peer
-    if isinstance(peer, Pods | Service) and not world.enrolled(peer.namespace):
-        why = (
-            f"namespace {peer.namespace} is not enrolled: its Pods connect everywhere, and what "
-            "they do for others they do there too"
-        )
-        yield Edge(target.id, EVERYWHERE, said=False, why=why)
+    if not isinstance(peer, Pods | Service):
+        return
+    named = [peer.namespace]
+    if isinstance(peer, Pods) and peer.namespaces is not None:
+        known = world.snapshot.namespaces.values()
+        named = [each.name for each in known if peer.has_namespace(each.name, each.labels)]
+    for each in sorted(named):
+        if not world.enrolled(each):
+            why = (
+                f"namespace {each} is not enrolled: its Pods connect everywhere, and what they do "
+                "for others they do there too"
+            )
+            yield Edge(target.id, EVERYWHERE, said=False, why=why)
+            return
 
 
 def _why(opening: Opening, subject: PodSubject, world: ClusterEgress) -> str:

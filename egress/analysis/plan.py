@@ -10,10 +10,11 @@ from typing import Final, Literal
 
 import msgspec
 
+from core.base import names
 from core.base.networks import Network, collapse, subtract
 from core.egress.destinations import PortRange
-from core.egress.dns_names import ANY, is_wildcard, matches_name
-from core.kubernetes.label_selectors import implies, matches
+from core.egress.dns_names import ANY, WILDCARD, is_wildcard, matches_name
+from core.kubernetes.label_selectors import Requirement, Requirements, implies, matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import learns_names
 from egress.model.descriptions import (
@@ -73,10 +74,19 @@ def covers(wide: Peer, narrow: Peer) -> bool:
         case Service(), Service():
             return (wide.namespace, wide.name) == (narrow.namespace, narrow.name)
         case Pods(), Pods():
-            same = wide.namespace == narrow.namespace
-            return same and implies(narrow.requirements, wide.requirements)
+            there = wide.namespace == narrow.namespace
+            if wide.namespaces is not None:
+                there = implies(_namespaces(narrow), wide.namespaces)
+            return there and implies(narrow.requirements, wide.requirements)
         case _:
             return False
+
+
+def _namespaces(pods: Pods) -> Requirements:
+    """Return what is known of the labels of Pods' namespaces."""
+    if pods.namespaces is not None:
+        return pods.namespaces
+    return (Requirement(names.NAMESPACE_NAME_LABEL, "In", (pods.namespace,)),)
 
 
 def _name_covers(wide: Name, narrow: Name) -> bool:
@@ -87,7 +97,10 @@ def _name_covers(wide: Name, narrow: Name) -> bool:
         return True
     if not is_wildcard(wide.pattern) or narrow.pattern == ANY:
         return False
-    return matches_name(wide.pattern, narrow.pattern.removeprefix("*."))
+    if not narrow.pattern.startswith(WILDCARD):
+        return matches_name(wide.pattern, narrow.pattern)
+    one = f"a.{narrow.pattern.removeprefix(WILDCARD)}"
+    return wide.pattern.startswith(WILDCARD) and matches_name(wide.pattern, one)
 
 
 def _others_left(each: PeerPorts, there: Iterable[PeerPorts]) -> Iterator[PeerPorts]:
@@ -115,7 +128,7 @@ def _addresses_left(
         blocks = peer.blocks if rest == whole else tuple(Block(one) for one in rest)
         last = left[-1] if left else None
         if last and last.ports.last + 1 == ports.first and last.peer == Addresses(blocks):
-            ports = PortRange(ports.protocol, last.ports.first, ports.last)  # noqa: PLW2901
+            ports = msgspec.structs.replace(ports, first=last.ports.first)  # noqa: PLW2901
             left.pop()
         left.append(PeerPorts(Addresses(blocks), ports, each.source))
     return left
@@ -160,19 +173,19 @@ def _ports_left(ports: PortRange, held: Sequence[PortRange]) -> list[PortRange]:
         if any(one.holds(part) for one in held):
             continue
         if left and left[-1].last + 1 == part.first:
-            part = PortRange(part.protocol, left.pop().first, part.last)  # noqa: PLW2901
+            part = msgspec.structs.replace(part, first=left.pop().first)  # noqa: PLW2901
         left.append(part)
     return left
 
 
 def _parts(ports: PortRange, others: Iterable[PortRange]) -> Iterator[PortRange]:
     """Cut a range wherever one of the others begins or ends."""
-    same = [one for one in others if one.protocol == ports.protocol]
+    same = [one for one in others if (one.protocol, one.name) == (ports.protocol, ports.name)]
     cuts = {ports.first, *(one.first for one in same), *(one.last + 1 for one in same)}
     begins = sorted(cut for cut in cuts if ports.first <= cut <= ports.last)
     ends = [*(begin - 1 for begin in begins[1:]), ports.last]
     for first, last in zip(begins, ends, strict=True):
-        yield PortRange(ports.protocol, first, last)
+        yield msgspec.structs.replace(ports, first=first, last=last)
 
 
 class Change(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

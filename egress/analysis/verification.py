@@ -16,7 +16,7 @@ from core.egress.dns_names import is_wildcard
 from core.egress.pod_labels import reserved_labels
 from core.kubernetes.label_selectors import matches
 from egress.analysis.cluster_egress import ClusterEgress
-from egress.analysis.connection import parse_target
+from egress.analysis.connection import listens_on, means_pod, parse_target
 from egress.analysis.explanation import explain
 from egress.model.descriptions import describe_ports, destination_of
 from egress.model.openings import Addresses, Name, Opening, Pods, Service
@@ -154,19 +154,17 @@ def _targets(opening: Opening, world: ClusterEgress) -> Iterator[str]:
             for backend in backends:
                 inside = [each for each in backend.ports if each.protocol == "TCP"]
                 yield from _at(_first(backend.addresses[:_OF_EACH]), inside)
-        case Pods(namespace, requirements):
+        case Pods() as pods:
             found = [
                 each
                 for each in world.snapshot.pods
-                if each.namespace == namespace
-                and not each.host_network
-                and matches(requirements, each.labels)
+                if not each.host_network and means_pod(pods, each, world)
             ]
             for one in found[:_OF_EACH]:
                 listening = [
                     PortRange("TCP", number, number)
                     for number in one.listens
-                    if any(port.first <= number <= port.last for port in ports)
+                    if listens_on(one, PortRange("TCP", number, number), ports)
                 ]
                 yield from _at(one.addresses, listening)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.base import names
 from core.base.networks import network_of
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.egress.destinations import Destination
+from core.egress.destinations import Destination, PortRange
 from core.egress.dns_names import is_wildcard
 from core.egress.pod_labels import label_value, workload_label
 from core.kubernetes.label_selectors import (
@@ -21,7 +21,7 @@ from core.kubernetes.label_selectors import (
     requirements_of,
     sort_requirements,
 )
-from egress.model.facts import CompilerFacts
+from egress.model.facts import CompilerFacts, KnownService
 from egress.model.openings import (
     Addresses,
     Backend,
@@ -187,7 +187,11 @@ class _AllowlistReader:
                 peer = said
         if peer is not None:
             name, selects = self.allowlist.meta.name, selects_of(self.allowlist)
-            yield Opening(name, path, selects, peer, entry.ranges)
+            ports = entry.ranges
+            if isinstance(peer, Service):
+                found = self.known.services[peer.namespace, peer.name]
+                ports = tuple(sorted(set(_of_service(entry, found)))) or ports
+            yield Opening(name, path, selects, peer, ports)
 
     def _peer(self, entry: Destination, path: str, namespace: str) -> Iterator[_Said]:
         if entry.dns_name is not None:
@@ -205,7 +209,11 @@ class _AllowlistReader:
                 accounts = tuple(sorted(map(label_value, entry.pods.service_accounts)))
                 of_gate = Requirement(names.EGRESS_ACCOUNT_LABEL, "In", accounts)
                 chosen = sort_requirements((*chosen, of_gate))
-            yield Pods(entry.pods.namespace or namespace, chosen)
+            if entry.pods.namespace_selector is not None:
+                wanted = requirements_of(entry.pods.namespace_selector, field="", what="")
+                yield Pods("", chosen, wanted)
+            else:
+                yield Pods(entry.pods.namespace or namespace, chosen)
 
     def _name(self, entry: Destination, name: str, path: str) -> Iterator[_Said]:
         within = tuple(map(network_of, entry.within or ()))
@@ -262,7 +270,7 @@ class _AllowlistReader:
         backends: list[Backend] = []
         if found.portless:
             backends.append(Backend(entry.ranges, found.portless))
-        for port in entry.ranges if found.portless is None else ():
+        for port in _of_service(entry, found) if found.portless is None else ():
             if port not in found.ports:
                 one_by_one = ": its ports are named one by one" * (port.first != port.last)
                 message = f"Service {shown} has no port {port}{one_by_one}"
@@ -280,6 +288,16 @@ class _AllowlistReader:
 
     def _problem(self, path: str, reason: str, message: str, *, closes: bool = True) -> Problem:
         return Problem(self.allowlist.meta.name, path, reason, message, closes)
+
+
+def _of_service(entry: Destination, found: KnownService) -> Iterator[PortRange]:
+    """Yield the ports of a Service that an entry means: those that it has by a name by number."""
+    if entry.all_ports and found.portless is None:
+        yield from found.ports
+        return
+    for port in entry.ranges:
+        number = found.port_names.get((port.protocol, port.name)) if port.name else None
+        yield port if number is None else number
 
 
 def not_approved_message(broad: str, lacking: Iterable[str]) -> str:

@@ -44,7 +44,17 @@ def known_service(
     ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
     dropped = _dropped(shape, endpoints, whose, every.keys() - whose.keys())
     portless = None if shape.ports else _portless(endpoints, whose)
-    return KnownService(selector, ports=ports, portless=portless, dropped=dropped)
+    return KnownService(
+        selector,
+        ports=ports,
+        port_names=_port_names(shape),
+        portless=portless,
+        dropped=dropped,
+    )
+
+
+def _port_names(shape: ServiceShape) -> Mapping[tuple[str, str], PortRange]:
+    return {(each.protocol, each.name): each.range for each in shape.ports if each.name}
 
 
 def _portless(endpoints: Iterable[Endpoint], whose: Mapping[Address, bool]) -> tuple[Network, ...]:
@@ -77,7 +87,9 @@ def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownServ
         f"{each} is reserved: kube-apiserver is not there" for each in told if each not in whose
     ]
     ports = {port.range: _backends(port, own, whose) for port in shape.ports}
-    return KnownService(ports=ports, dropped=tuple(dropped), is_api_server=True)
+    return KnownService(
+        ports=ports, port_names=_port_names(shape), dropped=tuple(dropped), is_api_server=True
+    )
 
 
 def _backends(

@@ -1,7 +1,7 @@
 """Which addresses of a DNS name may be opened, for an intent that names it. Pure.
 
 Whoever owns a name chooses its addresses: so one that lies in a reserved range (metadata, loopback,
-the cluster's own) stays closed, unless the intent names that range.
+the cluster's own), or in a private one, stays closed, unless the intent names that range.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ import msgspec
 from core.base.networks import MAPPED, Address, Network, collapse, holds, single_address_network
 from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings
 from egress.model.facts import ResolvedName
+from egress.model.reserved_ranges import PRIVATE, with_translated
 
 _ALL_ONES: Final = 0xFFFF_FFFF
 
@@ -35,6 +36,8 @@ _MOST_REMEMBERED: Final = 16_384
 """Sets of addresses: nearly all names have, at each look, those that they had before."""
 _FEW: Final = 16
 """Addresses and networks of `within` in a set that is remembered: all sets take some 80 MB."""
+
+_PRIVATE: Final = with_translated(PRIVATE)
 
 _Spans = Mapping[int, Sequence[tuple[int, int, Network]]]
 
@@ -94,7 +97,8 @@ class LearntNames:
         key = (name, tuple(within))
         if (found := self._resolved.get(key)) is None:
             learnt = self.state.get(name, UNASKED)
-            split = split_usable((seen.address for seen in learnt.seen), within, self.reserved)
+            closed = (*self.reserved, *_PRIVATE)
+            split = split_usable((seen.address for seen in learnt.seen), within, closed)
             problem = resolution_problem(name, learnt, self.settings)
             found = self._resolved[key] = ResolvedName(split.addresses, split.dropped, problem)
         return found
@@ -130,7 +134,8 @@ def _why_not(address: Address, within: Sequence[Network], spans: _Spans) -> str:
                 leads = (
                     "" if version == address.version else f"leads to {IPv4Address(bits)}, which "
                 )
-                return f"{leads}is in the reserved range {closed}: it needs a `within` inside that"
+                kind = "private" if closed in PRIVATE else "reserved"
+                return f"{leads}is in the {kind} range {closed}: it needs a `within` inside that"
     return ""
 
 

@@ -7,7 +7,7 @@ the controller opens the older, and no more than the limit allows.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from core.base.networks import (
     Network,
@@ -20,11 +20,15 @@ from core.base.networks import (
     subtract_spans,
 )
 from core.egress.allowlists import EgressAllowlist
-from core.egress.destinations import Destination
-from core.egress.dns_names import ANY, WILDCARD
-from egress.dns.usable_addresses import leads_to
+from core.egress.destinations import EVERY_PORT, Destination, merge_ports
+from core.egress.dns_names import ANY, is_wildcard, labels_after_wildcard
+from core.kubernetes.label_selectors import requirements_of
+from egress.dns.usable_addresses import leads_to, lies_in
+from egress.limits.shared_destinations import is_shared_tag, name_sharing_warning
 from egress.model.facts import TagSource
-from egress.model.reserved_ranges import ALWAYS_RESERVED
+from egress.model.reserved_ranges import ALWAYS_RESERVED, PRIVATE
+
+Approve = Literal["all", "broad", "none"]
 
 _BITS: Final = {4: 32, 6: 128}
 _LAST: Final = 2**32 - 1
@@ -50,6 +54,13 @@ class Limits:
     """A wildcard has at least so many labels after it: `*.example.com` has two."""
     service_tags: frozenset[str] = frozenset({"AzureCloud", "Internet"})
     """Tags that always need approval, whatever the file says of their size."""
+    ports: int = 4096
+    """All of an object's ports outside its own namespace, and beside those of Services, are
+    together at most so many of a protocol."""
+    nodes: tuple[Network, ...] = ()
+    """The cluster's nodes' subnets: with an address there a kubelet is within reach."""
+    approve: Approve = "broad"
+    """What two people approve: all, what is broader than this, or nothing."""
 
     def prefix(self, version: int) -> int:
         """Return the limit of an IP version, 4 or 6."""
@@ -60,7 +71,7 @@ class Breadth(NamedTuple):
     """How much entries reach by themselves."""
 
     spans: list[Span]
-    """See `addresses_of`."""
+    """See `reach_of`."""
     reasons: tuple[str, ...]
     """See `breadth_reasons`."""
 
@@ -78,22 +89,54 @@ def breadth_reasons(
 def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Breadth:
     """Return the breadth of entries, and the reasons why it exceeds the limits."""
     entries = tuple(entries)
-    named = [reason for entry in entries if (reason := _by_name(entry, limits))]
-    reserved = (reason for entry in entries for reason in _reserved(entry))
     said = merge_spans(span for entry in entries for span in _spans(entry, tags))
     spans = _with_translated(said)
+    if limits.approve == "none":
+        return Breadth(spans, ())
+    if limits.approve == "all":
+        return Breadth(spans, ("every allowlist and set is approved here (egress.approve: all)",))
+    named = [reason for entry in entries for reason in _of_entry(entry, limits, tags)]
     many = tuple(excess_reasons(said, limits)) or tuple(
         f"{reason}, to which NAT64 leads" for reason in excess_reasons(spans, limits)
     )
-    return Breadth(spans, (*named, *reserved, *many))
+    return Breadth(spans, (*named, *many))
 
 
-def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
-    """Return the addresses that entries name by CIDR and by service tag, merged.
+def _of_entry(entry: Destination, limits: Limits, tags: TagSource) -> Iterator[str]:
+    """Say what of one entry two people approve, however few its addresses are."""
+    if reason := _by_name(entry, limits):
+        yield reason
+    else:
+        yield from _shared(entry, tags)
+    yield from _reserved(entry, limits)
+    if entry.pods is not None and entry.pods.namespace_selector is not None:
+        wanted = requirements_of(entry.pods.namespace_selector, field="", what="")
+        if not any(each.operator == "In" for each in wanted):
+            yield "Pods of namespaces that no label is demanded of with a value"
 
-    Reserved ranges count too: what is carved out of them is the cluster's choice, not the intent's.
-    So do the IPv4 addresses to which a translator leads what is sent to IPv6 ones (NAT64): all of
-    IPv4 lies in one /96.
+
+def _shared(entry: Destination, tags: TagSource) -> Iterator[str]:
+    """Say which destinations strangers own too: what leaves for one may leave for all."""
+    name = entry.dns_name
+    if name is not None and not _is_private(entry.within) and (who := name_sharing_warning(name)):
+        yield f"{name}: {who}"
+    if entry.service_tag is not None and is_shared_tag(entry.service_tag):
+        yield f"service tag {entry.service_tag}, which every tenant shares"
+    if entry.cidr is not None and (tag := tags.shared_by(network_of(entry.cidr))):
+        yield f"{entry.cidr} has addresses of the service tag {tag}, which every tenant shares"
+
+
+def _is_private(within: Sequence[str] | None) -> bool:
+    """Return whether answers count only in private networks: a private endpoint is one's own."""
+    return bool(within) and all(any_holds(PRIVATE, network_of(each)) for each in within or ())
+
+
+def reach_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
+    """Return the addresses that entries name by CIDR and by service tag, and their ports, merged.
+
+    Each protocol's ports are a version of their own (`merge_ports`). Reserved ranges count too:
+    what is carved out of them is the cluster's choice, not the intent's. So do the IPv4 addresses
+    to which a translator leads what is sent to IPv6 ones (NAT64): all of IPv4 lies in one /96.
     """
     return _with_translated(merge_spans(span for entry in entries for span in _spans(entry, tags)))
 
@@ -113,14 +156,16 @@ def _translated(span: Span) -> Iterator[Span]:
             yield Span(4, 0, _LAST)
 
 
-def _spans(entry: Destination, tags: TagSource) -> Iterable[Span]:
+def _spans(entry: Destination, tags: TagSource) -> Iterator[Span]:
     if entry.cidr is not None:
         holes = (span_of(network_of(text)) for text in entry.except_ or ())
-        return subtract_spans(span_of(network_of(entry.cidr)), holes)
+        yield from subtract_spans(span_of(network_of(entry.cidr)), holes)
     if entry.service_tag is not None:
         found = tags.networks(entry.service_tag)
-        return () if isinstance(found, str) else map(span_of, found)
-    return ()
+        yield from () if isinstance(found, str) else map(span_of, found)
+    of_own = entry.pods is not None and not (entry.pods.namespace or entry.pods.namespace_selector)
+    if entry.service is None and not of_own:
+        yield from merge_ports(each for each in entry.ranges if not each.name)
 
 
 def _by_name(entry: Destination, limits: Limits) -> str:
@@ -131,16 +176,17 @@ def _by_name(entry: Destination, limits: Limits) -> str:
     name = entry.dns_name or ""
     if name == ANY:
         return "every DNS name (*)"
-    after = name.removeprefix(WILDCARD)
-    short = after != name and after.count(".") + 1 < limits.wildcard_labels
+    short = is_wildcard(name) and len(labels_after_wildcard(name)) < limits.wildcard_labels
     return f"{name}: fewer than {limits.wildcard_labels} labels after its wildcard" if short else ""
 
 
-def _reserved(entry: Destination) -> Iterator[str]:
+def _reserved(entry: Destination, limits: Limits) -> Iterator[str]:
     """Say which networks are reserved on every cluster: behind metadata is the node's identity."""
     for text in (*filter(None, (entry.cidr,)), *(entry.within or ())):
         network = network_of(text)
         ways = leads_to(network)
+        if any(lies_in(network, each) for each in limits.nodes):
+            yield f"{text} lies in the nodes' subnet (egress.ranges.nodes)"
         if any_holds(ALWAYS_RESERVED, network) or any(
             one in closed and other in closed for closed in ALWAYS_RESERVED for one, other in ways
         ):
@@ -148,7 +194,10 @@ def _reserved(entry: Destination) -> Iterator[str]:
 
 
 def excess_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
-    """Say for a person why addresses are too many; `spans` are merged."""
+    """Say for a person why addresses, or ports, are too many; `spans` are merged."""
+    if limits.approve == "none":
+        return
+    yield from _ports_reasons(spans, limits)
     for version, bits in _BITS.items():
         of_version = [each for each in spans if each.version == version]
         prefix = limits.prefix(version)
@@ -159,6 +208,16 @@ def excess_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
             yield f"{widest} is broader than /{prefix}"
         else:
             yield f"its {len(of_version)} IPv{version} networks are together more than a /{prefix}"
+
+
+def _ports_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
+    for every in EVERY_PORT:
+        (whole,) = merge_ports((every,))
+        count = sum(each.size for each in spans if each.version == whole.version)
+        if count == whole.size:
+            yield f"every port of {every.protocol}"
+        elif count > limits.ports:
+            yield f"its ports of {every.protocol} are together {count}, more than {limits.ports}"
 
 
 def _widest(span: Span) -> Network:
@@ -195,8 +254,8 @@ def combined_breadth_reasons(
             continue
         if reason := _reason([*taken, *spans], limits):
             found[each.meta.uid] = (
-                f"with older allowlists of the namespace: {reason}; put these networks into one "
-                "allowlist: two others can approve that one"
+                f"with older allowlists of the namespace: {reason}; put these networks or ports "
+                "into one allowlist: two others can approve that one"
             )
         else:
             taken = merge_spans([*taken, *spans])

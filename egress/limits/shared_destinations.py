@@ -7,7 +7,7 @@ opening one opens its neighbours, and is a way out for what is stolen.
 from collections.abc import Mapping
 from typing import Final
 
-from core.egress.dns_names import WILDCARD, is_wildcard
+from core.egress.dns_names import is_wildcard, labels_after_wildcard
 
 FRONT_ENDS: Final[Mapping[str, str]] = {
     "akamai.net": "Akamai",
@@ -106,10 +106,19 @@ def name_sharing_warning(name: str) -> str:
 
 
 def _owner(name: str, owners: Mapping[str, str]) -> str:
-    """Return whose a name is, by its own end."""
-    labels = name.removeprefix(WILDCARD).split(".")
+    """Return whose a name is, by its own end; of a pattern, whose names are among its own."""
+    labels = labels_after_wildcard(name)
     ends = (".".join(labels[start:]) for start in range(len(labels)))
-    return next((owners[end] for end in ends if end in owners), "")
+    if found := next((owners[end] for end in ends if end in owners), ""):
+        return found
+    whole = ".".join(["", *labels])
+    among = (owner for end, owner in owners.items() if is_wildcard(name) and end.endswith(whole))
+    return next(among, "") if labels else ""
+
+
+def is_shared_tag(tag: str) -> bool:
+    """Return whether a service's tag has addresses behind which any customer can be."""
+    return tag.partition(".")[0].lower() in _SHARED
 
 
 def tag_sharing_warning(tag: str) -> str:

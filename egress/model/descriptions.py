@@ -94,6 +94,10 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
             return f"{'every name' if pattern == ANY else pattern}{plain}{pins}"
         case Service(namespace, name):
             return f"service {namespace}/{name}"
+        case Pods(namespaces=tuple() as chosen):
+            labels = describe_requirements(peer.requirements)
+            where = describe_requirements(chosen) or "every namespace"
+            return " ".join(filter(None, ("Pods", labels, f"of namespaces {where}")))
         case Pods(namespace, requirements):
             subject = next(subjects_of(namespace, requirements))
             whose = f"Pods {namespace}/{subject.account}" if subject.account else ""

@@ -47,6 +47,9 @@ class TagSource(Protocol):
     def warning(self, tag: str) -> str:
         """Return a warning for those who open it; empty where there is none."""
 
+    def shared_by(self, network: Network) -> str:
+        """Return a tag of all tenants that has addresses in a network; empty where none has."""
+
 
 class KnownService(msgspec.Struct, frozen=True):
     """What is known of a Service."""
@@ -57,6 +60,8 @@ class KnownService(msgspec.Struct, frozen=True):
     is open only where an intent names it as a DNS name."""
     ports: Mapping[PortRange, tuple[Backend, ...]] = {}
     """For each port of the Service: the live Pods that it sends to, and on which ports."""
+    port_names: Mapping[tuple[str, str], PortRange] = {}
+    """Ports of the Service by protocol and name."""
     portless: tuple[Network, ...] | None = None
     """Of the live Pods behind a headless Service that names no ports, which is reached on all of
     them, as single addresses, collapsed; None for a Service with ports."""
@@ -78,6 +83,10 @@ class _NoTags:
 
     def warning(self, tag: str) -> str:
         del tag
+        return ""
+
+    def shared_by(self, network: Network) -> str:
+        del network
         return ""
 
 

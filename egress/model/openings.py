@@ -4,11 +4,14 @@
 and says each thing once: equal openings have equal values.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
+from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import PortRange
-from core.kubernetes.label_selectors import Requirements
+from core.kubernetes.label_selectors import Requirement, Requirements, matches, may_overlap
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -29,7 +32,8 @@ class Name(msgspec.Struct, frozen=True, tag=True, gc=False):
     """A DNS name, for engines that know names; the others go by the addresses learnt of it."""
 
     pattern: str
-    """`packages.example.org`; `*.example.org` for one or more labels before it; `*` for all."""
+    """`packages.example.org`; `*.example.org` for one or more labels before it; `gpu-*.example.org`
+    for any letters in one; `*` for all."""
     addresses: tuple[Network, ...]
     """What it resolves to, as single addresses, collapsed; empty where nothing is known, and for
     patterns, which nobody can resolve."""
@@ -59,11 +63,27 @@ class Service(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Pods(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Pods of a namespace, whatever their addresses."""
+    """Pods of a namespace, or of several, whatever their addresses."""
 
     namespace: str
+    """Empty where `namespaces` says which."""
     requirements: Requirements = ()
     """What their labels must be; empty for all Pods of the namespace."""
+    namespaces: Requirements | None = None
+    """What the labels of their namespaces must be; none of them for every namespace."""
+
+    def has_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Return whether it means Pods of a namespace with these labels."""
+        if self.namespaces is None:
+            return self.namespace == name
+        return matches(self.namespaces, {**labels, names.NAMESPACE_NAME_LABEL: name})
+
+    def may_have_namespace(self, name: str) -> bool:
+        """Return whether it may mean Pods of a namespace whose other labels are not known."""
+        if self.namespaces is None:
+            return self.namespace == name
+        named = (Requirement(names.NAMESPACE_NAME_LABEL, "In", (name,)),)
+        return may_overlap(self.namespaces, named)
 
 
 Peer = Addresses | Name | Service | Pods

@@ -46,6 +46,18 @@ Without IPv4-mapped addresses, which never travel: kube-apiserver takes no polic
 `except` neither (apimachinery pkg/util/validation/ip.go, and `isCIDR` of CEL).
 """
 
+PRIVATE: Final = tuple(
+    map(
+        network_of,
+        (
+            *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),  # RFC 1918.
+            "100.64.0.0/10",  # RFC 6598: of carriers, and of many clouds' own networks.
+            "fc00::/7",  # RFC 4193.
+        ),
+    )
+)
+"""What is somebody's own network: who owns a public name could lead it to any machine there."""
+
 METADATA: Final = tuple(
     map(
         network_of,

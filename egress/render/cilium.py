@@ -8,17 +8,16 @@ Cilium cannot say is refused with the reason. Read in cilium/cilium v1.20.2; ver
 notes.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from core.base import names
-from core.base.networks import Network, any_holds, collapse, holds, subtract
+from core.base.networks import Network, any_holds, subtract
 from core.egress.destinations import MAX_PORT, PortRange
 from core.egress.dns_names import ANY, WILDCARD, is_wildcard
-from core.kubernetes.label_selectors import Requirement, Requirements, may_overlap
+from core.kubernetes.label_selectors import Requirement, Requirements
 from egress.model.openings import (
     Addresses,
     Block,
@@ -29,6 +28,27 @@ from egress.model.openings import (
     Problem,
     Service,
 )
+from egress.model.reserved_ranges import PRIVATE
+from egress.render.cilium_dns import (
+    but_dns_addresses,
+    but_dns_pods,
+    dns_rules,
+    without_dns,
+    without_port,
+)
+from egress.render.cilium_words import (
+    LABELS_WRITTEN_OUT,
+    MANY_LABELS,
+    PORT_RANGES,
+    RenderedOpening,
+    find_inexpressible_ports,
+    find_unseen_label,
+    map_entries,
+    name_patterns,
+    open_on,
+    selector,
+    selector_of,
+)
 from egress.render.generated_objects import (
     DEFAULT_DENY,
     DNS,
@@ -37,7 +57,7 @@ from egress.render.generated_objects import (
     allow_name,
     generated_object,
 )
-from egress.render.guards import RangeGuard, build_guards
+from egress.render.guards import RangeGuard, build_guards, ranges_in_opening
 from egress.render.partition import (
     PolicyItem,
     Ports,
@@ -48,26 +68,7 @@ from egress.render.partition import (
     rules,
     too_large_problem,
 )
-from egress.render.target import Dns, Engine, RenderedNamespace, RenderTarget
-
-PORT_RANGES: Final = (1, 17)
-"""The first version with `endPort` in AKS."""
-MANY_LABELS: Final = (1, 19)
-"""The first version in which `**.` stands for one or more labels; `*` never crosses a dot
-(pkg/fqdn/matchpattern). Before, `**` is read as `*`."""
-LABELS_WRITTEN_OUT: Final = 8
-"""Before 1.19 a wildcard is written once for each number of labels, up to so many."""
-MAX_PORTS: Final = 40
-"""Of an entry of `toPorts` (pkg/policy/api/rule_validation.go, maxPorts)."""
-
-_LEFT_OUT: Final = re.compile(
-    r"io\.kubernetes|kubernetes\.io|statefulset\.kubernetes\.io/pod-name"
-    r"|apps\.kubernetes\.io/pod-index|batch\.kubernetes\.io/job-completion-index"
-    r"|batch\.kubernetes\.io/controller-uid|.*beta\.kubernetes\.io|k8s\.io"
-    r"|pod-template-generation|pod-template-hash|controller-revision-hash|controller-uid"
-    r"|annotation|etcd_node|topology\.kubernetes\.io"
-)
-"""Beginnings of labels that are in no identity (pkg/labelsfilter, defaultLabelPrefixCfg)."""
+from egress.render.target import RenderedNamespace, RenderTarget
 
 API_VERSION: Final = "cilium.io/v2"
 KIND: Final = "CiliumNetworkPolicy"
@@ -81,97 +82,6 @@ _API_SERVER: Final = "kube-apiserver"
 (cilium pull request 32464)."""
 _DNS_FIELD: Final = "dns"
 """Not of a rule: names that DNS may be asked for."""
-
-
-def find_unseen_label(requirements: Requirements) -> str:
-    """Return a label that Cilium does not see on Pods, if a selector has one; else nothing.
-
-    `NotIn` and `DoesNotExist` of such a label would be true of every Pod.
-    """
-    return next((each.key for each in requirements if _LEFT_OUT.match(each.key)), "")
-
-
-def selector(requirements: Requirements, **labels: str) -> Json:
-    """Return an endpoint selector; `k8s:` keeps labels of other sources apart."""
-    found: Json = {}
-    if labels:
-        found["matchLabels"] = {f"k8s:{key}": value for key, value in labels.items()}
-    if requirements:
-        found["matchExpressions"] = [
-            {**each.written(), "key": f"k8s:{each.key}"} for each in requirements
-        ]
-    return found
-
-
-def of_namespace(namespace: str, requirements: Requirements) -> Json:
-    """Return the selector of Pods of a namespace."""
-    return selector(requirements, **{"io.kubernetes.pod.namespace": namespace})
-
-
-def name_patterns(name: str, engine: Engine) -> list[Json]:
-    """Return the selector of a name or wildcard, for `toFQDNs` and for rules of DNS."""
-    if name == ANY:
-        return [{"matchPattern": ANY}]
-    if not name.startswith(WILDCARD):
-        return [{"matchPattern" if ANY in name else "matchName": name}]
-    parent = name.removeprefix(WILDCARD)
-    if engine.version >= MANY_LABELS:
-        return [{"matchPattern": f"**.{parent}"}]
-    return [
-        {"matchPattern": f"{WILDCARD * labels}{parent}"}
-        for labels in range(1, LABELS_WRITTEN_OUT + 1)
-    ]
-
-
-def ports_of(ranges: Sequence[PortRange]) -> list[Json]:
-    """Return `toPorts`."""
-    written = [_port(each) for each in ranges]
-    return [
-        {"ports": written[start : start + MAX_PORTS]} for start in range(0, len(written), MAX_PORTS)
-    ]
-
-
-def _port(ports: PortRange) -> dict[str, Any]:
-    end = {} if ports.first == ports.last else {"endPort": ports.last}
-    return {"port": str(ports.first), **end, "protocol": ports.protocol}
-
-
-def find_inexpressible_ports(ranges: Sequence[PortRange], engine: Engine) -> Iterator[str]:
-    """Yield why ports cannot be said, for a person."""
-    if engine.version < PORT_RANGES and any(each.first != each.last for each in ranges):
-        yield "ranges of ports need Cilium 1.17: name the ports one by one"
-    if not engine.sctp and any(each.protocol == "SCTP" for each in ranges):
-        yield "Cilium refuses policies with SCTP until it is turned on (sctp.enabled)"
-
-
-def map_entries(ranges: Sequence[PortRange]) -> int:
-    """Return how many entries of a policy map ports take: a range is cut into aligned blocks."""
-    return sum(_blocks(each.first, each.last) for each in ranges)
-
-
-def _blocks(first: int, last: int) -> int:
-    found = 0
-    while first <= last:
-        size = first & -first or 1 << 16
-        while size > last - first + 1:
-            size >>= 1
-        first, found = first + size, found + 1
-    return found
-
-
-class RenderedOpening(msgspec.Struct, frozen=True):
-    """What policies have of an opening."""
-
-    blocks: tuple[tuple[Ports, Block], ...] = ()
-    items: tuple[PolicyItem, ...] = ()
-    """Peers that are no networks."""
-    names: tuple[str, ...] = ()
-    """What Pods may ask the cluster's DNS for."""
-    entries: int = 0
-    """Of the policy map, of each Pod that it is open for."""
-    problems: tuple[Problem, ...] = ()
-    opening: Opening | None = None
-    """What of it is said; None for nothing."""
 
 
 def render_opening(opening: Opening, target: RenderTarget) -> RenderedOpening:
@@ -235,18 +145,16 @@ def _said(opening: Opening, target: RenderTarget) -> RenderedOpening:
             return _render_blocks(opening, blocks, target)
         case Name():
             return _name(opening, peer, target)
-        case Pods(namespace, requirements):
-            found = _endpoints(of_namespace(namespace, requirements), [ports])
-            return _but_dns(opening, found, (namespace, requirements), target)
+        case Pods():
+            return but_dns_pods(opening, _endpoints(peer, [ports]), peer, target)
         case Service(backends=backends, is_api_server=True):
             own = tuple(sorted({one for each in backends for one in each.ports}))
             items = (item_of("toEntities", own, _API_SERVER),) if own else ()
             return RenderedOpening(items=items, entries=len(backends) * map_entries(own))
         case Service():
-            selector = of_namespace(peer.namespace, peer.selector)
+            pods = Pods(peer.namespace, peer.selector)
             listening = [backend.ports for backend in peer.backends[:1]]
-            found = _endpoints(selector, listening)
-            return _but_dns(opening, found, (peer.namespace, peer.selector), target)
+            return but_dns_pods(opening, _endpoints(pods, listening), pods, target)
 
 
 def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening:
@@ -260,17 +168,17 @@ def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening
         item_of("toFQDNs", ports, each) for each in name_patterns(peer.pattern, target.engine)
     )
     if target.dns.addresses:  # A name may lead there, and its rule names no names.
-        cut = (_without_port(each, target.dns.port) for each in items)
+        cut = (without_port(each, target.dns.port) for each in items)
         items = tuple(each for each in cut if each is not None)
     entries = max(1, len(peer.addresses)) * map_entries(ports)
     problems = tuple(_narrowed(opening, peer.pattern, target))
     return RenderedOpening(items=items, names=asked, entries=entries, problems=problems)
 
 
-def _endpoints(selector: Json, ports: Sequence[Ports]) -> RenderedOpening:
+def _endpoints(pods: Pods, ports: Sequence[Ports]) -> RenderedOpening:
     """Return Pods on ports; one list of them at most."""
     return RenderedOpening(
-        items=tuple(item_of("toEndpoints", each, selector) for each in ports),
+        items=tuple(item_of("toEndpoints", each, selector_of(pods)) for each in ports),
         entries=sum(map(map_entries, ports)),
     )
 
@@ -292,7 +200,7 @@ def _render_blocks(
             "matches: name `pods` or `service`"
         )
         problems.append(_problem(opening, why))
-    found, left_out = _but_dns_addresses(found, opening, target)
+    found, left_out = but_dns_addresses(found, opening, target)
     problems += left_out
     if near := [each.network for each in found if any_holds(target.nodes, each.network)]:
         shown = ", ".join(map(str, near))
@@ -323,91 +231,6 @@ def _is_unmatched(network: Network, target: RenderTarget) -> bool:
     return any_holds(target.ranges, network) and not any_holds(target.nodes, network)
 
 
-def _but_dns(
-    opening: Opening,
-    found: RenderedOpening,
-    pods: tuple[str, Requirements],
-    target: RenderTarget,
-) -> RenderedOpening:
-    """Leave the cluster's DNS out of Pods that an opening means.
-
-    A rule on its port that names no names opens all of them, also beside one that does ("empty L7
-    rules wildcard L7", pkg/policy/l4.go): Pods may ask it by the rules of DNS alone.
-    """
-    dns = target.dns
-    if not target.engine.learns_names or not _may_be_dns(pods, dns):
-        return found
-    items = [_without_port(item, dns.port) for item in found.items]
-    if items == list(found.items):
-        return found
-    left = tuple(item for item in items if item is not None)
-    said = None
-    if left:
-        ports = tuple(part for each in opening.ports for part in _cut(each, dns.port))
-        said = msgspec.structs.replace(opening, ports=ports)
-    why = (
-        f"port {dns.port} of the cluster's DNS is left out: every Pod may ask it already, for the "
-        "names of its allowlists"
-    )
-    problem = Problem(opening.allowlist, opening.path, "DnsLeftOut", why, closes=not left)
-    problems = (*found.problems, problem)
-    return msgspec.structs.replace(found, items=left, problems=problems, opening=said)
-
-
-def _but_dns_addresses(
-    blocks: list[Block], opening: Opening, target: RenderTarget
-) -> tuple[list[Block], list[Problem]]:
-    """Leave addresses of the cluster's DNS out of networks that an opening names (`_but_dns`)."""
-    holds_port = any(_holds_dns(each, target.dns.port) for each in opening.ports)
-    if not target.engine.learns_names or not holds_port:
-        return blocks, []
-    left: list[Block] = []
-    lost: list[Network] = []
-    for block in blocks:
-        inside = [each for each in target.dns.addresses if holds(block.network, each)]
-        open_there = [each for each in inside if not any_holds(block.excepts, each)]
-        if any_holds(target.dns.addresses, block.network):
-            lost.append(block.network)
-        elif open_there:
-            lost += open_there
-            left.append(Block(block.network, collapse((*block.excepts, *open_there))))
-        else:
-            left.append(block)
-    if not lost:
-        return blocks, []
-    shown = ", ".join(map(str, lost))
-    why = f"{shown} is the cluster's DNS, which every Pod may ask for the names of its allowlists"
-    return left, [Problem(opening.allowlist, opening.path, "DnsLeftOut", why, closes=not left)]
-
-
-def _may_be_dns(pods: tuple[str, Requirements], dns: Dns) -> bool:
-    namespace, requirements = pods
-    return any(
-        each.namespace == namespace and may_overlap(requirements, each.requirements)
-        for each in dns.pods
-    )
-
-
-def _without_port(item: PolicyItem, port: int) -> PolicyItem | None:
-    """Return an item without a port of TCP and UDP; None where it has no others."""
-    left = tuple(part for each in item.ports for part in _cut(each, port))
-    return msgspec.structs.replace(item, ports=left) if left else None
-
-
-def _holds_dns(ports: PortRange, port: int) -> bool:
-    """Return whether DNS, on this port, is asked by a range of ports."""
-    return ports.protocol != "SCTP" and ports.first <= port <= ports.last
-
-
-def _cut(ports: PortRange, port: int) -> Iterator[PortRange]:
-    if not _holds_dns(ports, port):
-        yield ports
-        return
-    for first, last in ((ports.first, port - 1), (port + 1, ports.last)):
-        if first <= last:
-            yield PortRange(ports.protocol, first, last)
-
-
 def _asked(pattern: str, target: RenderTarget) -> tuple[str, ...]:
     """Return the names that Pods ask for: a name itself, and under each domain of a search list."""
     if pattern == ANY:
@@ -416,7 +239,7 @@ def _asked(pattern: str, target: RenderTarget) -> tuple[str, ...]:
 
 
 def _narrowed(opening: Opening, pattern: str, target: RenderTarget) -> Iterator[Problem]:
-    if is_wildcard(pattern) and pattern != ANY and target.engine.version < MANY_LABELS:
+    if pattern.startswith(WILDCARD) and target.engine.version < MANY_LABELS:
         message = (
             f"names with more than {LABELS_WRITTEN_OUT} labels before those of {pattern} stay "
             "closed: Cilium knows wildcards for any number of them from 1.19"
@@ -457,17 +280,25 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
 def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     """Return what every namespace has.
 
-    Nothing is open but DNS, and reserved addresses are denied.
+    Nothing is open but DNS, and reserved addresses are denied, private ones too unless an opening
+    names them.
     """
     # A Pod's resolver tries each name under the cluster's zone first, and musl's gives up where
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
     zone = name_patterns(f"*.{target.dns.domain}", target.engine)
     namespace, dns = meaning.namespace, target.dns
     guards = build_guards(meaning.openings, target.reserved, dns.addresses)
+    private: tuple[RangeGuard, ...] = ()
+    if target.engine.learns_names:  # Whoever owns a name chooses where it leads.
+        private = build_guards(meaning.openings, PRIVATE, dns.addresses, ranges_in_opening)
     return [
         _policy(namespace, DEFAULT_DENY, {}, {"egress": [{}]}),
-        _policy(namespace, DNS, {}, {"egress": _dns_rules(target, zone)}),
+        _policy(namespace, DNS, {}, {"egress": dns_rules(target, zone)}),
         *(_guard(namespace, f"{GUARD}-{index}", each) for index, each in enumerate(guards)),
+        *(
+            _guard(namespace, f"{GUARD}-private-{index}", each)
+            for index, each in enumerate(private)
+        ),
         *_dns_guards(meaning, target),
     ]
 
@@ -482,7 +313,7 @@ def _dns_guards(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[J
     if target.engine.version < PORT_RANGES:
         return
     every = (PortRange(protocol, 1, MAX_PORT) for protocol in ("TCP", "UDP"))
-    but_dns = tuple(part for each in every for part in _cut(each, dns.port))
+    but_dns = tuple(part for each in every for part in without_dns(each, dns.port))
     for index, each in enumerate(build_guards(meaning.openings, spared)):
         yield _guard(meaning.namespace, f"{GUARD}-dns-{index}", each, but_dns)
 
@@ -493,8 +324,8 @@ def _guard(namespace: str, name: str, guard: RangeGuard, ports: Ports = ()) -> J
     if guard.but_for:
         but_for = (Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for),)
     items = sorted(block_items("toCIDRSet", ((ports, block) for block in guard.blocks)))
-    on = {"toPorts": ports_of(ports)} if ports else {}
-    denied = [{field: peers, **on} for field, _, peers in rules(items)]
+    on = open_on(ports) if ports else [{}]
+    denied = [{field: peers, **each} for field, _, peers in rules(items) for each in on]
     return _policy(namespace, name, selector(but_for), {"egressDeny": denied})
 
 
@@ -504,7 +335,7 @@ def _allowlist(
     """Return the policies of one allowlist; `said` is of its openings."""
     allowlist, selects = openings[0].allowlist, selector(openings[0].selects)
     empty = _policy(namespace, allow_name(allowlist, 0), selects, {}, allowlist)
-    fixed = len(msgspec.json.encode([empty, _dns_rules(target, [])]))
+    fixed = len(msgspec.json.encode([empty, dns_rules(target, [])]))
     policies, too_large = pack(_items(said, target), fixed)
     problems = []
     if too_large:
@@ -537,40 +368,9 @@ def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[Policy
 def _rules(items: list[PolicyItem], target: RenderTarget) -> Iterator[Json]:
     for field, ports, peers in rules(items):
         if field == _DNS_FIELD:
-            yield from _dns_rules(target, peers)
+            yield from dns_rules(target, peers)
         else:
-            yield {field: peers, "toPorts": ports_of(ports)}
-
-
-def _dns_rules(target: RenderTarget, asked: list[Json]) -> list[Json]:
-    """Let Pods ask the cluster's DNS for these names, which is also how Cilium learns answers.
-
-    Where it does not learn names, let them ask for all. An address on the node itself is the entity
-    `host`, and until Cilium has seen it there (before 1.17: always) it is a network.
-    """
-    dns = target.dns
-    named: Json = {"rules": {"dns": asked}} if target.engine.learns_names else {}
-    peers: list[Json] = [
-        {"toEndpoints": [of_namespace(each.namespace, each.requirements) for each in dns.pods]}
-    ]
-    if dns.addresses:
-        peers.append({"toCIDRSet": [{"cidr": str(each)} for each in dns.addresses]})
-    if dns.is_on_node:
-        peers.append({"toEntities": ["host"]})
-    return [
-        {
-            **each,
-            "toPorts": [
-                {
-                    "ports": [
-                        {"port": str(dns.port), "protocol": protocol} for protocol in ("TCP", "UDP")
-                    ],
-                    **named,
-                }
-            ],
-        }
-        for each in peers
-    ]
+            yield from ({field: peers, **each} for each in open_on(ports))
 
 
 def _accounts(selects: Requirements) -> Iterator[str]:

@@ -4,7 +4,7 @@ Where an engine learns addresses of names by itself, nobody but a rule that deni
 owner from answering with the metadata service's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,37 +24,56 @@ class RangeGuard(msgspec.Struct, frozen=True):
 
 def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
     """Return the reserved ranges that an opening names, collapsed."""
-    match opening.peer:
-        case Addresses(found):
-            blocks = found
-        case Name(_, addresses, pinned=True):
-            blocks = tuple(map(Block, addresses))
-        case Service(backends=backends, is_api_server=True):
-            blocks = tuple(Block(one) for each in backends for one in each.addresses)
-        case _:
-            blocks = ()
     return collapse(
         part
-        for block in blocks
+        for block in _blocks(opening)
         if any_holds(reserved, block.network)
         for part in subtract(block.network, block.excepts)
     )
 
 
+def _blocks(opening: Opening) -> tuple[Block, ...]:
+    """Return the addresses that an opening names as such, and not by what a name's owner says."""
+    match opening.peer:
+        case Addresses(found):
+            return found
+        case Name(_, addresses, pinned=True):
+            return tuple(map(Block, addresses))
+        case Service(backends=backends, is_api_server=True):
+            return tuple(Block(one) for each in backends for one in each.addresses)
+        case _:
+            return ()
+
+
+def ranges_in_opening(opening: Opening, ranges: Sequence[Network]) -> tuple[Network, ...]:
+    """Return what of ranges an opening names, collapsed, whether it names more or less."""
+    return collapse(
+        part
+        for block in _blocks(opening)
+        for part in subtract(block.network, block.excepts)
+        for part in (part, *(each for each in ranges if holds(part, each)))
+        if any_holds(ranges, part)
+    )
+
+
 def build_guards(
-    openings: Iterable[Opening], reserved: Sequence[Network], spared: Sequence[Network] = ()
+    openings: Iterable[Opening],
+    reserved: Sequence[Network],
+    spared: Sequence[Network] = (),
+    named: Callable[[Opening, Sequence[Network]], tuple[Network, ...]] = reserved_in_opening,
 ) -> tuple[RangeGuard, ...]:
     """Return what is denied, so that no guard denies a Pod what an opening of its own names.
 
-    `spared` is denied to nobody: the addresses of the cluster's DNS.
+    `spared` is denied to nobody: the addresses of the cluster's DNS. `named` says what of the
+    ranges an opening names.
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
     range for, it is closed as everything is, and only names may lead there. Who names a part of a
     range that others name is spared in that part alone.
     """
-    accounts = _accounts_by_network(openings, reserved)
-    named = collapse((*accounts, *spared))
-    base = tuple(_without(each, named) for each in reserved if not any_holds(named, each))
+    accounts = _accounts_by_network(openings, reserved, named)
+    open_there = collapse((*accounts, *spared))
+    base = tuple(_without(each, open_there) for each in reserved if not any_holds(open_there, each))
     found = [RangeGuard(base)] if base else []
     by_accounts: dict[tuple[str, ...], list[Block]] = {}
     for network in sorted(accounts, key=_place):
@@ -74,11 +93,13 @@ def _place(network: Network) -> tuple[int, int, int]:
 
 
 def _accounts_by_network(
-    openings: Iterable[Opening], reserved: Sequence[Network]
+    openings: Iterable[Opening],
+    reserved: Sequence[Network],
+    named: Callable[[Opening, Sequence[Network]], tuple[Network, ...]],
 ) -> Mapping[Network, frozenset[str]]:
     found: dict[Network, frozenset[str]] = {}
     for opening in openings:
-        for network in reserved_in_opening(opening, reserved):
+        for network in named(opening, reserved):
             found[network] = found.get(network, frozenset()) | frozenset(_accounts(opening))
     return found
 

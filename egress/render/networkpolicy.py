@@ -10,7 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.networks import Network
-from core.egress.destinations import PortRange
+from core.egress.destinations import ICMP, PortRange
 from core.egress.dns_names import is_wildcard
 from core.kubernetes.label_selectors import Requirements, build_selector
 from egress.model.openings import (
@@ -50,12 +50,16 @@ KIND: Final = "NetworkPolicy"
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
     """Return the policies of an enrolled namespace."""
     objects = [_policy(meaning.namespace, DEFAULT_DENY, (), []), *_dns(meaning, target.dns)]
-    problems: list[Problem] = []
+    problems = [_no_icmp(each) for each in meaning.openings if _icmp(each)]
+    without = (_without_icmp(each) for each in meaning.openings)
+    openings_left = tuple(each for each in without if each.ports)
+    meaning = msgspec.structs.replace(meaning, openings=openings_left)
     for openings in by_allowlist(meaning):
         made, found = _allowlist(meaning.namespace, openings)
         objects += made
         problems += found
-    refused = {(each.allowlist, each.path.removesuffix(".dnsName")) for each in problems}
+    closed = (each for each in problems if each.closes)
+    refused = {(each.allowlist, each.path.removesuffix(".dnsName")) for each in closed}
     said = (each for each in meaning.openings if (each.allowlist, each.path) not in refused)
     ordered = tuple(sorted(objects, key=_name))
     return RenderedNamespace(ordered, tuple(sorted(set(problems))), tuple(said))
@@ -91,6 +95,27 @@ def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], lis
             name = allow_name(allowlist, index, ipv6=bool(ipv6))
             objects.append(_policy(namespace, name, selects, _rules(items), allowlist))
     return objects, problems
+
+
+def _icmp(opening: Opening) -> list[PortRange]:
+    return [each for each in opening.ports if each.protocol in ICMP]
+
+
+def _without_icmp(opening: Opening) -> Opening:
+    if not _icmp(opening):
+        return opening
+    left = tuple(each for each in opening.ports if each.protocol not in ICMP)
+    return msgspec.structs.replace(opening, ports=left)
+
+
+def _no_icmp(opening: Opening) -> Problem:
+    closed = ", ".join(map(str, _icmp(opening)))
+    message = (
+        f"NetworkPolicies have no ICMP: {closed} stays closed; use an engine that has it "
+        "(egress.engine: cilium)"
+    )
+    closes = len(_icmp(opening)) == len(opening.ports)
+    return Problem(opening.allowlist, opening.path, "CannotSay", message, closes)
 
 
 def _is_pattern(opening: Opening) -> bool:
@@ -135,8 +160,9 @@ def _dns_items(dns: Dns) -> list[PolicyItem]:
 
 
 def _pods_item(ports: Ports, pods: Pods) -> PolicyItem:
+    named: Json = {"matchLabels": {names.NAMESPACE_NAME_LABEL: pods.namespace}}
     peer: Json = {
-        "namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: pods.namespace}},
+        "namespaceSelector": named if pods.namespaces is None else build_selector(pods.namespaces),
         "podSelector": build_selector(pods.requirements),
     }
     return item_of("to", ports, peer)
@@ -150,8 +176,10 @@ def _rules(items: Iterable[PolicyItem]) -> list[Json]:
 
 
 def _port(ports: PortRange) -> Json:
+    if ports.is_whole:
+        return {"protocol": ports.protocol}
     end = {} if ports.first == ports.last else {"endPort": ports.last}
-    return {"protocol": ports.protocol, "port": ports.first, **end}
+    return {"protocol": ports.protocol, "port": ports.name or ports.first, **end}
 
 
 def _policy(

@@ -25,14 +25,27 @@ class EgressPod(msgspec.Struct, frozen=True, gc=False):
     """Its addresses are its node's, and no policy holds it."""
     addresses: tuple[Address, ...] = ()
     containers: tuple[str, ...] = ()
-    listens: tuple[int, ...] = ()
-    """TCP ports that it says it listens on."""
+    ports: tuple["DeclaredPort", ...] = ()
+    """What it says it listens on."""
     node_address: Address | None = None
+
+    @property
+    def listens(self) -> tuple[int, ...]:
+        """TCP ports that it says it listens on."""
+        return tuple(each.number for each in self.ports if each.protocol == "TCP")
 
     @property
     def key(self) -> str:
         """`namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+
+class DeclaredPort(msgspec.Struct, frozen=True, gc=False):
+    """A port of a container."""
+
+    protocol: str
+    number: int
+    name: str = ""
 
 
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
@@ -44,6 +57,7 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
 class _Port(msgspec.Struct, frozen=True, rename="camel"):
     container_port: int = 0
     protocol: str = "TCP"
+    name: str = ""
 
 
 class _Container(msgspec.Struct, frozen=True):
@@ -112,10 +126,10 @@ def _seen(pod: _Pod, addresses: tuple[Address, ...]) -> EgressPod:
         addresses,
         tuple(each.name for each in spec.containers or ()),
         tuple(
-            port.container_port
+            DeclaredPort(port.protocol, port.container_port, port.name)
             for each in spec.containers or ()
             for port in each.ports or ()
-            if port.protocol == "TCP" and port.container_port
+            if port.container_port
         ),
         ipaddress.ip_address(pod.status.host_ip) if pod.status.host_ip else None,
     )

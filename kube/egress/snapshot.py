@@ -4,7 +4,7 @@ Of a cluster only the Pods and Services of the namespaces that matter are read: 
 those that their allowlists name. `kube.egress.watch` follows the same for the controller.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -27,6 +27,7 @@ from core.egress.allowlists import (
     parse_destinations,
 )
 from core.egress.destinations import Destination
+from core.kubernetes.label_selectors import matches, requirements_of
 from core.kubernetes.object_meta import NameMeta
 from kube.approvals.watch import APPROVALS_PATH, CLUSTER_APPROVALS_PATH
 from kube.client.objects import Objects, list_objects
@@ -255,7 +256,8 @@ def _places(
     if within is None:
         return [""]
     chosen = [one for one in seen.allowlists.values() if one.meta.namespace in within]
-    found = {*within, *find_namespaces((*chosen, *others), seen.sets.values())}
+    there = seen.namespaces.values()
+    found = {*within, *find_namespaces((*chosen, *others), seen.sets.values(), there)}
     return sorted(found) if len(found) <= _FEW else [""]
 
 
@@ -272,17 +274,27 @@ async def _list(
 
 
 def find_namespaces(
-    allowlists: Iterable[EgressAllowlist], sets: Iterable[EgressDestinations]
+    allowlists: Iterable[EgressAllowlist],
+    sets: Iterable[EgressDestinations],
+    there: Collection[Namespace] = (),
 ) -> frozenset[str]:
-    """Return the namespaces whose Pods or Services these name, their own included."""
+    """Return the namespaces whose Pods or Services these name, their own included.
+
+    `there` are those of the cluster, among which some are named by their labels.
+    """
     found: set[str] = set()
     for allowlist in allowlists:
-        found |= {allowlist.meta.namespace, *_named(allowlist.spec.to)}
+        found |= {allowlist.meta.namespace, *_named(allowlist.spec.to, there)}
     for one in sets:
-        found |= {*_named(one.spec.to)}
+        found |= {*_named(one.spec.to, there)}
     return frozenset(found)
 
 
-def _named(entries: Sequence[Destination]) -> Iterable[str]:
-    inside = (entry.service or entry.pods for entry in entries)
-    return (one.namespace for one in inside if one and one.namespace)
+def _named(entries: Sequence[Destination], there: Collection[Namespace]) -> Iterator[str]:
+    for entry in entries:
+        inside = entry.service or entry.pods
+        if inside and inside.namespace:
+            yield inside.namespace
+        if entry.pods is not None and entry.pods.namespace_selector is not None:
+            wanted = requirements_of(entry.pods.namespace_selector, field="", what="")
+            yield from (each.name for each in there if matches(wanted, each.labels))

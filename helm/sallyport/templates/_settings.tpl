@@ -107,6 +107,7 @@ shipping:
 {{- define "sallyport.settings.egress" }}
 egress:
   default: {{ .default }}
+  approve: {{ .approve }}
   excluded: {{ toJson .excludedNamespaces }}
   engine: {{ .engine }}
   cilium_version: {{ .ciliumVersion | quote }}
@@ -140,6 +141,7 @@ egress:
     ipv4_prefix: {{ int64 .limits.ipv4Prefix }}
     ipv6_prefix: {{ int64 .limits.ipv6Prefix }}
     wildcard_labels: {{ int64 .limits.wildcardLabels }}
+    ports: {{ int64 .limits.ports }}
     service_tags: {{ toJson .limits.serviceTags }}
 {{- end }}
 

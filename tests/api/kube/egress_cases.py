@@ -5,6 +5,8 @@ from typing import Any, Final
 
 Spec = dict[str, Any]
 
+NO_PORTS: Final = {"no ports": True}
+"""Keeps `with_ports` from giving some."""
 HTTPS: Final = [{"protocol": "TCP", "port": 443}]
 ALLOWLIST: Final[Spec] = {
     "serviceAccounts": ["trainer"],
@@ -44,6 +46,8 @@ def shared(*entries: Spec, **spec: Any) -> Spec:
 
 def with_ports(entry: Spec) -> Spec:
     """Return an entry with a port, unless it says something of its ports."""
+    if NO_PORTS.items() <= entry.items():
+        return {key: value for key, value in entry.items() if key not in NO_PORTS}
     return entry if "ports" in entry or "destinations" in entry else {**entry, "ports": HTTPS}
 
 
@@ -125,9 +129,15 @@ DESTINATIONS: Final[Cases] = {
     "no dot": (REFUSED, to({"dnsName": "localhost"})),
     "an address as a name": (REFUSED, to({"dnsName": "10.0.0.1"})),
     "a wildcard of an address": (REFUSED, to({"dnsName": "*.0.0.1"})),
-    "a wildcard inside": (REFUSED, to({"dnsName": "a.*.example.com"})),
-    "half a wildcard": (REFUSED, to({"dnsName": "a*.example.com"})),
-    "two wildcards": (REFUSED, to({"dnsName": "*.*.example.com"})),
+    "a wildcard inside": (TAKEN, to({"dnsName": "a.*.example.com"})),
+    "half a wildcard": (TAKEN, to({"dnsName": "a*.example.com"})),
+    "letters before a wildcard and behind": (TAKEN, to({"dnsName": "gpu-*-west.example.com"})),
+    "two wildcards": (TAKEN, to({"dnsName": "*.*.example.com"})),
+    "two wildcards in a label": (REFUSED, to({"dnsName": "a*b*.example.com"})),
+    "two stars": (REFUSED, to({"dnsName": "**.example.com"})),
+    "a wildcard at the end": (REFUSED, to({"dnsName": "www.example.*"})),
+    "a wildcard in the last label": (REFUSED, to({"dnsName": "www.c*m"})),
+    "half a wildcard without a dot": (REFUSED, to({"dnsName": "gpu-*"})),
     "a wildcard of nothing": (REFUSED, to({"dnsName": "*."})),
     "an underscore": (TAKEN, to({"dnsName": "_dmarc.example.com"})),
     "a long label": (REFUSED, to({"dnsName": f"{LABEL_63}a.example"})),
@@ -146,7 +156,19 @@ DESTINATIONS: Final[Cases] = {
     "a Service with a dot": (REFUSED, to({"service": {"name": "db.eval"}})),
     "a Service without a name": (REFUSED, to({"service": {}})),
     "Pods of every namespace": (REFUSED, to({"pods": {"namespace": "*"}})),
-    "Pods by namespaces' labels": (REFUSED, to({"pods": {"namespaceSelector": {}}})),
+    "Pods by namespaces' labels": (
+        TAKEN,
+        to({"pods": {"namespaceSelector": {"matchLabels": {"team": "a"}}}}),
+    ),
+    "Pods of all namespaces": (TAKEN, to({"pods": {"namespaceSelector": {}}})),
+    "Pods by a namespace and by labels": (
+        REFUSED,
+        to({"pods": {"namespace": "eval", "namespaceSelector": {}}}),
+    ),
+    "Pods by a broken label of namespaces": (
+        REFUSED,
+        to({"pods": {"namespaceSelector": {"matchLabels": {"team": "a b"}}}}),
+    ),
     "Pods of no account": (REFUSED, to({"pods": {"serviceAccounts": []}})),
     "Pods of one account twice": (REFUSED, to({"pods": {"serviceAccounts": ["a", "a"]}})),
     "a set without a name": (REFUSED, to({"destinations": {"name": ""}})),
@@ -186,7 +208,39 @@ PORTS: Final[Cases] = {
     "0": (REFUSED, ports(port(0))),
     "70000": (REFUSED, ports(port(70000))),
     "negative": (REFUSED, ports(port(-1))),
-    "a name": (REFUSED, ports(port("https"))),
+    "a name as a port": (REFUSED, ports(port("https"))),
+    "a name": (TAKEN, ports({"protocol": "TCP", "name": "http"}, pods={})),
+    "a name of a Service's": (
+        TAKEN,
+        ports({"protocol": "TCP", "name": "http"}, service={"name": "db"}),
+    ),
+    "a name of nobody's": (REFUSED, ports({"protocol": "TCP", "name": "http"})),
+    "a name and a number": (REFUSED, ports({"protocol": "TCP", "name": "a", "port": 1}, pods={})),
+    "a name with an end": (REFUSED, ports({"protocol": "TCP", "name": "a", "endPort": 9}, pods={})),
+    "a name in capitals": (REFUSED, ports({"protocol": "TCP", "name": "Http"}, pods={})),
+    "two names": (
+        TAKEN,
+        ports({"protocol": "TCP", "name": "a"}, {"protocol": "TCP", "name": "b"}, pods={}),
+    ),
+    "one name twice": (
+        WEBHOOK,
+        ports({"protocol": "TCP", "name": "a"}, {"protocol": "TCP", "name": "a"}, pods={}),
+    ),
+    "every port": (TAKEN, to({"pods": {}, "allPorts": True, **NO_PORTS})),
+    "every port and one": (REFUSED, to({"pods": {}, "allPorts": True, "ports": HTTPS})),
+    "not every port": (REFUSED, to({"pods": {}, "allPorts": False, **NO_PORTS})),
+    "every port of a set": (REFUSED, to({"destinations": {"name": "pypi"}, "allPorts": True})),
+    "an echo": (TAKEN, ports({"protocol": "ICMP", "type": 8})),
+    "an echo reply": (TAKEN, ports({"protocol": "ICMP", "type": 0})),
+    "an echo of IPv6": (TAKEN, ports({"protocol": "ICMPv6", "type": 128})),
+    "an echo to a Service": (
+        REFUSED,
+        ports({"protocol": "ICMP", "type": 8}, service={"name": "db"}),
+    ),
+    "ICMP without a type": (REFUSED, ports({"protocol": "ICMP"})),
+    "a type of TCP": (REFUSED, ports({"protocol": "TCP", "type": 8})),
+    "a type beyond": (REFUSED, ports({"protocol": "ICMP", "type": 256})),
+    "a type with an end": (REFUSED, ports({"protocol": "ICMP", "type": 8, "endPort": 9})),
     "a fraction": (REFUSED, ports(port(443.5))),
     "end before": (REFUSED, ports(port(443, 80))),
     "end the same": (REFUSED, ports(port(443, 443))),

@@ -2,8 +2,8 @@
 
 Written from Cilium's documentation (security/policy) and the comments of its API types, v1.20, and
 sharing no code with Sallyport. It knows default deny by selection, deny before allow, `toCIDRSet`,
-`toEndpoints`, `toEntities`, `toFQDNs` and rules of DNS; anything else is an error. Cilium's own
-policy library judges the same: tests/unit/egress/render/test_cilium_library.py.
+`toEndpoints`, `toEntities`, `toFQDNs`, `icmps` and rules of DNS; anything else is an error.
+Cilium's own policy library judges the same: tests/unit/egress/render/test_cilium_library.py.
 """
 
 import re
@@ -13,13 +13,15 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
-from tests.harness.oracles.policy_semantics import Pod, selector_matches
+from tests.harness.oracles.policy_semantics import NAME_LABEL, Pod, selector_matches
 
 Json = Mapping[str, Any]
 
-_KNOWN: Final = {"toCIDRSet", "toEndpoints", "toEntities", "toFQDNs", "toPorts"}
+_KNOWN: Final = {"toCIDRSet", "toEndpoints", "toEntities", "toFQDNs", "toPorts", "icmps"}
 _CHARACTER: Final = "[-a-zA-Z0-9_]"
 _NAMESPACE: Final = "k8s:io.kubernetes.pod.namespace"
+_NAMESPACE_LABELS: Final = "k8s:io.cilium.k8s.namespace.labels."
+_FAMILIES: Final = {"ICMP": "IPv4", "ICMPv6": "IPv6"}
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,11 @@ class Policies:
     def _matches(self, rule: Json, source: Pod, target: Target, protocol: str, port: int) -> bool:
         if unknown := rule.keys() - _KNOWN:
             raise ValueError(f"the evaluator does not know {unknown}")
-        if len(rule.keys() - {"toPorts"}) > 1:
+        if len(rule.keys() - {"toPorts", "icmps"}) != 1 and rule:
             raise ValueError("a rule has one kind of peers")
-        ports = [each for one in rule.get("toPorts", ()) for each in one["ports"]]
-        if "toPorts" in rule and not any(_matches_port(each, protocol, port) for each in ports):
+        if {"toPorts", "icmps"} <= rule.keys():
+            raise ValueError("a rule has no ports beside types of ICMP")
+        if not _on(rule, target, protocol, port):
             return False
         return (
             any(_in_set(each, target) for each in rule.get("toCIDRSet", ()))
@@ -127,13 +130,35 @@ class Policies:
 
 def _identity(pod: Pod) -> dict[str, str]:
     """Return the labels of a Pod's identity, with their source."""
-    return {f"k8s:{key}": value for key, value in pod.labels.items()} | {_NAMESPACE: pod.namespace}
+    return {f"k8s:{key}": value for key, value in pod.labels.items()} | {
+        _NAMESPACE: pod.namespace,
+        f"{_NAMESPACE_LABELS}{NAME_LABEL}": pod.namespace,
+    }
+
+
+def _on(rule: Json, target: Target, protocol: str, port: int) -> bool:
+    """Match ports and types of ICMP; a rule without either has all of them."""
+    if "icmps" in rule:
+        types = [each for one in rule["icmps"] for each in one["fields"]]
+        family = _FAMILIES.get(protocol)
+        return any(each["family"] == family and each["type"] == port for each in types)
+    ports = [each for one in rule.get("toPorts", ()) for each in one["ports"]]
+    declared = target.pod.ports if target.pod else ()
+    named = {each.name for each in declared if (each.protocol, each.number) == (protocol, port)}
+    return "toPorts" not in rule or any(
+        _matches_port(each, protocol, port)
+        or (each["protocol"] == protocol and each["port"] in named)
+        for each in ports
+    )
 
 
 def _matches_port(wanted: Json, protocol: str, port: int) -> bool:
+    """Match a number, of which 0 is every port."""
+    if not wanted["port"].isdecimal() or wanted["protocol"] != protocol:
+        return False
     first = int(wanted["port"])
     last: int = wanted.get("endPort", first)
-    return bool(wanted["protocol"] == protocol) and first <= port <= last
+    return first == 0 or first <= port <= last
 
 
 def _in_set(wanted: Json, target: Target) -> bool:
@@ -163,6 +188,8 @@ def _address(text: str) -> IPv4Address | IPv6Address:
 def _is_endpoint(selector: Json, source: Pod, target: Target) -> bool:
     if target.pod is None or target.pod.host_network:
         return False
-    named = _NAMESPACE in selector.get("matchLabels", {})
+    keys = [*selector.get("matchLabels", {})]
+    keys += [each["key"] for each in selector.get("matchExpressions", ())]
+    named = any(each == _NAMESPACE or each.startswith(_NAMESPACE_LABELS) for each in keys)
     inside = named or target.pod.namespace == source.namespace
     return inside and selector_matches(selector, _identity(target.pod))

@@ -129,7 +129,7 @@ def _means_address(world: World, entry: Json, address: str) -> bool:
             return False
         if "within" in entry:
             return any(_in(address, each) for each in entry["within"])
-        return not _reserved(address)
+        return not _reserved(address) and not any(_in(address, each) for each in PRIVATE)
     networks = world.tags.get(entry["serviceTag"], ())
     return any(_in(address, each) for each in networks) and not _reserved(address)
 
@@ -191,6 +191,9 @@ def _within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) 
 PORTS_NAMED: Final = 9
 PORTS_BESIDE: Final = 4
 ADDRESSES: Final = 32
+
+PRIVATE: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+"""RFC 1918, RFC 6598 and RFC 4193: no answer of a name opens them unless `within` does."""
 
 _ALWAYS_TRIED: Final = frozenset(
     {
@@ -307,7 +310,7 @@ def _on_a_node(end: End) -> bool:
 
 def _answered(names: tuple[str, ...], end: End) -> bool:
     """Return whether it is an answer in a range that the Pod's account may reach another way."""
-    return bool(names) and end.pod is None and end.address == "169.254.169.254"
+    return bool(names) and end.pod is None and end.address in {"169.254.169.254", "10.8.0.4"}
 
 
 @pytest.mark.proof
@@ -315,7 +318,7 @@ def test_cilium_opens_what_intents_say() -> None:
     """On every cluster Cilium's policies open the same, but what they refuse with the reason.
 
     To it neither Pods nor nodes are addresses; and where a name answers with an address that is
-    reserved, it is denied, but to service accounts that another opening names it for.
+    reserved or private, it is denied, but to service accounts that another opening names it for.
     """
     results = [_compared_by_labels(seed) for seed in range(CLUSTERS)]
     tried, opened = (sum(each) for each in zip(*results, strict=True))

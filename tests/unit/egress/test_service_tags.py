@@ -271,3 +271,43 @@ def test_an_error_is_of_the_file_that_is_asked() -> None:
     }
     for cloud, each in tags.items():
         assert f"of cloud {cloud}, change 7" in str(each.networks("Storage"))
+
+
+def test_addresses_of_shared_tags_are_found() -> None:
+    """By any network that has one of them; a tag that one customer owns alone is none."""
+    values = [
+        ("Storage.WestEurope", ["20.60.0.0/24", "2603:1020:206::/48"]),
+        ("AzureKeyVault", ["20.61.0.0/24"]),
+        ("Sql.NorthEurope", ["20.60.0.128/25", "20.60.1.0/25"]),
+        ("AzureMonitorAgent", ["20.70.0.0/24"]),
+    ]
+    tags = parse_service_tags(
+        json.dumps(
+            {
+                "cloud": "Public",
+                "changeNumber": 1,
+                "values": [
+                    {"name": name, "properties": {"addressPrefixes": prefixes}}
+                    for name, prefixes in values
+                ],
+            }
+        ).encode()
+    )
+    said = {
+        text: tags.shared_by(ip_network(text))
+        for text in (
+            *("20.60.0.0/16", "20.60.0.7/32", "20.60.1.127/32", "20.60.1.128/32", "20.61.0.0/23"),
+            *("20.70.0.0/24", "0.0.0.0/0", "2603:1020:206:1::/64", "2603:1020:207::/48"),
+        )
+    }
+    assert said == {
+        "20.60.0.0/16": "Sql.NorthEurope",
+        "20.60.0.7/32": "Storage.WestEurope",
+        "20.60.1.127/32": "Sql.NorthEurope",
+        "20.60.1.128/32": "",
+        "20.61.0.0/23": "AzureKeyVault",
+        "20.70.0.0/24": "",
+        "0.0.0.0/0": "AzureKeyVault",
+        "2603:1020:206:1::/64": "Storage.WestEurope",
+        "2603:1020:207::/48": "",
+    }

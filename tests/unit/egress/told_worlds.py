@@ -14,6 +14,7 @@ from core.kubernetes.label_selectors import Requirement
 from egress.compiler.allowlists import compile_allowlists
 from egress.model.facts import CompilerFacts, KnownService, ResolvedName
 from egress.model.openings import Backend, CompiledAllowlists
+from egress.model.reserved_ranges import PRIVATE
 from egress.render.engines import render
 from egress.render.target import Engine, RenderedNamespace, RenderTarget
 from tests.harness.oracles.policy_semantics import Cluster, Pod
@@ -34,7 +35,7 @@ class _Answers:
         if within:
             return ResolvedName(collapse(each for each in answers if any_holds(within, each)))
         return ResolvedName(
-            collapse(each for each in answers if not any_holds(self.reserved, each))
+            collapse(each for each in answers if not any_holds((*self.reserved, *PRIVATE), each))
         )
 
 
@@ -46,6 +47,11 @@ class _Tags:
         if tag not in self.world.tags:
             return f"{tag} is not known"
         return collapse(map(network_of, self.world.tags[tag]))
+
+    def shared_by(self, network: Network) -> str:
+        """Say that nobody shares it."""
+        del network
+        return ""
 
     def warning(self, tag: str) -> str:
         del tag

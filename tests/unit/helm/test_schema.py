@@ -61,6 +61,8 @@ SETTING_OF = {
     "egress.limits.ipv4Prefix": "egress.limits.ipv4_prefix",
     "egress.limits.ipv6Prefix": "egress.limits.ipv6_prefix",
     "egress.limits.wildcardLabels": "egress.limits.wildcard_labels",
+    "egress.limits.ports": "egress.limits.ports",
+    "egress.approve": "egress.approve",
     "egress.limits.serviceTags": "egress.limits.service_tags",
     "identity.enabled": "identity.enabled",
     "identity.tenant": "identity.tenant",

@@ -243,5 +243,5 @@ async def test_the_words_of_a_refusal(engine: EmbeddedEngine, world: World) -> N
     cluster = world(*(named(part, name) for part, name in zip(PARTS, NAMES, strict=False)))
     decision = await written(cluster, engine, intent(PARTS[2]), now=NOW, settings=GROUND)
     assert decision.message.splitlines()[0].startswith("EgressAllowlist train/packages: ")
-    assert "Fix: Put these networks into one allowlist" in decision.message
+    assert "Fix: Put these into one allowlist" in decision.message
     assert "(rule egress/together)" in decision.message

@@ -91,12 +91,29 @@ def test_wide_names_cover_narrow_ones() -> None:
     assert not covers(itself, Name("a.org", (), pinned=True))
 
 
+def test_patterns_inside_labels_cover_what_they_mean() -> None:
+    """One that begins with any labels is in none that does not."""
+    starred = Name("gpu-*.a.org", ())
+    assert covers(starred, Name("gpu-1.a.org", ()))
+    assert covers(Name("*.a.org", ()), starred)
+    assert not covers(starred, Name("*.a.org", ()))
+    assert not covers(starred, Name("*.gpu-1.a.org", ()))
+    assert covers(Name("*.g*.a.org", ()), Name("*.gpu.a.org", ()))
+
+
 def test_pods_and_services_cover_their_like() -> None:
     """All Pods of a namespace have those with a label; a Service is itself alone."""
     some = Pods("data", (Requirement("app", "In", ("a",)),))
     assert covers(Pods("data"), some)
     assert not covers(some, Pods("data"))
     assert not covers(Pods("other"), some)
+    team = (Requirement("team", "In", ("a",)),)
+    assert covers(Pods("", (), ()), some)
+    assert covers(Pods("", (), ()), Pods("", (), team))
+    assert covers(Pods("", (), team), Pods("", some.requirements, team))
+    assert not covers(Pods("", (), team), some)
+    named = (Requirement("kubernetes.io/metadata.name", "In", ("data", "other")),)
+    assert covers(Pods("", (), named), some)
     one = Service("data", "a", (), ())
     assert covers(one, Service("data", "a", (Requirement("x", "Exists"),), ()))
     assert not covers(one, Service("data", "b", (), ()))
@@ -111,3 +128,12 @@ def test_ports_of_a_name_are_subtracted() -> None:
         PortRange("TCP", 1, 3),
         PortRange("TCP", 6, 9),
     ]
+
+
+def test_a_named_port_is_none_of_the_numbers() -> None:
+    """Nor of another name: what it is differs from Pod to Pod."""
+    pods = Pods("data")
+    http, https = (PeerPorts(pods, PortRange("TCP", 0, 0, each), "a x") for each in ("a", "b"))
+    every = PeerPorts(pods, PortRange("TCP", 1, 65535), "a x")
+    assert missing_connections([http], [https, every]) == [http]
+    assert missing_connections([http, every], [http]) == [every]

@@ -76,7 +76,7 @@ def test_what_is_broad_only_with_others_waits() -> None:
     found = _plan(world(there), allowlist({"cidr": "20.2.0.0/16"}, name="second"))
     (change,) = found.changes
     assert (change.sign, change.to, change.allowlists) == ("+", "20.2.0.0/16", ["second"])
-    assert "put these networks into one allowlist" in change.waits
+    assert "put these networks or ports into one allowlist" in change.waits
 
 
 def test_changing_an_approved_intent_to_a_broad_one_closes_it() -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from core.base import names
 from core.base.errors import SettingsError
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
@@ -15,7 +16,7 @@ from egress.analysis.explanation import Explanation, explain
 from egress.model.facts import KnownService
 from egress.model.openings import Backend
 from egress.render.target import EngineKind
-from kube.egress.pods import EgressPod
+from kube.egress.pods import DeclaredPort, EgressPod
 from kube.egress.service_endpoints import ServicePort, ServiceShape
 from tests.unit.egress.allowlist_objects import allowlist, destinations
 from tests.unit.egress.analysis.small_clusters import TCP_443, pod, service, world
@@ -42,6 +43,10 @@ CATALOGUE: Final = pod(
 
 def _ask(to: str, found: ClusterEgress, source: EgressPod = TRAINER) -> Explanation:
     return explain(source, parse_target(to, found), found)
+
+
+def _at(namespace: str, name: str, address: str, *ports: DeclaredPort) -> EgressPod:
+    return pod(name, name, namespace, addresses=(ip_address(address),), ports=ports)
 
 
 def _near(found: Explanation) -> str:
@@ -175,6 +180,37 @@ def test_service_and_pods_are_told_apart_from_addresses() -> None:
         "namespace": "data",
         "podSelector": {"matchLabels": {"app": "catalogue"}},
     }
+
+
+def test_a_named_port_is_open_where_a_pod_declares_it() -> None:
+    """By the number that it has there, and at no other Pod."""
+    entry = {"pods": {"namespace": "data"}, "ports": [{"protocol": "TCP", "name": "http"}]}
+    found = world(
+        allowlist(entry),
+        pods=[
+            TRAINER,
+            _at("data", "db", "10.244.1.30", DeclaredPort("TCP", 8080, "http")),
+            _at("data", "other", "10.244.1.31", DeclaredPort("TCP", 8080, "grpc")),
+        ],
+    )
+    said = {to: _ask(to, found).verdict for to in ("pod/data/db:8080", "pod/data/other:8080")}
+    assert said == {"pod/data/db:8080": "open", "pod/data/other:8080": "closed"}
+    assert _ask("pod/data/db:8081", found).verdict == "closed"
+
+
+def test_namespaces_are_told_by_their_labels() -> None:
+    """As the cluster has them; another namespace's Pod is closed, with an entry that opens it."""
+    entry = {"pods": {"namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: "data"}}}}
+    found = world(
+        allowlist(entry),
+        pods=[
+            TRAINER,
+            _at("data", "db", "10.244.1.30"),
+            _at("eval", "db", "10.244.1.31"),
+        ],
+    )
+    assert _ask("pod/data/db:443", found).verdict == "open"
+    assert _ask("pod/eval/db:443", found).verdict == "closed"
 
 
 @pytest.mark.parametrize("engine", ["networkpolicy", "cilium", "cilium-aks-basic"])

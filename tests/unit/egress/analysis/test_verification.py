@@ -18,6 +18,7 @@ from egress.analysis.verification import (
     representatives,
     untried_openings,
 )
+from kube.egress.pods import DeclaredPort
 from kube.egress.service_endpoints import Endpoint
 from tests.unit.egress.allowlist_objects import allowlist
 from tests.unit.egress.analysis.small_clusters import pod, service, world
@@ -33,7 +34,7 @@ def test_intents_and_controls_are_tried() -> None:
         "data",
         labels={"app": "c"},
         addresses=(ip_address("10.244.1.30"),),
-        listens=(9,),
+        ports=(DeclaredPort("TCP", 9),),
     )
     dns = pod(
         "dns",

@@ -8,7 +8,7 @@ import msgspec
 
 from core.base import names
 from core.base.networks import Network
-from core.egress.destinations import PortRange
+from core.egress.destinations import EVERY_PORT, PortRange
 from core.egress.pod_labels import label_value, workload_label
 from core.kubernetes.label_selectors import Requirement
 from egress.compiler.allowlists import compile_allowlists
@@ -205,6 +205,54 @@ def test_a_range_is_no_port_of_a_service() -> None:
     assert found.openings == ()
     said = next(each for each in found.problems if each.reason == "NoSuchPort")
     assert said.message.endswith("has no port TCP 443-444: its ports are named one by one")
+
+
+def test_ports_of_a_service_are_found_by_their_names() -> None:
+    """As numbers, so that no engine has to; another name is no port of it."""
+    backend = Backend((PortRange("TCP", 8080, 8080),), (ip_network("10.244.0.7/32"),))
+    known = KnownService(ports={TCP_443: (backend,)}, port_names={("TCP", "https"): TCP_443})
+    facts = CompilerFacts(now=NOW, services={("research", "api"): known})
+    named = {"service": {"name": "api"}, "ports": [{"protocol": "TCP", "name": "https"}]}
+    (opening,) = _meaning(named, known=facts).openings
+    assert opening.ports == (TCP_443,)
+    assert opening.peer == Service("research", "api", (), (backend,))
+    wrong = {"service": {"name": "api"}, "ports": [{"protocol": "TCP", "name": "http"}]}
+    found = _meaning(wrong, known=facts)
+    assert found.openings == ()
+    assert [each.reason for each in found.problems] == ["NoAddresses", "NoSuchPort"]
+    assert "has no port TCP http" in found.problems[1].message
+
+
+def test_every_port_of_a_service_is_what_it_has() -> None:
+    """And no more: what Pods listen on beside it stays closed; without ports it is all of them."""
+    ports = (TCP_443, PortRange("UDP", 53, 53))
+    pods = (ip_network("10.244.0.7/32"),)
+    known = KnownService(ports={each: (Backend((each,), pods),) for each in ports})
+    facts = CompilerFacts(
+        now=NOW,
+        services={
+            ("research", "api"): known,
+            ("research", "workers"): KnownService(portless=pods),
+        },
+    )
+    (opening,) = _meaning(
+        {"service": {"name": "api"}, "allPorts": True, "ports": None}, known=facts
+    ).openings
+    assert opening.ports == ports
+    (opening,) = _meaning(
+        {"service": {"name": "workers"}, "allPorts": True, "ports": None}, known=facts
+    ).openings
+    assert opening.peer == Service("research", "workers", (), (Backend(EVERY_PORT, pods),))
+
+
+def test_pods_are_of_namespaces_with_labels() -> None:
+    """In place of one namespace; the gate's label of service accounts goes beside."""
+    selector = {"matchLabels": {"team": "vision"}}
+    (opening,) = _meaning(
+        {"pods": {"namespaceSelector": selector, "serviceAccounts": ["db"]}}
+    ).openings
+    account = Requirement(names.EGRESS_ACCOUNT_LABEL, "In", ("db",))
+    assert opening.peer == Pods("", (account,), (Requirement("team", "In", ("vision",)),))
 
 
 def test_another_name_for_a_name_is_not_opened() -> None:

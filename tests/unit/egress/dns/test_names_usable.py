@@ -233,3 +233,30 @@ def test_problems_are_told() -> None:
     assert (
         "x.example has more than 256 addresses" in names(x=capped).resolved("x.example", ()).problem
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("10.1.2.3", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.255"),
+        *("fd00::1", "fc00::1", "64:ff9b::10.1.2.3", "2002:a01:203::1"),
+    ],
+)
+def test_a_private_answer_needs_a_within(text: str) -> None:
+    """Whoever owns a public name could lead it to any machine of the operator's own network."""
+    address = ip_address(text)
+    seen = learn(UNASKED, [DnsReply("s", address.version, (address,))], 0.0, SETTINGS)
+    names = LearntNames({"a.example": seen}, RESERVED, SETTINGS)
+    found = names.resolved("a.example", ())
+    assert found.addresses == ()
+    assert "needs a `within` inside that" in found.dropped[0]
+    inside = single_address_network(address)
+    pinned = names.resolved("a.example", (inside,))
+    assert pinned.addresses == (inside,)
+
+
+@pytest.mark.parametrize("text", ["9.255.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1"])
+def test_a_public_answer_needs_none(text: str) -> None:
+    """The ranges end where their RFCs say."""
+    seen = learn(UNASKED, [DnsReply("s", 4, (ip_address(text),))], 0.0, SETTINGS)
+    assert LearntNames({"a.example": seen}, RESERVED, SETTINGS).resolved("a.example", ()).addresses

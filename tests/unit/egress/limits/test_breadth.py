@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.networks import Network
-from core.egress.destinations import Destination
+from core.egress.destinations import Destination, PodsSelector, Port, Protocol, ServiceName
+from core.kubernetes.label_selectors import Expression, LabelSelector
 from egress.limits.breadth import Limits, breadth_reasons
 
 LIMITS = Limits()
@@ -23,6 +24,11 @@ class Tags:
             "Large": (IPv4Network("20.0.0.0/12"),),
         }
         return known.get(tag, f"{tag} is not in the file")
+
+    def shared_by(self, network: Network) -> str:
+        """Say that nobody shares it."""
+        del network
+        return ""
 
     def warning(self, tag: str) -> str:
         """Say nothing."""
@@ -126,3 +132,99 @@ def test_breadth_counts_overlapping_addresses_once(parts: list[tuple[int, int]])
     broad = _broad(*[Destination(cidr=str(each)) for each in networks])
     many = [each for each in broad if "reserved range" not in each]
     assert bool(many) == (total > 2**16)
+
+
+def _ports(*ranges: tuple[int, int], protocol: Protocol = "TCP") -> list[Port]:
+    return [Port(protocol, first, last if last > first else None) for first, last in ranges]
+
+
+def test_many_ports_need_approval_however_they_are_written() -> None:
+    """Of a destination, of several, by one range or by many; `allPorts` is all of them."""
+    every = "every port of TCP"
+    assert not _broad(Destination(dns_name="a.example", ports=_ports((1, 4096))))
+    assert _broad(Destination(dns_name="a.example", ports=_ports((1, 4097)))) == (
+        "its ports of TCP are together 4097, more than 4096",
+    )
+    assert _broad(Destination(dns_name="a.example", all_ports=True)) == (every, "every port of UDP")
+    parts = [(1 + 2048 * part, min(2048 * (part + 1), 65535)) for part in range(32)]
+    assert _broad(Destination(dns_name="a.example", ports=_ports(*parts))) == (every,)
+    spread = (Destination(dns_name=f"a{n}.example", ports=_ports(*parts[n::2])) for n in (0, 1))
+    assert _broad(*spread) == (every,)
+
+
+def test_ports_inside_the_namespace_and_of_services_need_none() -> None:
+    """A gang talks on any port among its own Pods; a Service has the ports that it has."""
+    assert not _broad(Destination(pods=PodsSelector(), all_ports=True))
+    assert not _broad(Destination(service=ServiceName("api", "data"), all_ports=True))
+    assert _broad(Destination(pods=PodsSelector("data"), all_ports=True))
+
+
+@pytest.mark.parametrize(
+    ("selector", "broad"),
+    [
+        (LabelSelector(), True),
+        (LabelSelector(match_expressions=[Expression("team", "Exists")]), True),
+        (LabelSelector(match_expressions=[Expression("team", "NotIn", ["a"])]), True),
+        (LabelSelector(match_labels={"team": "a"}), False),
+    ],
+)
+def test_pods_of_namespaces_that_nothing_names_need_approval(
+    selector: LabelSelector,
+    broad: bool,  # noqa: FBT001 (a case)
+) -> None:
+    """A label that must have a value is one that somebody gave the namespace."""
+    pods = PodsSelector(namespace_selector=selector)
+    assert bool(_broad(Destination(pods=pods, ports=_ports((443, 443))))) is broad
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Destination(cidr="10.240.0.7/32"),
+        Destination(cidr="10.240.0.0/24"),
+        Destination(dns_name="api.example", within=["10.240.0.0/28"]),
+        Destination(cidr="64:ff9b::10.240.0.7/128"),
+    ],
+)
+def test_the_nodes_subnet_needs_approval(entry: Destination) -> None:
+    """Kubelets are there, and what cloud services do for nodes."""
+    limits = Limits(nodes=(IPv4Network("10.240.0.0/16"),))
+    (reason,) = breadth_reasons([entry], limits, Tags())
+    assert "lies in the nodes' subnet" in reason
+    assert not breadth_reasons([Destination(cidr="10.241.0.7/32")], limits, Tags())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Destination(dns_name="*.blob.core.windows.net"),
+        Destination(dns_name="weights.blob.core.windows.net"),
+        Destination(dns_name="w*.blob.core.windows.net"),
+        Destination(dns_name="*.core.windows.net"),
+        Destination(dns_name="weights.*.core.windows.net"),
+        Destination(dns_name="weights.blob.core.windows.net", within=["0.0.0.0/1", "128.0.0.0/1"]),
+        Destination(
+            dns_name="weights.blob.core.windows.net", within=["10.0.0.0/24", "20.0.0.0/24"]
+        ),
+        Destination(dns_name="x.azurefd.net"),
+        Destination(service_tag="Storage.WestEurope"),
+        Destination(service_tag="storage"),
+        Destination(service_tag="AzureFrontDoor.Frontend"),
+    ],
+)
+def test_what_strangers_own_too_needs_approval(entry: Destination) -> None:
+    """Data that leaves for one's own account leaves by the same door for anybody's."""
+    assert _broad(entry)
+
+
+def test_a_private_endpoint_needs_none() -> None:
+    """Its address is one's own; a tag of one's own network neither."""
+    name = "weights.blob.core.windows.net"
+    assert not _broad(Destination(dns_name=name, within=["10.8.0.0/28", "fd00::/64"]))
+
+
+def test_what_is_approved_is_the_operators_choice() -> None:
+    """All, or nothing; what is refused as too broad together with others follows it."""
+    small, large = Destination(cidr="20.0.0.0/24"), Destination(cidr="0.0.0.0/0")
+    assert breadth_reasons([small], Limits(approve="all"), Tags())
+    assert not breadth_reasons([large], Limits(approve="none"), Tags())

@@ -8,10 +8,10 @@ from core.base.networks import merge_spans
 from core.egress.allowlists import EgressAllowlist
 from egress.limits.breadth import (
     Limits,
-    addresses_of,
     breadth_reasons,
     combined_breadth_reasons,
     excess_reasons,
+    reach_of,
 )
 from egress.model.facts import NO_TAGS
 from tests.unit.egress.allowlist_objects import allowlist
@@ -38,7 +38,7 @@ def test_the_newest_that_goes_beyond_stays_closed() -> None:
     assert closed(*parts) == closed(*reversed(parts)) == ["a3"]
     (reason,) = combined_breadth_reasons(parts, LIMITS, NO_TAGS).values()
     assert "its 3 IPv4 networks are together more than a /16" in reason
-    assert "put these networks into one allowlist" in reason
+    assert "put these networks or ports into one allowlist" in reason
 
 
 def test_a_smaller_one_may_still_fit() -> None:
@@ -82,9 +82,24 @@ def test_what_stays_open_is_never_too_much(chosen: list[list[tuple[int, int]]]) 
     shut = combined_breadth_reasons(found, LIMITS, NO_TAGS)
     small = [each for each in found if not breadth_reasons(each.spec.to, LIMITS, NO_TAGS)]
     opened = [each for each in small if each.meta.uid not in shut]
-    spans = [span for each in opened for span in addresses_of(each.spec.to, NO_TAGS)]
+    spans = [span for each in opened for span in reach_of(each.spec.to, NO_TAGS)]
     assert not [*excess_reasons(merge_spans(spans), LIMITS)]
     for each in small:
         if each.meta.uid in shut:
-            more = [*spans, *addresses_of(each.spec.to, NO_TAGS)]
+            more = [*spans, *reach_of(each.spec.to, NO_TAGS)]
             assert [*excess_reasons(merge_spans(more), LIMITS)]
+
+
+def test_ports_of_several_allowlists_are_counted_together() -> None:
+    """All ports, spread over allowlists of which none is broad by itself."""
+    ports = [{"protocol": "TCP", "port": n * 4096 + 1, "endPort": n * 4096 + 4096} for n in (0, 1)]
+    first, second = (
+        msgspec.structs.replace(
+            (found := allowlist({"dnsName": "a.example", "ports": [each]}, name=f"a{hour}")),
+            meta=msgspec.structs.replace(
+                found.meta, creation_timestamp=f"2026-01-01T{hour:02}:00:00Z"
+            ),
+        )
+        for hour, each in enumerate(ports)
+    )
+    assert closed(second, first) == ["a1"]

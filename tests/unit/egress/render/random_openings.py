@@ -37,6 +37,12 @@ REQUIREMENTS: Final = (
     (Requirement("app", "NotIn", ("a",)), Requirement("tier", "Exists")),
 )
 
+NAMESPACES: Final = (
+    (),
+    (Requirement(names.NAMESPACE_NAME_LABEL, "In", ("beta", "gamma")),),
+    (Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", ("beta",)),),
+)
+
 _FOUR: Final = st.builds(
     lambda high, prefix: IPv4Network((high << 8, prefix), strict=False),
     st.integers(0xC00000, 0xC00007),
@@ -72,7 +78,12 @@ PEERS: Final = st.one_of(
     st.lists(blocks(), min_size=1, max_size=4).map(lambda found: Addresses(tuple(found))),
     st.builds(
         Name,
-        st.sampled_from(["packages.example.org", "*.example.com", "*", "files.example.com"]),
+        st.sampled_from(
+            [
+                *("packages.example.org", "*.example.com", "*", "files.example.com"),
+                *("a.*.example.com", "f*.example.com"),
+            ]
+        ),
         SINGLE,
         st.booleans(),
     ),
@@ -89,6 +100,7 @@ PEERS: Final = st.one_of(
         ).map(tuple),
     ),
     st.builds(Pods, st.sampled_from(["alpha", "beta"]), st.sampled_from(REQUIREMENTS)),
+    st.builds(Pods, st.just(""), st.sampled_from(REQUIREMENTS), st.sampled_from(NAMESPACES)),
 )
 
 

@@ -17,8 +17,9 @@ from core.egress.destinations import PortRange
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
-from egress.model.reserved_ranges import ALWAYS_RESERVED
-from egress.render.cilium import MAP_ENTRIES, map_entries
+from egress.model.reserved_ranges import ALWAYS_RESERVED, PRIVATE
+from egress.render.cilium import MAP_ENTRIES
+from egress.render.cilium_words import map_entries
 from egress.render.engines import render
 from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from tests.harness.oracles.cilium_semantics import CORE_DNS, Policies
@@ -137,7 +138,7 @@ def test_no_answer_opens_a_reserved_address(found: list[Opening]) -> None:
     to = To("169.254.169.254", names=("packages.example.org", "www.example.com"))
     for account in sorted({*ACCOUNT.values()}):
         names_it = any(
-            opens_address(each, METADATA, PortRange(each.ports[0].protocol, *[port] * 2))
+            opens_address(each, METADATA, PortRange(each.ports[0].protocol, port, port))
             for each in found
             if ACCOUNT[each.allowlist] == account and _by_cidr(each)
             for port in (each.ports[0].first,)
@@ -182,7 +183,7 @@ def test_any_order_gives_the_same_bytes(found: list[Opening], dice: random.Rando
 
 def test_cilium_policies_of_every_namespace_open_dns_alone() -> None:
     """Nothing is open but questions for the cluster's own zone; reserved addresses are denied."""
-    deny, dns, guard = render(meaning([]), TARGET).objects
+    deny, dns, guard, private = render(meaning([]), TARGET).objects
     assert deny["spec"] == {"endpointSelector": {}, "egress": [{}]}
     (rule,) = dns["spec"]["egress"]
     assert rule["toPorts"] == [
@@ -193,6 +194,8 @@ def test_cilium_policies_of_every_namespace_open_dns_alone() -> None:
     ]
     denied = {each["cidr"] for each in guard["spec"]["egressDeny"][0]["toCIDRSet"]}
     assert denied == set(map(str, ALWAYS_RESERVED))
+    denied = {each["cidr"] for each in private["spec"]["egressDeny"][0]["toCIDRSet"]}
+    assert denied == set(map(str, PRIVATE))
 
 
 def test_names_are_asked_for_with_the_search_list() -> None:
@@ -480,7 +483,7 @@ def test_an_allowlist_beyond_the_policy_map_is_refused_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "entries"), [(443, 443, 1), (8000, 8010, 3), (1, 65535, 16), (0, 65535, 1)]
+    ("first", "last", "entries"), [(443, 443, 1), (8000, 8010, 3), (1, 65535, 1), (2, 65535, 15)]
 )
 def test_a_range_of_ports_takes_aligned_blocks(first: int, last: int, entries: int) -> None:
     """As a longest-prefix match holds them: 8000-8007, 8008-8009 and 8010 are three."""
