@@ -1,5 +1,6 @@
 """`sallyport egress`: where Pods may connect, and what would change that."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -97,6 +98,24 @@ name it. Scans and reserved ranges are left out.
 
 **Exit codes**: 0 done, also where nothing is suggested; 2 nothing could be
 read, or the cluster does not answer; 64 wrong usage, or no such file."""
+
+STATUS = """**Examples**
+
+    sallyport egress status --kubeconfig ~/.kube/config
+
+    sallyport egress status research --flows flows.jsonl --cluster dir/
+
+    hubble observe -o json | sallyport egress status research --flows -
+
+    sallyport egress status --flows f.csv --allowlists new.yaml --cluster dir/
+
+Of each namespace: not enrolled, audit or enforced; its allowlists, and what of
+them ends within two weeks. With flows: how many of them, and of the pairs of
+workload and destination, the allowlists would allow, and what they would close.
+CronJobs, Pods and namespaces of which no flow was seen are named.
+
+**Exit codes**: 0 all that was let through is allowed; 1 something would be
+closed; 2 flows are missing, or the cluster does not answer; 64 wrong usage."""
 
 GRAPH = """**Examples**
 
@@ -328,6 +347,43 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     observed = run_async(egress_suggest.read_flows(settings, flows, form, namespace))
     egress_suggest.write(observed, as_json=output is ObjectFormat.JSON)
     raise typer.Exit(egress_suggest.exit_code(observed))
+
+
+@app.command(epilog=STATUS)
+def status(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    place: Annotated[
+        str | None, typer.Argument(metavar="NAMESPACE", help="Else all that have to do with it.")
+    ] = None,
+    flows: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option("--flows", metavar="FILE", help="Flows, or -; may be repeated."),
+    ] = None,
+    form: Annotated[
+        FlowFormat, typer.Option("--format", help="What they are; auto looks at each file.")
+    ] = FlowFormat.AUTO,
+    allowlists: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option("--allowlists", metavar="FILE", help="As if these were applied, too."),
+    ] = None,
+    namespace: NamespaceFlag = None,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say which namespaces are enrolled, and what observed flows closing them would close."""
+    from cli.egress import status as egress_status  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
+    asked = egress_status.StatusQuestion(place or namespace, flows or [], form, allowlists or [])
+    found = run_async(egress_status.read_status(settings, asked))
+    if output is Format.JSON:
+        print_json(found)
+    else:
+        egress_status.print_status(found, make_console(), time.time())
+    raise typer.Exit(egress_status.exit_code(found))
 
 
 @app.command(epilog=GRAPH)

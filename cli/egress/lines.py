@@ -1,7 +1,9 @@
 """Lines that several commands of `sallyport egress` print."""
 
 import sys
+import textwrap
 from collections.abc import Iterable
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -9,10 +11,28 @@ from rich.text import Text
 from core.base.safe_text import safe_line
 from egress.model.openings import Problem
 
+_NARROWEST: Final = 40
+
 
 def print_line(console: Console, text: str, style: str = "") -> None:
     """Print a line in one style."""
     console.print(Text(safe_line(text), style=style))
+
+
+def print_indented(console: Console, text: str, by: int, style: str = "") -> None:
+    """Print a line so many columns from the left; on a terminal broken where it is too long."""
+    line = safe_line(text)
+    lines = [f"{' ' * by}{line}"]
+    if console.is_terminal:
+        lines = textwrap.wrap(
+            line,
+            max(console.width, _NARROWEST),
+            initial_indent=" " * by,
+            subsequent_indent=" " * (by + 2),
+            break_on_hyphens=False,
+        )
+    for each in lines:
+        console.print(Text(each, style=style))
 
 
 def describe_problem(problem: Problem) -> str:

@@ -26,6 +26,8 @@ from cli.certs.run import FORMAT as CERTS
 from cli.certs.run import CertificatesStatus
 from cli.egress.release import FORMAT as EGRESS_RELEASE
 from cli.egress.release import ReleaseResult
+from cli.egress.status import FORMAT as EGRESS_STATUS
+from cli.egress.status import EgressStatus
 from cli.egress.suggest import FORMAT as EGRESS_SUGGEST
 from cli.egress.suggest import SuggestedAllowlists
 from cli.egress.verify import FORMAT as EGRESS_VERIFY
@@ -215,6 +217,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"egress-release-{EGRESS_RELEASE}",
         f"sallyport egress release -o json, format {EGRESS_RELEASE}",
         ReleaseResult,
+    ),
+    "egress-status.schema.json": (
+        f"egress-status-{EGRESS_STATUS}",
+        f"sallyport egress status -o json, format {EGRESS_STATUS}",
+        EgressStatus,
     ),
     "egress-suggest.schema.json": (
         f"egress-suggest-{EGRESS_SUGGEST}",

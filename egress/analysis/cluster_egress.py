@@ -185,7 +185,7 @@ class ClusterEgress:
     def with_nothing_over(self) -> "ClusterEgress":
         """Return the same cluster as if nothing had expired, and all had been granted."""
         site = replace(self.site, now=0.0)
-        return ClusterEgress(self.snapshot, site, self.rights, self.services, granted=True)
+        return replace(self, site=site, granted=True, _meanings={}, _rendered={})
 
     def _every_use(self) -> frozenset[tuple[str, str, str]]:
         return frozenset(

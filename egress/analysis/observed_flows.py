@@ -12,6 +12,7 @@ import msgspec
 from core.base import names
 from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
+from core.egress.dns_names import matches_name
 from core.egress.pod_labels import NO_WORKLOAD, egress_labels
 from core.egress.workload_names import WorkloadName, gang_of
 from core.kubernetes.label_selectors import matches
@@ -21,13 +22,14 @@ from egress.analysis.connection import (
     ConnectionEnd,
     ConnectionTarget,
     is_dns,
+    learns_names,
     pods_entry,
     reached_ends,
 )
 from egress.analysis.workload_index import NO_WORKLOADS, WorkloadIndex
 from egress.flows.collection import FlowCollection
-from egress.flows.records import Flow, FlowRecord, UnreadableRecord
-from egress.model.openings import Opening, Pods
+from egress.flows.records import LOST, Flow, FlowRecord, UnreadableRecord
+from egress.model.openings import Name, Opening, Pods, opens_nothing
 from egress.service_tags import ServiceTags
 from kube.egress.pods import EgressPod
 from kube.egress.workloads import SeenPod, WorkloadSnapshot
@@ -41,6 +43,9 @@ _MOST_UNKNOWN: Final = 1000
 _DNS_NAMES: Final = frozenset({"kube-dns", "coredns"})
 _NODES: Final = frozenset({"host", "remote-node"})
 """What Cilium calls nodes (https://docs.cilium.io/en/stable/security/policy/language/)."""
+
+
+_SourceKey = tuple[str, bool, tuple[tuple[str, str], ...]]
 
 
 class FlowSource(msgspec.Struct, frozen=True, order=True):
@@ -84,6 +89,9 @@ class ObservedFlows:
     """Flows that were beyond what is kept of one source, or of all."""
     left_out_of: tuple[str, ...] = ()
     """Some of their sources."""
+    lost: bool = False
+    """Whether the log says that it lacks something."""
+    _chosen: dict[_SourceKey, list[Opening]] = field(default_factory=dict, compare=False)
 
     @property
     def unknown(self) -> int:
@@ -111,6 +119,7 @@ class ObservedFlows:
             self.passed,
             self.left_out,
             self.left_out_of,
+            self.lost,
         )
 
     def by_source(self) -> list[tuple[FlowSource, list[Flow]]]:
@@ -127,11 +136,11 @@ class ObservedFlows:
         if self.opening_of(flow, (name,) if name else ()) is not None:
             enrolled = self.world.enrolled(flow.namespace)
             return "is open already" if enrolled else "is in an allowlist already"
-        return self._reserved(flow, name)
+        return self.reserved_reason(flow, name)
 
     def is_dns(self, flow: Flow) -> bool:
         """Return whether a flow is one to the cluster's DNS, which is always open."""
-        aim = aim_of(flow, "", self._to_pod(flow))
+        aim = self._aim(flow, "", self._to_pod(flow))
         return is_dns(aim, self.world) or _is_dns_service(flow, self.world)
 
     def opening_of(self, flow: Flow, named: Sequence[str]) -> Opening | None:
@@ -140,16 +149,83 @@ class ObservedFlows:
         `named` are the names of its destination that count; the workload's Pods have the labels
         that the gate gives them.
         """
+        return self._opening_in(flow, named, self.closed)
+
+    def nearly_opens(self, flow: Flow, named: Sequence[str]) -> Opening | None:
+        """Return an opening that is to let a flow through, and does not now.
+
+        It has expired, waits for an approval or a right, or has not learnt the name's address.
+        """
+        found = self._opening_in(flow, named, self._ideal)
+        if found is not None or not named:
+            return found
+        mine = self._mine(flow, self._ideal)
+        return next((each for each in mine if _names_it(each, flow, named)), None)
+
+    @cached_property
+    def _ideal(self) -> ClusterEgress:
+        return self.closed.with_nothing_over()
+
+    def _opening_in(self, flow: Flow, named: Sequence[str], world: ClusterEgress) -> Opening | None:
+        mine = self._mine(flow, world)
+        if not mine:
+            return None
         pod = self._to_pod(flow)
-        aims = [aim_of(flow, each, pod) for each in named or ("",)]
-        labels = self._labels(flow)
-        for opening in self.closed.openings(flow.namespace):
-            if matches(opening.selects, labels) and (
+        aims = [self._aim(flow, each, pod) for each in named or ("",)]
+        for opening in mine:
+            if (
                 _reaches_pod(opening, flow, pod)
-                or any(reached_ends(aim, opening, self.closed) for aim in aims)
+                or self._opens_name(opening, flow, named)
+                or any(_lets_through(aim, opening, world) for aim in aims)
             ):
                 return opening
         return None
+
+    def _aim(self, flow: Flow, name: str, pod: EgressPod | None) -> ConnectionTarget:
+        """Return what a flow aimed at: a Service, a Pod, or an address by one of its names."""
+        port = PortRange(flow.protocol, flow.port, flow.port)
+        if flow.to_service:
+            service = (flow.to_namespace, flow.to_service)
+            ends = tuple(self._behind(service, port, flow.address))
+            return ConnectionTarget(name, port, service=service, ends=ends)
+        on_node = flow.to_reserved in _NODES
+        addresses = (flow.address,) if flow.address is not None else pod.addresses if pod else ()
+        reached = (ConnectionEnd(each, port, pod, on_node) for each in addresses)
+        return ConnectionTarget(name, port, name=name, pod=pod, ends=tuple(reached))
+
+    def _behind(
+        self, service: tuple[str, str], port: PortRange, address: Address | None
+    ) -> list[ConnectionEnd]:
+        """Return where a Service sends a connection: to an address that is behind it, or to any."""
+        known = self.world.services.get(service)
+        backends = known.ports.get(port, ()) if known else ()
+        ends = [
+            ConnectionEnd(one, ports, self._pods_at.get(one))
+            for backend in backends
+            for ports in backend.ports
+            for network in backend.addresses
+            for one in network
+        ]
+        return [each for each in ends if each.address == address] or ends
+
+    @cached_property
+    def _pods_at(self) -> Mapping[Address, EgressPod]:
+        pods = (each for each in self.world.snapshot.pods if not each.host_network)
+        return {address: each for each in pods for address in each.addresses}
+
+    def _opens_name(self, opening: Opening, flow: Flow, named: Sequence[str]) -> bool:
+        """Return whether an opening to a name lets a flow through, of which no address is known."""
+        empty = opens_nothing(opening, learns_names=learns_names(self.world))
+        return flow.address is None and not empty and _names_it(opening, flow, named)
+
+    def _mine(self, flow: Flow, world: ClusterEgress) -> list[Opening]:
+        """Return the openings that are for the Pod of a flow."""
+        labels = self._labels(flow)
+        key = (flow.namespace, world is self.closed, tuple(sorted(labels.items())))
+        if key not in self._chosen:
+            found = world.openings(flow.namespace)
+            self._chosen[key] = [each for each in found if matches(each.selects, labels)]
+        return self._chosen[key]
 
     def _labels(self, flow: Flow) -> dict[str, str]:
         """Return the labels of the Pod that made a flow, as the gate makes them."""
@@ -197,14 +273,15 @@ class ObservedFlows:
             pod = EgressPod(flow.to_namespace, flow.to_pod, labels, account)
         return pods_entry(pod, self.world)
 
-    def _reserved(self, flow: Flow, name: str) -> str:
+    def reserved_reason(self, flow: Flow, name: str = "") -> str:
+        """Say why a flow's destination must not be suggested by itself; empty where it may."""
         meant = "name it as a cidr if it is meant"
         if flow.to_reserved:
             return f"is of the cluster itself ({flow.to_reserved}): {meant}"
         if flow.to_namespace:
             return ""
         if flow.address is None:
-            return "" if name else "has neither name nor address"
+            return "" if name or flow.names else "has neither name nor address"
         hit = (each for each in self.world.known.reserved if flow.address in each)
         return next((f"is in the reserved range {each}: {meant}" for each in hit), "")
 
@@ -255,6 +332,7 @@ def observe(
         dict(collection.passed),
         collection.left_out,
         tuple(sorted(collection.left_out_of)),
+        LOST in collection.passed,
     )
 
 
@@ -402,14 +480,22 @@ def _labelled(pod: EgressPod | SeenPod) -> WorkloadName | None:
     return WorkloadName(kind, name) if dot and "--x" not in name else None
 
 
-def aim_of(flow: Flow, name: str, pod: EgressPod | None) -> ConnectionTarget:
-    """Return what a flow aimed at: by one of its names or by none, and a Pod if it is one."""
+def _lets_through(aim: ConnectionTarget, opening: Opening, world: ClusterEgress) -> bool:
+    """Return whether an opening lets a connection through, to a Service whichever Pod it gets."""
+    found = reached_ends(aim, opening, world)
+    whole = aim.service is None or found.issuperset(range(len(aim.ends)))
+    return bool(found) and whole
+
+
+def _names_it(opening: Opening, flow: Flow, named: Iterable[str]) -> bool:
+    """Return whether an opening is to one of some names, on the port of a flow."""
     port = PortRange(flow.protocol, flow.port, flow.port)
-    service = (flow.to_namespace, flow.to_service) if flow.to_service else None
-    on_node = flow.to_reserved in _NODES
-    addresses = (flow.address,) if flow.address is not None else pod.addresses if pod else ()
-    ends = (ConnectionEnd(each, port, pod, on_node) for each in addresses)
-    return ConnectionTarget(name, port, name=name, service=service, pod=pod, ends=tuple(ends))
+    peer = opening.peer
+    return (
+        isinstance(peer, Name)
+        and any(each.holds(port) for each in opening.ports)
+        and any(matches_name(peer.pattern, each) for each in named)
+    )
 
 
 def _reaches_pod(opening: Opening, flow: Flow, pod: EgressPod | None) -> bool:

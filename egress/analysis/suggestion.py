@@ -158,7 +158,7 @@ def _span(flows: Iterable[Flow]) -> tuple[float, float]:
 
 def _of_source(source: FlowSource, flows: Sequence[Flow], observed: ObservedFlows) -> Suggestion:
     scans = _scans(flows)
-    preferred = Counter(name for flow in flows for name in flow.names)
+    preferred = preferred_names(flows)
     kept: dict[Key, list[Flow]] = defaultdict(list)
     out: dict[tuple[str, str], list[Flow]] = defaultdict(list)
     for flow in flows:
@@ -170,7 +170,7 @@ def _of_source(source: FlowSource, flows: Sequence[Flow], observed: ObservedFlow
         else:
             kept[key].append(flow)
     left = [
-        LeftOutFlow(to, why, _evidence(some, fields={"dnsName": to}))
+        LeftOutFlow(to, why, evidence_of(some, fields={"dnsName": to}))
         for (to, why), some in sorted(out.items())
     ]
     first, last = _span(flows)
@@ -264,7 +264,7 @@ def _suggested(
             for flow in flows
             if any(one.holds(PortRange(flow.protocol, flow.port, flow.port)) for one in part)
         ]
-        evidence = _evidence(mine, tags, fields)
+        evidence = evidence_of(mine, tags, fields)
         warnings = [*whole.warnings(mine), *_of_entry(fields, part, mine)]
         yield SuggestedEntry(
             {**fields, "ports": [_written(one) for one in part]},
@@ -291,9 +291,10 @@ def _of_entry(
         yield f"nothing tells these Pods from others: opens every Pod of {to['namespace']}"
 
 
-def _evidence(
+def evidence_of(
     flows: Sequence[Flow], tags: Sequence[str] = (), fields: Mapping[str, Any] | None = None
 ) -> FlowEvidence:
+    """Return what was observed; `fields` are those of the entry, whose own name is no other."""
     firsts = [each.first for each in flows if each.first is not None]
     lasts = [each.last for each in flows if each.last is not None]
     named = {name for each in flows for name in each.names}
@@ -307,6 +308,11 @@ def _evidence(
         also=sorted(named - {(fields or {}).get("dnsName")}),
         tags=list(tags),
     )
+
+
+def preferred_names(flows: Iterable[Flow]) -> Counter[str]:
+    """Return how many flows each name explains."""
+    return Counter(name for flow in flows for name in flow.names)
 
 
 def key_of(flow: Flow, preferred: Mapping[str, int], observed: ObservedFlows) -> Key:

@@ -15,6 +15,7 @@ from core.base.networks import Address
 from core.egress.workload_names import WorkloadName, gang_of
 from egress.flows.pieces import TOO_LONG, bounded, lines_of
 from egress.flows.records import (
+    LOST,
     DnsAnswer,
     Flow,
     FlowRecord,
@@ -27,7 +28,6 @@ from egress.flows.records import (
 _ACCOUNT: Final = "k8s:io.cilium.k8s.policy.serviceaccount="
 _RESERVED: Final = "reserved:"
 _KUBERNETES: Final = "k8s:"
-_LOST: Final = "events that Hubble lost: what it saw then is not here"
 _MOST_NAMES: Final = 16
 _OUTSIDE: Final = frozenset({"world", "world-ipv4", "world-ipv6", "unmanaged", "unknown"})
 
@@ -130,7 +130,7 @@ def _read(number: int, line: str) -> FlowRecord:
     try:
         found = _LINE.decode(line)
         if found.lost_events is not None:
-            return SkippedRecord(_LOST)
+            return SkippedRecord(LOST)
         if found.node_status is not None:
             return SkippedRecord("tells of a node, and no flow")
         return _flow_of(found.flow or _BARE.decode(line), number)

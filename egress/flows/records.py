@@ -13,6 +13,9 @@ from core.base.networks import Address
 from core.egress.destinations import MAX_PORT, Protocol
 from core.egress.workload_names import WorkloadName
 
+LOST: Final = "events that the observer lost: what it saw then is not here"
+"""Why a record is passed over that tells of others that are missing."""
+
 Verdict = Literal["forwarded", "dropped", "unknown"]
 
 _PROTOCOLS: Final[dict[str, Protocol]] = {

@@ -16,6 +16,7 @@ from audit.reports.model import Report
 from cli.approve.run import ApprovalResult as Approved
 from cli.certs.run import CertificatesStatus
 from cli.egress.release import ReleaseResult
+from cli.egress.status import EgressStatus
 from cli.egress.suggest import SuggestedAllowlists as SuggestedEgress
 from cli.egress.verify import EgressVerification as VerifiedEgress
 from cli.policy.shared.cases import JudgedCase
@@ -76,6 +77,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     Standings,
     SuggestedEntry,
     SuggestedEgress,
+    EgressStatus,
     Suggestion,
     IngestSummary,
     Verdict,

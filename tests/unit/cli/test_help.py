@@ -68,6 +68,7 @@ COMMANDS = [
     "egress explain",
     "egress verify",
     "egress suggest",
+    "egress status",
     "egress graph",
     "egress release",
     "egress doctor",

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from core.base.networks import Network, any_holds, collapse, network_of
-from core.egress.allowlists import parse_allowlist, parse_destinations
+from core.egress.allowlists import EgressAllowlist, parse_allowlist, parse_destinations
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import egress_labels
 from core.kubernetes.label_selectors import Requirement
@@ -95,9 +95,14 @@ def _range(protocol: str, port: int) -> PortRange:
     return msgspec.convert({"protocol": protocol, "first": port, "last": port}, PortRange)
 
 
+def allowlists_of(world: World) -> list[EgressAllowlist]:
+    """Return the allowlists of a world, read."""
+    return [parse_allowlist(msgspec.json.encode(each)) for each in world.allowlists]
+
+
 def meanings(world: World) -> Iterator[CompiledAllowlists]:
     """Yield what the allowlists of each enrolled namespace mean."""
-    allowlists = [parse_allowlist(msgspec.json.encode(each)) for each in world.allowlists]
+    allowlists = allowlists_of(world)
     snapshot = known(world)
     for space in ENROLLED:
         of_space = (each for each in allowlists if each.meta.namespace == space)
