@@ -7,20 +7,19 @@ for engines that know Pods by identity, `by_address` for those that match packet
 """
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from ipaddress import IPv4Address, IPv6Address
-from itertools import chain, pairwise
-from typing import Final, NamedTuple, TypeVar
+from functools import cache, partial
+from itertools import chain
+from typing import Final, NamedTuple
 
 import msgspec
 
 from core.base import names
 from core.base.networks import Span, merge_spans, network_of, span_of
 from core.egress.destinations import PortRange
-from core.kubernetes.label_selectors import matches
+from core.kubernetes.label_selectors import Requirements, matches
 from egress.analysis.policy_cluster import DeclaredPort, NetworkPod, PolicyCluster
 from egress.analysis.policy_rules import (
     EVERY_ADDRESS,
@@ -30,6 +29,7 @@ from egress.analysis.policy_rules import (
     selectors_of,
     space_selectors_of,
 )
+from egress.model.address_spans import after, join_spans, merge_layers, overlaps
 from egress.model.port_sets import EVERY_PORT, NO_PORT, PortSet
 
 PRIVATE: Final = tuple(
@@ -43,8 +43,6 @@ PRIVATE: Final = tuple(
     )
 )
 """Where Pods may have addresses that are not known (RFC 1918, 6598, 4193)."""
-
-_FOUR: Final = 4
 
 
 class Openness(msgspec.Struct, frozen=True, gc=False):
@@ -87,9 +85,8 @@ class Workload:
 
     shown: str
     """`namespace/name[Kind]`."""
-    pod: NetworkPod
-    """One of them."""
-    sight: "PodSight"
+    number: int
+    """Workloads that are judged alike have the same."""
     several: bool
     """Whether there may be more than one Pod of it."""
 
@@ -112,17 +109,23 @@ def judge_connectivity(
     """Return what policies leave open; Pods of unknown address may have one of `pod_ranges`."""
     judging = _Judging(cluster, merge_spans(pod_ranges))
     workloads = judging.group_pods()
+    open_between = judging.judge_pairs()
     between = {
         (source.shown, target.shown): found
         for source in workloads
         for target in workloads
-        if (source is not target or source.several) and (found := judging.between(source, target))
+        if (source is not target or source.several)
+        and (found := open_between(source.number, target.number))
+    }
+    outside = {
+        direction: [*map(partial(judging.outside, direction), judging.numbers)]
+        for direction in (_OUT, _IN)
     }
     return Connectivity(
         tuple(each.shown for each in workloads),
         between,
-        {each.shown: judging.outside(each, _OUT) for each in workloads},
-        {each.shown: judging.outside(each, _IN) for each in workloads},
+        {each.shown: outside[_OUT][each.number] for each in workloads},
+        {each.shown: outside[_IN][each.number] for each in workloads},
     )
 
 
@@ -144,136 +147,161 @@ class _Judging:
     def __init__(self, cluster: PolicyCluster, pod_ranges: Sequence[Span]) -> None:
         self._cluster = cluster
         self._pod_ranges = pod_ranges
-        self._selectors = sorted(
-            {found for each in cluster.policies for found in selectors_of(each)}
-        )
+        selectors = sorted({found for each in cluster.policies for found in selectors_of(each)})
+        self._selectors = {selector: at for at, selector in enumerate(selectors)}
         self._edges = sorted(
-            {edge for span in _spans_of(cluster.policies) for edge in (span[:2], _after(span))}
+            {edge for span in _spans_of(cluster.policies) for edge in (span[:2], after(span))}
         )
-        self._policies: dict[str, list[JudgedPolicy]] = defaultdict(list)
+        self._by_namespace: dict[str, list[JudgedPolicy]] = defaultdict(list)
         for each in cluster.policies:
-            self._policies[each.namespace].append(each)
-        self._between: dict[tuple[PodSight, PodSight], Openness] = {}
-        self._outside: dict[tuple[PodSight, str], OpenSpans] = {}
+            self._by_namespace[each.namespace].append(each)
+        self._seen: dict[PodSight, int] = {}
+        self._pods: list[NetworkPod] = []
+        """One of each number."""
+        self._sights: list[PodSight] = []
+
+    @property
+    def numbers(self) -> range:
+        """The numbers that workloads have."""
+        return range(len(self._pods))
 
     def group_pods(self) -> tuple[Workload, ...]:
         """Return workloads, sorted: the Pods of one owner, unless policies tell them apart."""
         owners: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
         found: dict[str, Workload] = {}
         for pod in self._cluster.pods:
-            each = Workload(pod.shown, pod, self._sight(pod), several=pod.kind != "Pod")
+            each = Workload(pod.shown, self._number(pod), several=pod.kind != "Pod")
             if pod.owner[0]:
                 owners[pod.namespace, *pod.owner].append(each)
             else:
                 found[each.shown] = each
         for (namespace, kind, name), pods in owners.items():
             shown = f"{namespace}/{name}[{kind}]"
-            sight = pods[0].sight
-            alike = len({each.sight for each in pods}) == 1
-            if alike and (shown not in found or found[shown].sight == sight.of_template):
-                found[shown] = Workload(shown, pods[0].pod, sight, several=True)
+            alike = len({each.number for each in pods}) == 1
+            if alike and (shown not in found or self._is_of(found[shown], pods[0])):
+                found[shown] = Workload(shown, pods[0].number, several=True)
             else:
                 found |= {each.shown: each for each in pods}
         return tuple(found[shown] for shown in sorted(found))
 
-    def between(self, source: Workload, target: Workload) -> Openness:
-        """Return what is open from Pods of one to Pods of another: let out, and let in."""
-        key = source.sight, target.sight
-        if key not in self._between:
-            pods = source.pod, target.pod
-            found = [
-                self._lets(_OUT, *pods, by).intersection(self._lets(_IN, *pods, by))
-                for by in (_BY_IDENTITY, _BY_ADDRESS)
-            ]
-            self._between[key] = Openness(*found)
-        return self._between[key]
+    def judge_pairs(self) -> Callable[[int, int], Openness]:
+        """Return what tells what is open from Pods of one number to those of another."""
+        reached = [
+            (self._reach(_OUT, by), self._reach(_IN, by)) for by in (_BY_IDENTITY, _BY_ADDRESS)
+        ]
 
-    def outside(self, workload: Workload, direction: str) -> OpenSpans:
-        """Return what is open to, or from, addresses outside of the cluster."""
-        key = workload.sight, direction
-        if key not in self._outside:
-            found = [
-                self._open_spans(workload.pod, direction, by) for by in (_BY_IDENTITY, _BY_ADDRESS)
-            ]
-            self._outside[key] = tuple(
-                (span, Openness(*pair))
-                for span, pair in join_spans(*found, empty=NO_PORT)
-                if any(pair)
+        @cache
+        def open_between(source: int, target: int) -> Openness:
+            return Openness(
+                *(_meet(out[source], into[target], (source, target)) for out, into in reached)
             )
-        return self._outside[key]
 
-    def _sight(self, pod: NetworkPod) -> PodSight:
+        return open_between
+
+    def outside(self, direction: str, number: int) -> OpenSpans:
+        """Return what is open to, or from, addresses outside of the cluster."""
+        found = [self._open_spans(number, direction, by) for by in (_BY_IDENTITY, _BY_ADDRESS)]
+        return tuple(
+            (span, Openness(*pair)) for span, pair in join_spans(*found, empty=NO_PORT) if any(pair)
+        )
+
+    def _number(self, pod: NetworkPod) -> int:
         selected_by = tuple(matches(each, pod.labels) for each in self._selectors)
         places = tuple(
             bisect_right(self._edges, (each.version, int(each))) for each in pod.addresses
         )
-        return PodSight(pod.namespace, selected_by, pod.host_network, pod.ports, places)
+        sight = PodSight(pod.namespace, selected_by, pod.host_network, pod.ports, places)
+        number = self._seen.setdefault(sight, len(self._pods))
+        if number == len(self._pods):
+            self._pods.append(pod)
+            self._sights.append(sight)
+        return number
 
-    def _rules(self, direction: str, pod: NetworkPod, by: str) -> list[PolicyRule] | None:
-        """Return the rules for a Pod; None where no policy holds it."""
-        if pod.host_network and by == _BY_ADDRESS:
-            return None
-        found = [
-            rules
-            for each in self._policies[pod.namespace]
-            if (rules := each.egress if direction == _OUT else each.ingress) is not None
-            and matches(each.selects, pod.labels)
+    def _is_of(self, template: Workload, pod: Workload) -> bool:
+        """Return whether a Pod is as the template says, but for its addresses."""
+        return self._sights[template.number] == self._sights[pod.number].of_template
+
+    def _held(self, policy: JudgedPolicy, by: str) -> list[int]:
+        """Return the Pods that a policy is about."""
+        at = self._selectors[policy.selects]
+        return [
+            number
+            for number, sight in enumerate(self._sights)
+            if sight.namespace == policy.namespace
+            and sight.selected_by[at]
+            and not (sight.host_network and by == _BY_ADDRESS)
         ]
-        return [*chain.from_iterable(found)] if found else None
 
-    def _lets(self, direction: str, source: NetworkPod, target: NetworkPod, by: str) -> PortSet:
-        held, peer = (source, target) if direction == _OUT else (target, source)
-        rules = self._rules(direction, held, by)
-        if rules is None:
-            return EVERY_PORT
-        found = NO_PORT
-        for rule in rules:
-            if found != EVERY_PORT and self._is_peer(rule, held.namespace, peer, by):
-                found = found.union(_ports(rule, target))
+    def _reach(self, direction: str, by: str) -> list[dict[int, PortSet] | None]:
+        """Return for each Pod whom it is let connect to, or from; None where no policy holds it."""
+        found: list[dict[int, PortSet] | None] = [None for _ in self.numbers]
+        for policy in self._cluster.policies:
+            rules = policy.egress if direction == _OUT else policy.ingress
+            if rules is None:
+                continue
+            held = [(number, _begin(found, number)) for number in self._held(policy, by)]
+            for rule in rules if held else ():
+                peers = self._peers(rule, policy.namespace, by)
+                for number, reached in held:
+                    for peer in peers:
+                        target = self._pods[peer if direction == _OUT else number]
+                        ports = _ports(rule, target)
+                        reached[peer] = reached.get(peer, NO_PORT).union(ports)
         return found
 
-    def _is_peer(self, rule: PolicyRule, namespace: str, peer: NetworkPod, by: str) -> bool:
+    def _peers(self, rule: PolicyRule, namespace: str, by: str) -> list[int]:
+        """Return the Pods that a rule of a policy of a namespace is about."""
         if rule.everyone:
-            return True
-        if by == _BY_ADDRESS:
-            if self._may_hold(rule.spans, peer):
-                return True
-            if peer.host_network:
-                return False
-        space = {
-            **self._cluster.namespaces.get(peer.namespace, {}),
-            names.NAMESPACE_NAME_LABEL: peer.namespace,
-        }
-        return any(
-            matches(each.pods, peer.labels)
-            and (
-                peer.namespace == namespace
-                if each.namespaces is None
-                else matches(each.namespaces, space)
-            )
+            return [*self.numbers]
+        selected = [
+            (self._selectors[each.pods], self._spaces(each.namespaces, namespace))
             for each in rule.selected
+        ]
+        return [
+            number
+            for number, sight in enumerate(self._sights)
+            if (by == _BY_ADDRESS and self._may_hold(rule.spans, self._pods[number]))
+            or (
+                not (by == _BY_ADDRESS and sight.host_network)
+                and any(sight.selected_by[at] and sight.namespace in of for at, of in selected)
+            )
+        ]
+
+    def _spaces(self, selector: Requirements | None, own: str) -> frozenset[str]:
+        """Return the namespaces of Pods that a selector matches."""
+        if selector is None:
+            return frozenset({own})
+        return frozenset(
+            name
+            for name in {each.namespace for each in self._sights}
+            if matches(
+                selector,
+                {**self._cluster.namespaces.get(name, {}), names.NAMESPACE_NAME_LABEL: name},
+            )
         )
 
     def _may_hold(self, spans: Sequence[Span], pod: NetworkPod) -> bool:
         """Return whether an address of a Pod lies in spans, or may where none is known."""
         known = [Span(each.version, int(each), int(each)) for each in pod.addresses]
-        return any(
-            one.version == two.version and one.first <= two.last and two.first <= one.last
-            for one in spans
-            for two in known or self._pod_ranges
-        )
+        return any(overlaps(spans, each) for each in known or self._pod_ranges)
 
-    def _open_spans(self, pod: NetworkPod, direction: str, by: str) -> list[tuple[Span, PortSet]]:
-        rules = self._rules(direction, pod, by)
-        if rules is None:
+    def _open_spans(self, number: int, direction: str, by: str) -> list[tuple[Span, PortSet]]:
+        pod = self._pods[number]
+        held = [
+            rules
+            for each in self._by_namespace[pod.namespace]
+            if (rules := each.egress if direction == _OUT else each.ingress) is not None
+            and self._sights[number].selected_by[self._selectors[each.selects]]
+        ]
+        if not held or (pod.host_network and by == _BY_ADDRESS):
             return [(span, EVERY_PORT) for span in EVERY_ADDRESS]
         target = pod if direction == _IN else None
         layers = [
             (span, _ports(rule, target))
-            for rule in rules
+            for rule in chain.from_iterable(held)
             for span in (EVERY_ADDRESS if rule.everyone else rule.spans)
         ]
-        return [*_flatten(layers)]
+        return [*merge_layers(layers)]
 
 
 _OUT: Final = "Egress"
@@ -282,14 +310,27 @@ _BY_IDENTITY: Final = "identity"
 _BY_ADDRESS: Final = "address"
 
 
+def _begin(found: list[dict[int, PortSet] | None], number: int) -> dict[int, PortSet]:
+    """Note that a policy holds a Pod, and return whom it reaches."""
+    before = found[number]
+    found[number] = reached = {} if before is None else before
+    return reached
+
+
+def _meet(
+    out: dict[int, PortSet] | None, into: dict[int, PortSet] | None, pair: tuple[int, int]
+) -> PortSet:
+    """Return what is both let out and let in."""
+    source, target = pair
+    outwards = EVERY_PORT if out is None else out.get(target, NO_PORT)
+    inwards = EVERY_PORT if into is None else into.get(source, NO_PORT)
+    return outwards.intersection(inwards)
+
+
 def _spans_of(policies: Iterable[JudgedPolicy]) -> Iterator[Span]:
     for each in policies:
         for rule in rules_of(each):
             yield from rule.spans
-
-
-def _after(span: Span) -> tuple[int, int]:
-    return span.version, span.last + 1
 
 
 def _ports(rule: PolicyRule, target: NetworkPod | None) -> PortSet:
@@ -307,79 +348,3 @@ def _ports(rule: PolicyRule, target: NetworkPod | None) -> PortSet:
                 if (port.protocol, port.name) == (each.protocol, each.name)
             ]
     return PortSet.of(found)
-
-
-def _flatten(layers: Sequence[tuple[Span, PortSet]]) -> Iterator[tuple[Span, PortSet]]:
-    """Yield spans, sorted, with the union of the ports of all layers that hold them."""
-    begins: dict[tuple[int, int], list[PortSet]] = defaultdict(list)
-    ends: dict[tuple[int, int], list[PortSet]] = defaultdict(list)
-    for span, ports in layers:
-        begins[span[:2]].append(ports)
-        ends[_after(span)].append(ports)
-    edges = sorted(begins.keys() | ends.keys())
-    active: Counter[PortSet] = Counter()
-    before: tuple[Span, PortSet] | None = None
-    for edge, following in pairwise(edges):
-        active.subtract(ends.get(edge, ()))
-        active.update(begins.get(edge, ()))
-        ports = reduce(PortSet.union, (each for each, count in active.items() if count), NO_PORT)
-        if not ports:
-            continue
-        span = Span(edge[0], edge[1], following[1] - 1)
-        if before and before[1] == ports and _after(before[0]) == edge:
-            before = Span(edge[0], before[0].first, span.last), ports
-            continue
-        if before:
-            yield before
-        before = span, ports
-    if before:
-        yield before
-
-
-_Value = TypeVar("_Value")
-
-
-def join_spans(
-    one: Sequence[tuple[Span, _Value]], other: Sequence[tuple[Span, _Value]], *, empty: _Value
-) -> Iterator[tuple[Span, tuple[_Value, _Value]]]:
-    """Yield spans, sorted, on which both have one value each, and neighbours differ.
-
-    Where one of them says nothing, its value is `empty`. Both are sorted, without overlaps.
-    """
-    edges = sorted({edge for span, _ in (*one, *other) for edge in (span[:2], _after(span))})
-    values = [_at_edges(edges, each, empty) for each in (one, other)]
-    before: tuple[Span, tuple[_Value, _Value]] | None = None
-    for place, (edge, following) in enumerate(pairwise(edges)):
-        if edge[0] != following[0]:
-            continue
-        pair = values[0][place], values[1][place]
-        if before and before[1] == pair and _after(before[0]) == edge:
-            before = Span(edge[0], before[0].first, following[1] - 1), pair
-            continue
-        if before:
-            yield before
-        before = Span(edge[0], edge[1], following[1] - 1), pair
-    if before:
-        yield before
-
-
-def _at_edges(
-    edges: Sequence[tuple[int, int]], spans: Sequence[tuple[Span, _Value]], empty: _Value
-) -> list[_Value]:
-    """Return the value that begins at each edge."""
-    begins = {span[:2]: value for span, value in spans}
-    ends = {_after(span) for span, _ in spans}
-    found, value = [], empty
-    for edge in edges:
-        if edge in begins:
-            value = begins[edge]
-        elif edge in ends:
-            value = empty
-        found.append(value)
-    return found
-
-
-def show_span(span: Span) -> str:
-    """Write addresses outside of the cluster: `10.0.0.0-10.255.255.255[External]`."""
-    make = IPv4Address if span.version == _FOUR else IPv6Address
-    return f"{make(span.first)}-{make(span.last)}[External]"

@@ -12,10 +12,9 @@ from egress.analysis.connectivity import (
     Openness,
     OpenSpans,
     find_unknown_namespaces,
-    join_spans,
-    show_span,
 )
 from egress.analysis.policy_cluster import PolicyCluster
+from egress.model.address_spans import join_spans, show_span
 
 FORMAT: Final = 1
 
