@@ -54,6 +54,8 @@ class PodPeer(msgspec.Struct, frozen=True, gc=False):
 
     namespaces: Requirements
     pods: Requirements
+    name: str = ""
+    """The one namespace that it can be, where its name is demanded: others are quickly told."""
 
 
 EVERY_POD: Final = PodPeer((), ())
@@ -166,10 +168,10 @@ def _rule(rule: EgressEntry, path: str, selects: Requirements, namespace: str) -
         if within is None:
             if peer.pod_selector is None:
                 raise InvalidObjectError(KIND, place, "must say whom it is to")
-            pods.append(PodPeer((_named(namespace),), wanted))
+            pods.append(PodPeer((_named(namespace),), wanted, namespace))
             continue
         chosen = requirements_of(within, field=f"{place}.namespaceSelector", what=KIND)
-        pods += [PodPeer(each, wanted) for each in _by_name(chosen)]
+        pods += [PodPeer(each, wanted, name) for each, name in _by_name(chosen)]
     return EgressRule(
         path=path,
         selects=selects,
@@ -185,14 +187,14 @@ def _named(namespace: str) -> Requirement:
     return Requirement(names.NAMESPACE_NAME_LABEL, "In", (namespace,))
 
 
-def _by_name(chosen: Requirements) -> Iterator[Requirements]:
-    """Yield requirements of one name each, however many names there are; they say the same."""
+def _by_name(chosen: Requirements) -> Iterator[tuple[Requirements, str]]:
+    """Yield requirements of one name each, and the name; together they say the same."""
     for place, each in enumerate(chosen):
         if each.key == names.NAMESPACE_NAME_LABEL and each.operator == "In":
             for name in each.values:
-                yield (*chosen[:place], _named(name), *chosen[place + 1 :])
+                yield (*chosen[:place], _named(name), *chosen[place + 1 :]), name
             return
-    yield chosen
+    yield chosen, ""
 
 
 _Range = PortRange | None
@@ -218,7 +220,8 @@ def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[list[
     What each step finds, often nothing: who shares a thread with others lets them go on between.
     """
     ports = case.ports[0] if case.ports else None
-    mine = [each for each in there if implies(case.selects, each.selects)]
+    selects = case.selects
+    mine = [each for each in there if each.selects == selects or implies(selects, each.selects)]
     spans = EVERY_ADDRESS if case.everywhere else merge_spans(case.spans)
     if isinstance(ports, PortName):
         spans = _not_by_name(spans, ports, mine)
@@ -226,7 +229,7 @@ def find_excess(case: EgressRule, there: Sequence[EgressRule]) -> Iterator[list[
         yield from _addresses_beyond(spans, _widest(ports), mine)
     for peer in (EVERY_POD,) if case.everywhere else case.pods:
         for namespaces, pods in product(_split(peer.namespaces), _split(peer.pods)):
-            one = PodPeer(namespaces, pods)
+            one = PodPeer(namespaces, pods, peer.name)
             reaching = [each for each in mine if _reaches(each, one)]
             whom = _pods_shown(one)
             yield [f"{whom} {_ports_shown(left)}" for left in _ports_left(ports, reaching)]
@@ -246,7 +249,9 @@ def _split(requirements: Requirements) -> list[Requirements]:
 def _reaches(rule: EgressRule, peer: PodPeer) -> bool:
     """Return whether a rule is to Pods, on whatever ports."""
     return rule.everywhere or any(
-        implies(peer.namespaces, each.namespaces) and implies(peer.pods, each.pods)
+        each.name in {"", peer.name}
+        and implies(peer.namespaces, each.namespaces)
+        and implies(peer.pods, each.pods)
         for each in rule.pods
     )
 
