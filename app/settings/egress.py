@@ -96,6 +96,10 @@ class EgressResolver(Section):
         description="Addresses, each asked for every name; without any, those of the Pod itself "
         "(`/etc/resolv.conf`).",
     )
+    pods: bool = Field(
+        default=True,
+        description="Whether each Pod of `egress.dns` is asked besides: each caches for itself.",
+    )
     timeout: float = Field(
         _RESOLVER.timeout_s, ge=0.1, le=30, description="Seconds for one question to one server."
     )
@@ -122,6 +126,22 @@ class EgressNames(Section):
     )
     max_addresses: int = Field(
         _NAMES.max_addresses, ge=1, le=4096, description="Of one name; beyond it the oldest go."
+    )
+    quiet: float = Field(
+        _NAMES.quiet_s,
+        ge=0,
+        le=3600,
+        description="A new name is asked for in a burst, each answer anew when its TTL ends, until "
+        "no new address has come for so many seconds.",
+    )
+    burst_questions: float = Field(
+        _NAMES.burst_questions,
+        ge=1,
+        le=10_000,
+        description="Questions a second in bursts, of all names together.",
+    )
+    burst_name_questions: float = Field(
+        _NAMES.burst_name_questions, ge=1, le=1000, description="The same of one name."
     )
 
 
@@ -313,7 +333,15 @@ def names_of(section: EgressSection) -> NamesSettings:
         SettingsError: they contradict one another.
     """
     names = section.names
-    return NamesSettings(names.window, names.min_refresh, names.max_refresh, names.max_addresses)
+    return NamesSettings(
+        names.window,
+        names.min_refresh,
+        names.max_refresh,
+        names.max_addresses,
+        names.quiet,
+        names.burst_questions,
+        names.burst_name_questions,
+    )
 
 
 def _networks(texts: list[str], field: str) -> list[Network]:

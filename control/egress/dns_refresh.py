@@ -2,15 +2,28 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
+import msgspec
 import structlog
 
 from control.egress.dns_store import DnsStore
+from control.egress.question_budget import QuestionBudget
 from control.loop import Loop
 from core.base.networks import Network
+from egress.dns.bursts import (
+    Burst,
+    begin_burst,
+    estimate_share,
+    is_over,
+    is_question_due,
+    is_unlearnt,
+    judge_burst,
+    note_reply,
+)
 from egress.dns.learnt_names import DnsReply, LearntName, NamesSettings, is_due, keep_wanted, learn
+from egress.dns.resolver import Question
 from egress.dns.usable_addresses import LearntNames
 from kube.leader.lease import Leadership
 
@@ -19,15 +32,26 @@ SAVE_S: Final = 60.0
 """That an address was seen again is stored so often; a new address at once."""
 MOST_AT_ONCE: Final = 200
 """Names in one run."""
+PATIENCE_S: Final = 0.25
+"""A run waits so long for answers; those that take longer are the next run's."""
 
 _log = structlog.get_logger(__name__)
+
+_Asked = tuple[str, Question | None]
+"""A name, and the one question of a burst; None for all servers at once."""
 
 
 class NameServers(Protocol):
     """Name servers."""
 
+    def questions(self) -> Sequence[Question]:
+        """Return all questions by which different answers for a name may be had."""
+
     async def ask(self, name: str) -> Sequence[DnsReply]:
         """Return what each of them says of a name; whatever they do, nothing is raised."""
+
+    async def ask_one(self, name: str, question: Question) -> DnsReply:
+        """Return what one of them says; as `ask`."""
 
 
 class DnsRefresh:
@@ -42,8 +66,14 @@ class DnsRefresh:
         reserved: tuple[Network, ...],
         settings: NamesSettings,
         clock: Callable[[], float] = time.time,
+        *,
+        bursts: bool = True,
     ) -> None:
-        """Take which names are wanted, and whom to tell that one has changed."""
+        """Take which names are wanted, and whom to tell that one has changed.
+
+        Without `bursts`, each name is asked for at its ordinary times alone: for engines that learn
+        names by themselves.
+        """
         self._store = store
         self._resolver = resolver
         self._wanted = wanted
@@ -51,6 +81,11 @@ class DnsRefresh:
         self._reserved = reserved
         self._settings = settings
         self._clock = clock
+        self._makes_bursts = bursts
+        self._bursts: dict[str, Burst] = {}
+        self._budget = QuestionBudget(settings.burst_questions)
+        self._budgets: dict[str, QuestionBudget] = {}
+        self._asking: dict[_Asked, asyncio.Task[Sequence[DnsReply]]] = {}
         self._saved_at = 0.0
         self._loading = asyncio.Lock()
         self.loaded = False
@@ -81,21 +116,111 @@ class DnsRefresh:
         leadership.require()
         await self.load()
         before, now = self.source.state, self._clock()
-        state = keep_wanted(before, self._wanted(), now, self._settings)
-        asked = [
-            name for name, each in state.items() if is_due(each, now) and each.unwanted is None
-        ]
-        asked.sort(key=lambda name: state[name].asked or 0.0)
-        asked = asked[:MOST_AT_ONCE]
-        answers = await asyncio.gather(*map(self._resolver.ask, asked))
-        for name, replies in zip(asked, answers, strict=True):
-            state[name] = learn(state[name], replies, self._clock(), self._settings)
-            self.failures += sum(bool(reply.problem) for reply in replies)
+        state = keep_wanted(self._loaded(), self._wanted(), now, self._settings)
+        self._begin(state, now)
+        if self._asking:
+            await asyncio.wait(self._asking.values(), timeout=PATIENCE_S)
+        answered = [each for each, task in self._asking.items() if task.done()]
+        replies = [(each[0], self._asking[each].result()) for each in answered]
+        bursts = self._learn(state, replies)
         await self._save(leadership, before, state)
+        for each in answered:
+            del self._asking[each]
+        self.failures += sum(bool(reply.problem) for _, some in replies for reply in some)
+        self._bursts = bursts
         changed = [name for name in state if _told(before.get(name)) != _told(state[name])]
         self._publish(state)
         for name in changed:
             self._changed(name)
+
+    def learning(self) -> tuple[int, float]:
+        """Return how many names are still being learnt, and the largest share refused, 0 to 1."""
+        names = (self.source.state.get(name) for name in self._bursts)
+        found = [each for each in names if each is not None and each.learning is not None]
+        return len(found), max((each.refused or 0 for each in found), default=0) / 100
+
+    def _loaded(self) -> Mapping[str, LearntName]:
+        """Return what is known; without bursts nobody says that a name is still learnt."""
+        if self._makes_bursts:
+            return self.source.state
+        return {name: _settled(each) for name, each in self.source.state.items()}
+
+    def _begin(self, state: Mapping[str, LearntName], now: float) -> None:
+        """Begin to ask for what is due."""
+        for name in [each for each in self._bursts if not _is_wanted(state, each)]:
+            del self._bursts[name]
+        self._budgets = {
+            name: self._budgets[name] for name in self._bursts if name in self._budgets
+        }
+        due = [
+            name
+            for name, each in state.items()
+            if name not in self._bursts
+            and (name, None) not in self._asking
+            and is_due(each, now)
+            and each.unwanted is None
+        ]
+        due.sort(key=lambda name: state[name].asked or 0.0)
+        for name in due[:MOST_AT_ONCE]:
+            self._start((name, None), self._resolver.ask(name))
+        for name, question in self._due_in_bursts(state, now):
+            self._start((name, question), self._ask_one(name, question))
+
+    def _due_in_bursts(
+        self, state: Mapping[str, LearntName], now: float
+    ) -> Iterator[tuple[str, Question]]:
+        """Yield the questions of bursts that the bounds allow, the longest waiting names first."""
+        if not self._bursts:
+            return
+        questions = self._resolver.questions()
+        for name in sorted(self._bursts, key=lambda each: state[each].asked or 0.0):
+            burst = self._bursts[name]
+            due = [
+                each
+                for each in questions
+                if (name, each) not in self._asking
+                and is_question_due(burst, each.key, now, self._settings)
+            ]
+            own = self._budgets.setdefault(
+                name, QuestionBudget(self._settings.burst_name_questions)
+            )
+            allowed = own.take(len(due), now)
+            given = self._budget.take(allowed, now)
+            own.give_back(allowed - given)
+            yield from ((name, each) for each in due[:given])
+            if given < allowed:
+                return
+
+    def _start(self, asked: _Asked, asking: Awaitable[Sequence[DnsReply]]) -> None:
+        self._asking[asked] = asyncio.ensure_future(asking)
+
+    async def _ask_one(self, name: str, question: Question) -> Sequence[DnsReply]:
+        return (await self._resolver.ask_one(name, question),)
+
+    def _learn(
+        self,
+        state: dict[str, LearntName],
+        answered: Sequence[tuple[str, Sequence[DnsReply]]],
+    ) -> dict[str, Burst]:
+        """Take answers into the state; return the bursts as they are then."""
+        bursts, now = dict(self._bursts), self._clock()
+        for name, replies in answered:
+            if name not in state:
+                continue
+            learnt, burst = state[name], bursts.get(name)
+            state[name] = learn(learnt, replies, now, self._settings, in_part=burst is not None)
+            if self._makes_bursts and (burst or _shows_more(learnt, state[name])):
+                burst = burst or begin_burst(learnt, now)
+                for reply in replies:
+                    burst = note_reply(burst, reply, now, self._settings)
+                bursts[name] = estimate_share(state[name], burst)
+        keys = {each.key for each in self._resolver.questions()} if bursts else frozenset()
+        for name, burst in list(bursts.items()):
+            over = is_over(burst, keys, now, self._settings)
+            state[name] = judge_burst(state[name], burst, now, self._settings, over=over)
+            if over and not is_unlearnt(burst):
+                del bursts[name]
+        return bursts
 
     async def _save(
         self,
@@ -104,7 +229,7 @@ class DnsRefresh:
         state: Mapping[str, LearntName],
     ) -> None:
         news = before.keys() != state.keys() or any(
-            _addresses(before[name]) != _addresses(each)
+            _stored_at_once(before[name]) != _stored_at_once(each)
             for name, each in state.items()
             if before[name] is not each
         )
@@ -118,14 +243,39 @@ class DnsRefresh:
 
     def _forget(self) -> None:
         self.loaded = False
+        for each in self._asking.values():
+            each.cancel()
+        self._asking.clear()
+        self._bursts.clear()
+
+
+def _settled(learnt: LearntName) -> LearntName:
+    if learnt.learning is None:
+        return learnt
+    return msgspec.structs.replace(learnt, learning=None, refused=None)
+
+
+def _is_wanted(state: Mapping[str, LearntName], name: str) -> bool:
+    return name in state and state[name].unwanted is None
+
+
+def _shows_more(before: LearntName, after: LearntName) -> bool:
+    """Return whether an answer had an address that was not known, or the name is still learnt."""
+    known = {each.address for each in before.seen}
+    return before.learning is not None or any(each.address not in known for each in after.seen)
 
 
 def _addresses(learnt: LearntName) -> tuple[object, ...]:
     return tuple(each.address for each in learnt.seen)
 
 
+def _stored_at_once(learnt: LearntName) -> object:
+    return _addresses(learnt), learnt.learning is None
+
+
 def _told(learnt: LearntName | None) -> object:
     """Return what of a name changes policies, or what is told of them."""
     if learnt is None:
         return None
-    return _addresses(learnt), learnt.problems, learnt.capped is None, learnt.asked is None
+    shown = learnt.capped is None, learnt.asked is None, learnt.learning is None
+    return _addresses(learnt), learnt.problems, shown, learnt.refused, learnt.pool

@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from control.egress.cluster_state import CLUSTER, EgressState
+from control.egress.dns_pods import DnsPods
 from control.egress.dns_refresh import DnsRefresh
 from control.egress.lookups import EgressLookups
 from control.egress.metrics import EgressMetrics
@@ -56,6 +57,8 @@ class Egress:
     """What does not change while the process runs: the cluster's ranges."""
     floor: ClusterPolicies
     queue: NamespaceQueue = field(default_factory=NamespaceQueue)
+    dns_pods: DnsPods | None = None
+    """Finds the Pods of DNS, where they are asked for names."""
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     outcomes: dict[str, NamespaceOutcome] = field(default_factory=dict)
@@ -78,7 +81,8 @@ class Egress:
     @property
     def loops(self) -> list[Loop]:
         """All of them."""
-        return [self.loop, self.facts_loop, self.naming.loop]
+        pods = [self.dns_pods.loop] if self.dns_pods else []
+        return [self.loop, self.facts_loop, self.naming.loop, *pods]
 
     @property
     def facts_loop(self) -> Loop:
@@ -246,6 +250,7 @@ class Egress:
 
     def _show(self) -> None:
         self.metrics.resolver(self.naming.failures)
+        self.metrics.learning(*self.naming.learning())
         if self._shown:
             return
         self._shown = True

@@ -14,6 +14,7 @@ from control.egress.reconciler import NamespaceOutcome
 STATES: Final = (
     "Open",
     "PartlyOpen",
+    "Learning",
     "Closed",
     "NotApproved",
     "Expired",
@@ -46,6 +47,15 @@ class EgressMetrics:
         )
         self._names = gauge(
             "sallyport_egress_names", "DNS names that are resolved; NaN where another leads."
+        )
+        self._learning = gauge(
+            "sallyport_egress_names_learning",
+            "DNS names of which more addresses come than are open yet; NaN where another leads.",
+        )
+        self._refused = gauge(
+            "sallyport_egress_names_refused_ratio",
+            "Estimated share of connections that is refused to the name of which most is, because "
+            "it is still being learnt; 0 to 1; NaN where another leads.",
         )
         self._failing = gauge(
             "sallyport_egress_namespaces_failing",
@@ -94,6 +104,11 @@ class EgressMetrics:
         self._failures.inc(failures - self._counted)
         self._counted = failures
 
+    def learning(self, names: int, refused: float) -> None:
+        """Show how many names are still being learnt, and the largest share that is refused."""
+        self._learning.set(names)
+        self._refused.set(refused)
+
     def show(
         self, outcomes: Iterable[NamespaceOutcome], names: int, failing: int, *, tags: bool
     ) -> None:
@@ -122,6 +137,8 @@ class EgressMetrics:
             self._enrolled,
             self._policies,
             self._names,
+            self._learning,
+            self._refused,
             self._failing,
             self._taken,
             self._foreign,

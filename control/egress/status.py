@@ -18,11 +18,13 @@ READY: Final = "Ready"
 APPROVED: Final = "Approved"
 WARNED: Final = "Warned"
 EVICTED: Final = "Evicted"
+LEARNING: Final = "Learning"
+"""Condition, and reason of Ready and of problems, while more of a name may come than is known."""
 
 OPEN: Final = "Open"
 _LONGEST: Final = 1000
 _UNTOLD: Final = frozenset({"Deleted", "NotEnrolled"})
-_AT_FIRST: Final = frozenset({"Closed", "PartlyOpen"})
+_AT_FIRST: Final = frozenset({"Closed", "PartlyOpen", LEARNING})
 _WHOLE: Final = ("Deleted", "Expired", "NotApproved")
 """Reasons of problems that close all of an allowlist."""
 
@@ -54,6 +56,7 @@ def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> Inte
         _ready(intent, situation),
         _approved(situation),
         _warned(situation),
+        *_learning(intent, situation),
         *((situation.evicted,) if situation.evicted else ()),
     )
     stamped = tuple(_stamped(each, intent, now) for each in conditions)
@@ -81,6 +84,7 @@ def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
         ("NameTaken", f"policies of others have the names {taken}: rename them" if taken else ""),
         ("NotWritten", _cut(situation.failures)),
         (part, _cut(_texts(closing))),
+        (LEARNING, _cut(_texts(_of_learning(situation)))),
     )
     reason, message = next((each for each in found if each[1]), ("", ""))
     return reason, _cut([message])
@@ -95,8 +99,21 @@ def _approved(situation: AllowlistSituation) -> Condition:
     return Condition(APPROVED, "True", "TwoPeople", _cut([situation.broad]))
 
 
+def _learning(intent: Intent, situation: AllowlistSituation) -> Iterator[Condition]:
+    """Yield the condition of allowlists that have names which are learnt, or had one."""
+    if told := _texts(_of_learning(situation)) if situation.enrolled else []:
+        yield Condition(LEARNING, "True", "NotSettled", _cut(told))
+    elif intent.status.condition(LEARNING) is not None:
+        yield Condition(LEARNING, "False", "Settled", "")
+
+
+def _of_learning(situation: AllowlistSituation) -> list[Problem]:
+    return [each for each in situation.problems if each.reason == LEARNING]
+
+
 def _warned(situation: AllowlistSituation) -> Condition:
-    told = [*_texts(each for each in situation.problems if not each.closes), *situation.notes]
+    warnings = [each for each in situation.problems if not each.closes and each.reason != LEARNING]
+    told = [*_texts(warnings), *situation.notes]
     if told:
         return Condition(WARNED, "True", "SeeMessage", _cut(told))
     return Condition(WARNED, "False", "Nothing", "")

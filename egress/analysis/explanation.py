@@ -218,6 +218,8 @@ def _dropped(aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
             yield NearMiss(aim.name, each)
         if found.problem:
             yield NearMiss(aim.name, found.problem)
+        if found.learning:
+            yield NearMiss(aim.name, found.learning)
 
 
 def _sets(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:

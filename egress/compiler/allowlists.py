@@ -230,6 +230,8 @@ class _AllowlistReader:
         if found.problem:
             closes = not found.addresses
             yield self._problem(f"{path}.dnsName", "Unresolved", found.problem, closes=closes)
+        if found.learning:
+            yield self._problem(f"{path}.dnsName", "Learning", found.learning, closes=False)
         yield Name(name, found.addresses, pinned=bool(within))
 
     def _cidr(self, entry: Destination, cidr: str, path: str) -> Iterator[_Said]:

@@ -27,6 +27,13 @@ class NamesSettings:
     """Each name is asked for at least so often."""
     max_addresses: int = 256
     """For one name; beyond it, those seen longest ago go first."""
+    quiet_s: float = 60.0
+    """A burst of questions ends when nothing new has come for so long: two answers of a CoreDNS
+    that caches for 30 s, as Kubernetes sets it up."""
+    burst_questions: float = 100.0
+    """Questions a second in bursts, for all names together."""
+    burst_name_questions: float = 10.0
+    """The same for one name."""
 
     def __post_init__(self) -> None:
         """Refuse settings that would close what is in use.
@@ -40,6 +47,15 @@ class NamesSettings:
             raise SettingsError("egress.names: max_refresh_s must be at most window_s")
         if self.max_addresses < 1:
             raise SettingsError("egress.names.max_addresses: must be 1 or more")
+        if self.quiet_s < 0 or min(self.burst_questions, self.burst_name_questions) < 1:
+            raise SettingsError(
+                "egress.names: quiet must be 0 or more, burst_questions and burst_name_questions "
+                "1 or more"
+            )
+
+
+QuestionKey = tuple[str, int, bool]
+"""Server, family, and whether DNSSEC's records were asked for."""
 
 
 class DnsReply(msgspec.Struct, frozen=True):
@@ -55,6 +71,15 @@ class DnsReply(msgspec.Struct, frozen=True):
     """Seconds for which that may be remembered."""
     problem: str = ""
     """Why there is no answer; empty where there is one."""
+    is_extra: bool = False
+    """Whether it is none of the servers that answers are due from, so that nobody is told."""
+    dnssec_ok: bool = False
+    """Of the question."""
+
+    @property
+    def key(self) -> QuestionKey:
+        """Which question it answers."""
+        return self.server, self.family, self.dnssec_ok
 
 
 class SeenAddress(msgspec.Struct, frozen=True, gc=False):
@@ -75,6 +100,13 @@ class LearntName(msgspec.Struct, frozen=True):
     """When an address was last left out because there were too many; None within no window."""
     unwanted: float | None = None
     """Since when no intent has named it."""
+    learning: float | None = None
+    """Since when more of its answers may be refused than `egress.dns.bursts` takes for learnt."""
+    refused: int | None = None
+    """Per cent of connections that are refused meanwhile, estimated and rounded; None before
+    there is an estimate."""
+    pool: int = 0
+    """About how many addresses it has, if more than are kept; known to this process alone."""
     asked: float | None = None
     """When it was last asked for, by this process."""
     wait: float = 0.0
@@ -88,14 +120,20 @@ UNASKED = LearntName()
 
 
 def learn(
-    before: LearntName, replies: Iterable[DnsReply], now: float, settings: NamesSettings
+    before: LearntName,
+    replies: Iterable[DnsReply],
+    now: float,
+    settings: NamesSettings,
+    *,
+    in_part: bool = False,
 ) -> LearntName:
     """Return the record of a name after servers answered, or failed to.
 
     An address leaves only by an answer in its own family, later than the window after it was last
     seen, that does not show it: while no server answers, all stay. Who answers in which order
     makes no difference. A clock that is put back removes nothing, and what was seen in its future
-    counts as seen at most a window ahead.
+    counts as seen at most a window ahead. `in_part` says that not all servers were asked: what
+    was wrong with the others is still told.
     """
     everyone = sorted(replies, key=lambda reply: (reply.server, reply.family))
     good = [reply for reply in everyone if not reply.problem]
@@ -115,7 +153,7 @@ def learn(
         capped=now if len(kept) < len(last) else _recent(before.capped, now, settings.window_s),
         asked=now,
         wait=_wait(good, settings),
-        problems=_problems(everyone),
+        problems=(*(_of_others(before, everyone) if in_part else ()), *_problems(everyone)),
     )
 
 
@@ -165,8 +203,17 @@ def _wait(good: Iterable[DnsReply], settings: NamesSettings) -> float:
     return min(max(float(shortest), settings.min_refresh_s), settings.max_refresh_s)
 
 
+def _of_others(before: LearntName, replies: Iterable[DnsReply]) -> Iterable[str]:
+    asked = {reply.server for reply in replies}
+    return (each for each in before.problems if each.partition(" ")[0] not in asked)
+
+
 def _problems(replies: Iterable[DnsReply]) -> tuple[str, ...]:
     """Return each once: most servers fail alike in both families."""
     return tuple(
-        dict.fromkeys(f"{reply.server} {reply.problem}" for reply in replies if reply.problem)
+        dict.fromkeys(
+            f"{reply.server} {reply.problem}"
+            for reply in replies
+            if reply.problem and not reply.is_extra
+        )
     )

@@ -18,10 +18,11 @@ import dns.rcode
 import dns.rdatatype
 import dns.rdtypes.IN.A
 import dns.rdtypes.IN.AAAA
+import msgspec
 
 from core.base.errors import SettingsError
 from core.base.networks import Address
-from egress.dns.learnt_names import DnsReply
+from egress.dns.learnt_names import DnsReply, QuestionKey
 from egress.dns.resolver_settings import ResolverSettings
 
 DNS_PORT: Final = 53
@@ -30,10 +31,10 @@ _MAX_PORT: Final = 65_535
 _BRACKETED: Final = re.compile(r"\[(?P<host>[^\]]*)\](?::(?P<port>\d{1,5}))?")
 _PLAIN: Final = re.compile(r"(?P<host>[^:]*)(?::(?P<port>\d{1,5}))?")
 
-_FAMILIES: Final[tuple[tuple[Literal[4, 6], dns.rdatatype.RdataType], ...]] = (
-    (4, dns.rdatatype.A),
-    (6, dns.rdatatype.AAAA),
-)
+_FAMILIES: Final[dict[Literal[4, 6], dns.rdatatype.RdataType]] = {
+    4: dns.rdatatype.A,
+    6: dns.rdatatype.AAAA,
+}
 _ANSWERS: Final = (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
 _ADDRESSES: Final = (dns.rdtypes.IN.A.A, dns.rdtypes.IN.AAAA.AAAA)
 
@@ -53,6 +54,23 @@ class NameServer:
             if ":" in self.address
             else f"{self.address}:{self.port}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question for a name."""
+
+    server: NameServer
+    family: Literal[4, 6]
+    """4: A, 6: AAAA."""
+    dnssec_ok: bool = False
+    """Whether signatures are asked for, too (RFC 3225). CoreDNS's cache keeps such an answer apart
+    (`hash` of its plugin/cache/cache.go), so that it is another one of a name that rotates."""
+
+    @property
+    def key(self) -> QuestionKey:
+        """The same without objects."""
+        return str(self.server), self.family, self.dnssec_ok
 
 
 def server_of(text: str) -> NameServer:
@@ -104,33 +122,47 @@ class Resolver:
         self._servers = tuple(dict.fromkeys(servers))
         if not self._servers:
             raise SettingsError("egress.resolver.servers: name at least one name server")
+        self._pods: tuple[NameServer, ...] = ()
         self._settings = settings
         self._room = asyncio.Semaphore(settings.at_once)
+
+    def set_pods(self, pods: Iterable[NameServer]) -> None:
+        """Have the Pods of the cluster's DNS asked, besides: each of them caches for itself.
+
+        One that does not answer is no problem of a name, for Pods come and go.
+        """
+        self._pods = tuple(each for each in dict.fromkeys(pods) if each not in self._servers)
+
+    def questions(self) -> Sequence[Question]:
+        """Return all questions by which different answers for a name may be had."""
+        return [
+            Question(server, family, dnssec_ok)
+            for dnssec_ok in (False, True)
+            for server in (*self._servers, *self._pods)
+            for family in _FAMILIES
+        ]
 
     async def ask(self, name: str) -> Sequence[DnsReply]:
         """Ask for a name, absolute, without a last dot; it takes twice `tries` timeouts at most.
 
         That is counted from when there is room. Nothing is raised for what servers do.
         """
-        absolute = dns.name.from_text(f"{name}.")
-        questions = (
-            self._ask(server, family, absolute, kind)
-            for server in self._servers
-            for family, kind in _FAMILIES
-        )
-        return await asyncio.gather(*questions)
+        asked = [each for each in self.questions() if not each.dnssec_ok]
+        return await asyncio.gather(*(self.ask_one(name, each) for each in asked))
 
-    async def _ask(
-        self,
-        server: NameServer,
-        family: Literal[4, 6],
-        name: dns.name.Name,
-        kind: dns.rdatatype.RdataType,
-    ) -> DnsReply:
-        problem = ""
+    async def ask_one(self, name: str, question: Question) -> DnsReply:
+        """Ask one question for a name; as `ask`."""
+        reply = await self._ask(question, dns.name.from_text(f"{name}."))
+        is_extra = question.server in self._pods
+        return msgspec.structs.replace(reply, is_extra=is_extra, dnssec_ok=question.dnssec_ok)
+
+    async def _ask(self, question: Question, name: dns.name.Name) -> DnsReply:
+        problem, server, family = "", question.server, question.family
         async with self._room:
             for _ in range(self._settings.tries):
-                query = dns.message.make_query(name, kind)
+                query = dns.message.make_query(
+                    name, _FAMILIES[family], want_dnssec=question.dnssec_ok
+                )
                 try:
                     answer = await _exchange(query, server, self._settings.timeout_s)
                     return _reply(server, family, answer)

@@ -29,12 +29,17 @@ STEP_S: Final = 300
 
 _WHAT: Final = "learnt names"
 
+_LAST_TIME: Final = 2**37
+"""Unix seconds, in the year 6325: later ones cannot be written as RFC 3339."""
+
 
 class _Name(msgspec.Struct, omit_defaults=True):
     seen: dict[str, int] = {}
     answered: int | None = None
     capped: int | None = None
     unwanted: int | None = None
+    learning: int | None = None
+    refused: int | None = None
 
 
 class _Shard(msgspec.Struct):
@@ -107,7 +112,8 @@ def _hash(name: str) -> int:
 def _encode(learnt: LearntName) -> msgspec.Raw:
     seen = {str(seen.address): _up(seen.last) for seen in learnt.seen}
     times = (_up_if(learnt.answered), _up_if(learnt.capped), _up_if(learnt.unwanted))
-    return msgspec.Raw(msgspec.json.encode(_Name(seen, *times)))
+    since = None if learnt.learning is None else math.floor(learnt.learning)
+    return msgspec.Raw(msgspec.json.encode(_Name(seen, *times, since, learnt.refused)))
 
 
 def _up(time: float) -> int:
@@ -136,8 +142,17 @@ def _decode(shard: str, name: str, raw: msgspec.Raw) -> LearntName:
         except (ValueError, OverflowError) as error:
             message = f"{text[:64]!r} must be an IP address, with Unix seconds"
             raise InvalidObjectError(what, f"{field}.seen", message) from error
+    if stored.learning is not None and not 0 <= stored.learning < _LAST_TIME:
+        raise InvalidObjectError(what, f"{field}.learning", "must be Unix seconds")
     seen.sort(key=_place)
-    return LearntName(tuple(seen), stored.answered, stored.capped, stored.unwanted)
+    return LearntName(
+        tuple(seen),
+        stored.answered,
+        stored.capped,
+        stored.unwanted,
+        stored.learning,
+        stored.refused,
+    )
 
 
 def _merged(one: LearntName, other: LearntName) -> LearntName:
@@ -150,6 +165,8 @@ def _merged(one: LearntName, other: LearntName) -> LearntName:
         _later(one.answered, other.answered),
         _later(one.capped, other.capped),
         None if None in {one.unwanted, other.unwanted} else _later(one.unwanted, other.unwanted),
+        _later(one.learning, other.learning),
+        max((each for each in (one.refused, other.refused) if each is not None), default=None),
     )
 
 

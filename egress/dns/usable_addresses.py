@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from core.base.networks import MAPPED, Address, Network, collapse, holds, single_address_network
+from core.base.times import time_text
 from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings
 from egress.model.facts import ResolvedName
 from egress.model.reserved_ranges import PRIVATE, with_translated
@@ -31,6 +32,11 @@ _CARRIERS: Final = tuple(
     )
 )
 """IPv6 addresses that lead to an IPv4 one: first, last, bits behind it, what it is XORed with."""
+
+_INSTEAD: Final = (
+    "name a network or a service tag instead, or use an engine that learns names by itself "
+    "(egress.engine: cilium, cilium-aks)"
+)
 
 _MOST_REMEMBERED: Final = 16_384
 """Sets of addresses: nearly all names have, at each look, those that they had before."""
@@ -100,7 +106,9 @@ class LearntNames:
             closed = (*self.reserved, *_PRIVATE)
             split = split_usable((seen.address for seen in learnt.seen), within, closed)
             problem = resolution_problem(name, learnt, self.settings)
-            found = self._resolved[key] = ResolvedName(split.addresses, split.dropped, problem)
+            learning = learning_message(name, learnt, self.settings)
+            found = ResolvedName(split.addresses, split.dropped, problem, learning)
+            self._resolved[key] = found
         return found
 
 
@@ -116,10 +124,29 @@ def resolution_problem(name: str, learnt: LearntName, settings: NamesSettings) -
         said.append(f"{name} has no address: no such name, or none of its own")
     if learnt.capped is not None:
         said.append(
-            f"{name} has more than {settings.max_addresses} addresses: some stay closed; name a "
-            "network or a service tag instead"
+            f"{name} has more than {settings.max_addresses} addresses: some stay closed; {_INSTEAD}"
         )
     return "; ".join(said)
+
+
+def learning_message(name: str, learnt: LearntName, settings: NamesSettings) -> str:
+    """Say how many connections to a name are refused until it is learnt; empty once it is."""
+    if learnt.learning is None:
+        return ""
+    since, count = time_text(learnt.learning), len(learnt.seen)
+    known = f"{count} {'address is' if count == 1 else 'addresses are'} known"
+    if learnt.refused is None:
+        return f"{name} is being learnt since {since}: {known}, it may have more"
+    said = (
+        f"{name} is being learnt since {since}: {known}, and up to an estimated "
+        f"{learnt.refused} % of connections to it are refused"
+    )
+    if learnt.pool:
+        return (
+            f"{said}; it has some {learnt.pool:,} addresses or more, over the "
+            f"{settings.max_addresses} that are kept (egress.names.max_addresses): {_INSTEAD}"
+        )
+    return said
 
 
 def _why_not(address: Address, within: Sequence[Network], spans: _Spans) -> str:

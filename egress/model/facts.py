@@ -26,6 +26,9 @@ class ResolvedName(msgspec.Struct, frozen=True):
     """Addresses that it resolves to and that stay closed, each with the reason; for people."""
     problem: str = ""
     """Why there may be more, or none: no answer yet, servers that fail, too many addresses."""
+    learning: str = ""
+    """How many connections are refused because more addresses come than are known yet; empty once
+    the name is learnt."""
 
 
 class NameSource(Protocol):

@@ -19,7 +19,8 @@ from app.wiring import terms_of
 from control.egress.approvals import Approvals
 from control.egress.cluster_state import EgressState
 from control.egress.desired_state import DesiredStates
-from control.egress.dns_refresh import DnsRefresh, NameServers
+from control.egress.dns_pods import DnsPods
+from control.egress.dns_refresh import DnsRefresh
 from control.egress.dns_store import DnsStore
 from control.egress.eviction import Evictions
 from control.egress.lookups import EgressLookups
@@ -82,13 +83,15 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         for each in sorted(state.referring("name", name)):
             queue.add(each, urgent=True)
 
+    resolver = _resolver(section)
     naming = DnsRefresh(
         DnsStore(objects, settings.namespace),
-        _resolver(section),
+        resolver,
         state.referred_names,
         touch,
         target.reserved,
         names_of(section),
+        bursts=not target.engine.learns_names,
     )
     return Egress(
         state,
@@ -106,6 +109,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         CompilerFacts(0.0, ranges=ranges_of(section)),
         ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
+        dns_pods=_dns_pods(section, objects, resolver),
     )
 
 
@@ -135,7 +139,16 @@ def _nothing(_: CompiledAllowlists) -> tuple[Json, ...]:
     return ()
 
 
-def _resolver(section: EgressSection) -> NameServers:
+def _dns_pods(section: EgressSection, objects: Objects, resolver: Resolver) -> DnsPods | None:
+    """Return what finds the Pods of DNS; None where they are not to be asked."""
+    if not section.resolver.pods:
+        return None
+    others = ((each.namespace, each.labels) for each in section.dns.others)
+    where = ((section.dns.namespace, section.dns.labels), *others)
+    return DnsPods(objects, where, section.dns.port, resolver.set_pods)
+
+
+def _resolver(section: EgressSection) -> Resolver:
     resolver = section.resolver
     settings = ResolverSettings(resolver.timeout, resolver.tries, resolver.at_once)
     return Resolver(_servers(resolver.servers), settings)

@@ -129,6 +129,7 @@ egress:
     search: {{ toJson .dns.search }}
   resolver:
     servers: {{ toJson .resolver.servers }}
+    pods: {{ .resolver.pods }}
     timeout: {{ .resolver.timeoutSeconds }}
     tries: {{ int64 .resolver.tries }}
     at_once: {{ int64 .resolver.atOnce }}
@@ -137,6 +138,9 @@ egress:
     min_refresh: {{ int64 .names.minRefreshSeconds }}
     max_refresh: {{ int64 .names.maxRefreshSeconds }}
     max_addresses: {{ int64 .names.maxAddresses }}
+    quiet: {{ int64 .names.quietSeconds }}
+    burst_questions: {{ int64 .names.burstQuestions }}
+    burst_name_questions: {{ int64 .names.burstNameQuestions }}
   limits:
     ipv4_prefix: {{ int64 .limits.ipv4Prefix }}
     ipv6_prefix: {{ int64 .limits.ipv6Prefix }}

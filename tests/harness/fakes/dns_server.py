@@ -2,6 +2,7 @@
 
 import asyncio
 import enum
+import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ class Behaviour(enum.Enum):
     """With the records that the name has: none is NODATA, and a name without an entry NXDOMAIN."""
     ROTATES = "rotates"
     """As above, but one address at a time, each question of a type the next one."""
+    DRAWS = "draws"
+    """With so many of its addresses, at random, as `Entry.shown` says; each question anew."""
     FAILS = "fails"
     """SERVFAIL."""
     REFUSES = "refuses"
@@ -64,6 +67,7 @@ class Entry:
     alias: str = ""
     ttl: int = 60
     behaviour: Behaviour = Behaviour.ANSWERS
+    shown: int = 1
     besides: list[tuple[str, str]] = field(default_factory=list)
     """Names and addresses that it sends along, unasked."""
     asked: Counter[dns.rdatatype.RdataType] = field(default_factory=Counter)
@@ -80,6 +84,8 @@ class DnsServer:
     """By name, without a last dot."""
     questions: list[tuple[str, str, str]] = field(default_factory=list)
     """All so far: name, type, `udp` or `tcp`."""
+    dnssec_ok: list[bool] = field(default_factory=list)
+    """Of each: whether DNSSEC's records were asked for (RFC 3225)."""
 
     def set(
         self,
@@ -103,6 +109,7 @@ class DnsServer:
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True)
         self.questions.append((name, dns.rdatatype.to_text(question.rdtype), transport))
+        self.dnssec_ok.append(bool(query.ednsflags & dns.flags.DO))
         entry = self.names.get(name)
         right = self._answer(query, entry)
         packet = _fitting(query, right) if transport == "udp" else right.to_wire(max_size=65_535)
@@ -148,6 +155,8 @@ def _turn(entry: Entry, rdtype: dns.rdatatype.RdataType) -> list[str]:
     mine = [one for one in entry.addresses if _type_of(one) == rdtype]
     if mine and entry.behaviour is Behaviour.ROTATES:
         return [mine[entry.asked[rdtype] % len(mine)]]
+    if mine and entry.behaviour is Behaviour.DRAWS:
+        return random.sample(mine, entry.shown)
     return mine
 
 

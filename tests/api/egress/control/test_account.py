@@ -35,7 +35,8 @@ async def test_it_has_the_rights_it_needs(
     with dns_server() as dns:
         dns.set(f"{field.name}.example.com", "192.0.2.7")
         resolver = {"servers": [f"127.0.0.1:{dns.port}"]}
-        settings = settings_of(kubeconfig, OWN, {"resolver": resolver, "floor": True})
+        section = {"resolver": resolver, "floor": True, "names": {"quiet": 0}}
+        settings = settings_of(kubeconfig, OWN, section)
         async with controlling(settings) as controlled:
             made = await field.allow("name", {"dnsName": f"{field.name}.example.com"})
             until = later(3)

@@ -244,7 +244,7 @@ async def test_names_open_by_what_is_stored(
     host = f"{field.name}.example.com"
     dns.set(host, "192.0.2.7", "169.254.169.254")
     resolver = {"servers": [f"127.0.0.1:{dns.port}"], "timeout": 1, "tries": 1}
-    times = {"min_refresh": 1, "max_refresh": 1}
+    times = {"min_refresh": 1, "max_refresh": 1, "quiet": 2}
     settings = settings_of(apiserver.kubeconfig(), OWN, {"resolver": resolver, "names": times})
     async with controlling(settings):
         await field.allow("one", {"dnsName": host})
@@ -254,6 +254,9 @@ async def test_names_open_by_what_is_stored(
         assert "192.0.2.7" in stored["data"]["names.json"]
         warned = await field.settle_reason("one", "SeeMessage", "Warned")
         assert "169.254.169.254" in warned["message"]
+        learning = await field.settle_reason("one", "Settled", "Learning")
+        assert learning["status"] == "False", "it was True until nothing new came for 2 s"
+        await field.settle_reason("one", "Open")
         dns.set(host, "192.0.2.8")
         found = await field.settle(lambda now: len(cidrs(now[ONE])) == 2)
         dns.set(host, behaviour=Behaviour.FAILS)

@@ -103,6 +103,34 @@ def test_warnings_and_old_answers_are_told_beside() -> None:
     assert ready(situation).status == "True"
 
 
+LEARNT = Problem("one", "spec.to[0].dnsName", "Learning", "a.b is being learnt", closes=False)
+
+
+def test_what_is_learnt_is_not_open() -> None:
+    """Ready says so with the same words; what stays closed for another reason goes first."""
+    found = status_of(INTENT, inside((OPENING,), (LEARNT,)), NOW)
+    learning, warned = found.condition(telling.LEARNING), found.condition(telling.WARNED)
+    assert learning is not None
+    said = "spec.to[0].dnsName: a.b is being learnt"
+    assert (learning.status, learning.reason, learning.message) == ("True", "NotSettled", said)
+    assert warned is not None
+    assert warned.status == "False", "it is told once"
+    is_ready = ready(inside((OPENING,), (LEARNT,)))
+    assert (is_ready.status, is_ready.reason, is_ready.message) == ("False", "Learning", said)
+    assert ready(inside((OPENING,), (LEARNT, CLOSED))).reason == "PartlyOpen"
+
+
+def test_learning_ends_with_its_names() -> None:
+    """The condition stays, and is False; allowlists that never learnt have none."""
+    assert status_of(INTENT, inside((OPENING,)), NOW).condition(telling.LEARNING) is None
+    held = msgspec.structs.replace(INTENT, status=status_of(INTENT, inside((), (LEARNT,)), NOW))
+    for after in (inside((OPENING,)), AllowlistSituation(enrolled=False, problems=(LEARNT,))):
+        found = status_of(held, after, LATER).condition(telling.LEARNING)
+        assert found is not None
+        assert (found.status, found.reason) == ("False", "Settled")
+        assert found.last_transition_time == "2027-01-15T08:01:00Z"
+
+
 def test_addresses_are_counted() -> None:
     """Those of names, each once, and networks."""
     name = Name("a.b", (ip_network("192.0.2.7/32"), ip_network("192.0.2.8/32")))
@@ -128,6 +156,9 @@ OPEN = _status("Open", "True")
     [
         (IntentStatus(), OPEN, []),
         (IntentStatus(), _status("Closed"), []),
+        (IntentStatus(), _status("Learning"), []),
+        (_status("Learning"), OPEN, ["Normal"]),
+        (OPEN, _status("Learning"), ["Warning"]),
         (IntentStatus(), _status("NotApproved"), ["Warning"]),
         (OPEN, _status("Closed"), ["Warning"]),
         (_status("Closed"), OPEN, ["Normal"]),

@@ -1,5 +1,6 @@
 """Names are stored before anything opens by them, and a restart knows what was learnt."""
 
+import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from control.egress.dns_store import DnsStore
 from core.base.errors import ClusterError
 from egress.dns import store as names_stored
 from egress.dns.learnt_names import DnsReply, LearntName, NamesSettings, SeenAddress
+from egress.dns.resolver import NameServer, Question
 from kube.client.connection import Connection
 from kube.client.objects import FIELD_MANAGER, Objects
 from kube.leader.lease import Leadership
@@ -54,19 +56,33 @@ LEADER = Leadership(1, math.inf, time.monotonic)
 SETTINGS = NamesSettings(window_s=3600, min_refresh_s=30, max_refresh_s=300)
 
 
+QUESTION = Question(NameServer("192.0.2.53"), 4)
+
+
 class Servers:
     """Name servers that know what the test says."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
         self.asked: list[str] = []
+        self.held: dict[str, asyncio.Event] = {}
 
     async def ask(self, name: str) -> Sequence[DnsReply]:
         """Answer; without an address, as one that fails."""
+        return [await self.ask_one(name, QUESTION)]
+
+    def questions(self) -> Sequence[Question]:
+        """Return the only one."""
+        return (QUESTION,)
+
+    async def ask_one(self, name: str, question: Question) -> DnsReply:
+        """Answer; as `ask`."""
         self.asked.append(name)
+        if name in self.held:
+            await self.held[name].wait()
         if address := self.known.get(name, ""):
-            return [DnsReply("s", 4, (ip_address(address),), 60)]
-        return [DnsReply("s", 4, problem="does not answer")]
+            return DnsReply(question.key[0], 4, (ip_address(address),), 60)
+        return DnsReply(question.key[0], 4, problem="does not answer")
 
 
 class Clock:
@@ -82,7 +98,7 @@ class Clock:
 class Case:
     """A naming loop with all around it."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Stored, *, bursts: bool = True) -> None:
         self.stored, self.servers, self.clock = stored, Servers(), Clock()
         self.wanted = {"a.example.com"}
         self.changed: list[str] = []
@@ -94,15 +110,16 @@ class Case:
             (),
             SETTINGS,
             self.clock,
+            bursts=bursts,
         )
 
     async def run(self) -> None:
         """Run once."""
         await self.naming.run(LEADER)
 
-    def open(self) -> list[str]:
-        """Return what the first name may be opened by."""
-        return [*map(str, self.naming.source.resolved("a.example.com", ()).addresses)]
+    def open(self, name: str = "a.example.com") -> list[str]:
+        """Return what a name may be opened by."""
+        return [*map(str, self.naming.source.resolved(name, ()).addresses)]
 
 
 async def test_what_cannot_be_stored_opens_nothing() -> None:
@@ -143,11 +160,12 @@ async def test_names_are_asked_for_when_they_are_due_and_stored_seldom() -> None
     await case.run()
     assert len(case.servers.asked) == 2
     assert len(case.stored.writes) <= 2
+    assert case.changed == ["a.example.com"] * 2, "its addresses, then that it is learnt"
     case.servers.known["a.example.com"] = "192.0.2.8"
     case.clock.now += 2 * SAVE_S
     await case.run()
     assert case.open() == ["192.0.2.7/32", "192.0.2.8/32"]
-    assert case.changed == ["a.example.com"] * 2
+    assert case.changed == ["a.example.com"] * 3
 
 
 async def test_a_term_begins_with_what_is_stored() -> None:
@@ -161,6 +179,50 @@ async def test_a_term_begins_with_what_is_stored() -> None:
     case.naming.loop.forget()
     await case.naming.load()
     assert case.open() == ["192.0.2.7/32", "192.0.2.9/32"]
+
+
+async def test_a_restart_goes_on_learning_and_another_engine_does_not() -> None:
+    """The beginning stays; where the engine learns names by itself, nothing is told."""
+    first = Case(Stored())
+    first.servers.known["a.example.com"] = "192.0.2.7"
+    await first.run()
+    for bursts, count in ((True, 1), (False, 0)):
+        later = Case(first.stored, bursts=bursts)
+        later.clock.now += 50
+        later.servers.known["a.example.com"] = "192.0.2.7"
+        await later.run()
+        learnt = later.naming.source.state["a.example.com"]
+        assert learnt.learning == (Clock.now if bursts else None)
+        assert later.naming.learning() == (count, 0.0)
+
+
+async def test_a_server_that_keeps_silent_holds_no_other_name() -> None:
+    """Its answer counts in the run in which it comes; the name is not asked for twice meanwhile."""
+    case = Case(Stored())
+    case.wanted = {"a.example.com", "b.example.com"}
+    case.servers.known = {"a.example.com": "192.0.2.7", "b.example.com": "192.0.2.8"}
+    silent = asyncio.Event()
+    case.servers.held["b.example.com"] = silent
+    await case.run()
+    assert (case.open(), case.open("b.example.com")) == (["192.0.2.7/32"], [])
+    await case.run()
+    silent.set()
+    await case.run()
+    assert case.open("b.example.com") == ["192.0.2.8/32"]
+    assert case.servers.asked.count("b.example.com") == 1
+
+
+async def test_a_lost_term_drops_what_was_asked() -> None:
+    """What a server says afterwards is the next leader's to learn."""
+    case = Case(Stored())
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    case.servers.held["a.example.com"] = asyncio.Event()
+    await case.run()
+    case.naming.loop.forget()
+    case.servers.held.clear()
+    await case.run()
+    assert case.open() == ["192.0.2.7/32"]
+    assert case.servers.asked == ["a.example.com"] * 2
 
 
 def names(count: int) -> dict[str, LearntName]:

@@ -215,3 +215,23 @@ def test_the_stored_form_does_not_change() -> None:
     assert encode_names({"a.example": ONE}) == (
         b'{"format":1,"names":{"a.example":{"seen":{"192.0.2.1":300},"answered":300}}}',
     )
+
+
+def test_a_restart_knows_which_names_are_still_learnt() -> None:
+    """Since when, to the second, and what was estimated; of two shards the worse counts."""
+    learning = msgspec.structs.replace(ONE, learning=299.5, refused=40)
+    found = decoded(encode_names({"a.example": learning})).names["a.example"]
+    assert (found.learning, found.refused) == (299, 40)
+    other = encode_names({"a.example": msgspec.structs.replace(learning, refused=60)})
+    both = decode_names({"0": encode_names({"a.example": learning})[0], "1": other[0]})
+    assert both.names["a.example"].refused == 60
+    assert decoded(encode_names({"a.example": ONE})).names["a.example"].learning is None
+
+
+@pytest.mark.parametrize("time", [-1, 2**62])
+def test_a_beginning_that_is_no_time_is_told(time: int) -> None:
+    """The name comes to be learnt anew."""
+    raw = f'{{"format": 1, "names": {{"a.example": {{"seen": {{}}, "learning": {time}}}}}}}'
+    found = decode_names({"0": raw.encode()})
+    assert found.names == {}
+    assert "names[a.example].learning: must be Unix seconds" in found.problems[0]

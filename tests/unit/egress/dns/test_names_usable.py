@@ -2,6 +2,7 @@
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address, ip_network
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -260,3 +261,22 @@ def test_a_public_answer_needs_none(text: str) -> None:
     """The ranges end where their RFCs say."""
     seen = learn(UNASKED, [DnsReply("s", 4, (ip_address(text),))], 0.0, SETTINGS)
     assert LearntNames({"a.example": seen}, RESERVED, SETTINGS).resolved("a.example", ()).addresses
+
+
+def test_what_is_learnt_is_told_with_its_beginning() -> None:
+    """Without an estimate, with one, and where more come than may be kept."""
+    learnt = msgspec.structs.replace(answered("192.0.2.1"), learning=1_800_000_000.0)
+    begun = "x.example is being learnt since 2027-01-15T08:00:00Z: 1 address is known, "
+    said = [
+        names(x=msgspec.structs.replace(learnt, refused=refused, pool=pool))
+        .resolved("x.example", ())
+        .learning
+        for refused, pool in ((None, 0), (40, 0), (60, 1700))
+    ]
+    assert said[:2] == [
+        f"{begun}it may have more",
+        f"{begun}and up to an estimated 40 % of connections to it are refused",
+    ]
+    assert said[2].startswith(f"{begun}and up to an estimated 60 % of connections to it are")
+    assert "some 1,700 addresses or more, over the 256 that are kept" in said[2]
+    assert names(x=answered("192.0.2.1")).resolved("x.example", ()).learning == ""

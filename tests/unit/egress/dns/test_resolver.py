@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from core.base.errors import SettingsError
-from egress.dns.learnt_names import DnsReply
+from egress.dns.learnt_names import UNASKED, DnsReply, NamesSettings, learn
 from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
 from tests.harness.fakes.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
@@ -262,3 +262,36 @@ def test_without_servers_nothing_starts() -> None:
         Resolver([], QUICK)
     with pytest.raises(SettingsError, match="above zero"):
         ResolverSettings(at_once=0)
+
+
+async def test_pods_are_asked_besides_and_are_missed_by_nobody(
+    one: DnsServer, other: DnsServer
+) -> None:
+    """What they know counts; that one does not answer is told of no name."""
+    one.set(NAME, "192.0.2.1")
+    other.set(NAME, "192.0.2.9")
+    resolver = of(one, settings=ResolverSettings(timeout_s=0.2, tries=1))
+    gone = NameServer("127.0.0.1", closed_port())
+    resolver.set_pods(
+        [NameServer(other.address, other.port), gone, NameServer(one.address, one.port)]
+    )
+    replies = await resolver.ask(NAME)
+    assert {each.server: list(map(str, each.addresses)) for each in replies if each.addresses} == {
+        f"127.0.0.1:{one.port}": ["192.0.2.1"],
+        f"[::1]:{other.port}": ["192.0.2.9"],
+    }
+    assert {each.server for each in replies if each.problem} == {str(gone)}
+    learnt = learn(UNASKED, replies, 0.0, NamesSettings())
+    assert learnt.problems == ()
+
+
+async def test_each_question_of_a_burst_is_one_of_a_kind(one: DnsServer) -> None:
+    """A and AAAA of each server, with and without DNSSEC's records: RFC 3225 marks the latter."""
+    one.set(NAME, "192.0.2.1")
+    resolver = of(one)
+    questions = resolver.questions()
+    assert len({each.key for each in questions}) == len(questions) == 4
+    replies = [await resolver.ask_one(NAME, each) for each in questions]
+    assert [each.key for each in replies] == [each.key for each in questions]
+    assert [bool(each.addresses) for each in replies] == [True, False, True, False]
+    assert one.dnssec_ok == [False, False, True, True]
