@@ -20,7 +20,7 @@ from cli.egress.inputs import (
     site_of,
 )
 from cli.egress.lines import print_indented, print_line
-from core.base.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.base.times import DAY_S, time_text
 from core.egress.allowlists import EgressAllowlist
 from egress.analysis.cluster_egress import ClusterEgress
@@ -41,7 +41,7 @@ from egress.analysis.overlay import overlay_intents
 from egress.model.openings import Problem
 from kube.client.objects import Objects, list_objects
 from kube.egress.watch import ALLOWLISTS_PATH, Intent, read_intent
-from kube.manifests.reader import read_paths
+from kube.manifests.reader import read_each
 
 FORMAT: Final = 1
 SOON_S: Final = 14 * DAY_S
@@ -111,7 +111,6 @@ async def read_status(settings: Settings, asked: StatusQuestion) -> EgressStatus
 
     Raises:
         SettingsError: no cluster is named, a file cannot be read, or there is no such namespace.
-        InvalidObjectError: an allowlist of a file is broken.
         ClusterError, AccessReviewError: the cluster does not answer.
     """
     if settings.cluster is None and settings.kubeconfig is None and not asked.allowlists:
@@ -128,10 +127,9 @@ async def read_status(settings: Settings, asked: StatusQuestion) -> EgressStatus
     if asked.namespace is not None and not _is_known(asked.namespace, world, observed):
         raise SettingsError(f"there is no namespace {asked.namespace}, and no flow of one")
     found = _status(world, observed, stored, asked.namespace)
-    broken = (*seen.broken, *intents.broken)
-    if not broken:
+    if not seen.broken:
         return found
-    left_out = [f"left out: {each}" for each in broken]
+    left_out = [f"left out: {each}" for each in seen.broken]
     return msgspec.structs.replace(found, whole=False, notes=[*found.notes, *left_out])
 
 
@@ -146,8 +144,8 @@ async def _stored(settings: Settings, source: ClusterSource) -> dict[str, Intent
     if source.objects is None:
         found = [
             read_intent(each.raw)
-            for each in read_paths([settings.cluster] if settings.cluster else [])
-            if each.kind == _KIND
+            for each in read_each([settings.cluster] if settings.cluster else [])
+            if not isinstance(each, InvalidObjectError) and each.kind == _KIND
         ]
     else:
         found = [each async for each in _listed(source.objects)]

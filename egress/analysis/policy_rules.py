@@ -5,7 +5,7 @@ Fields mean what the comments of k8s.io/api networking/v1 types.go say.
 
 import ipaddress
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -13,8 +13,14 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Span, merge_spans, span_of, subtract_spans
 from core.egress.destinations import MAX_PORT, PortRange
-from core.kubernetes.label_selectors import Requirements, requirements_of
-from egress.model.network_policies import KIND, Block, Peer, PolicySpec, Port, PortName
+from core.kubernetes.label_selectors import (
+    Expression,
+    LabelSelector,
+    Operator,
+    Requirements,
+    requirements_of,
+)
+from egress.model.network_policies import KIND, Block, Port, PortName
 
 EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
 
@@ -50,8 +56,47 @@ class JudgedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     ingress: tuple[PolicyRule, ...] | None
 
 
+class _Expression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: str
+    operator: Operator
+    values: list[str] | None = None
+
+
+class _Selector(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A label selector of any size: Kubernetes limits none, as LabelSelector does for the gate."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[_Expression] | None = None
+
+
+class _Peer(msgspec.Struct, frozen=True, rename="camel"):
+    pod_selector: _Selector | None = None
+    namespace_selector: _Selector | None = None
+    ip_block: Block | None = None
+
+
+class _Entry(msgspec.Struct, frozen=True, rename={"from_": "from"}):
+    to: list[_Peer] | None = None
+    from_: list[_Peer] | None = None
+    ports: list[Port] | None = None
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    pod_selector: _Selector | None = None
+    egress: list[_Entry] | None = None
+    ingress: list[_Entry] | None = None
+    policy_types: list[Literal["Ingress", "Egress"]] | None = None
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The directions that it is about: those it says; else ingress, and egress by rules."""
+        if self.policy_types:
+            return tuple(self.policy_types)
+        return ("Ingress", "Egress") if self.egress else ("Ingress",)
+
+
 class _Policy(msgspec.Struct, frozen=True):
-    spec: PolicySpec = PolicySpec()
+    spec: _Spec = _Spec()
 
 
 def compile_policy(value: dict[str, Any], namespace: str, name: str) -> JudgedPolicy:
@@ -75,7 +120,7 @@ def compile_policy(value: dict[str, Any], namespace: str, name: str) -> JudgedPo
     return JudgedPolicy(
         namespace=namespace,
         name=name,
-        selects=requirements_of(spec.pod_selector, field="spec.podSelector", what=KIND),
+        selects=_requirements(spec.pod_selector, "spec.podSelector"),
         egress=tuple(egress) if "Egress" in spec.types else None,
         ingress=tuple(ingress) if "Ingress" in spec.types else None,
     )
@@ -99,7 +144,7 @@ def rules_of(policy: JudgedPolicy) -> tuple[PolicyRule, ...]:
 
 
 def _rule(
-    peers: Sequence[Peer] | None, ports: Sequence[Port] | None, path: str, field: str
+    peers: Sequence[_Peer] | None, ports: Sequence[Port] | None, path: str, field: str
 ) -> PolicyRule:
     spans: list[Span] = []
     selected: list[SelectedPods] = []
@@ -119,16 +164,25 @@ def _rule(
     )
 
 
-def _selected(peer: Peer, place: str) -> SelectedPods:
+def _selected(peer: _Peer, place: str) -> SelectedPods:
     if peer.pod_selector is None and peer.namespace_selector is None:
         raise InvalidObjectError(KIND, place, "must say whom it is about")
     within = peer.namespace_selector
     return SelectedPods(
-        None
-        if within is None
-        else requirements_of(within, field=f"{place}.namespaceSelector", what=KIND),
-        requirements_of(peer.pod_selector, field=f"{place}.podSelector", what=KIND),
+        None if within is None else _requirements(within, f"{place}.namespaceSelector"),
+        _requirements(peer.pod_selector, f"{place}.podSelector"),
     )
+
+
+def _requirements(selector: _Selector | None, field: str) -> Requirements:
+    if selector is None:
+        return ()
+    expressions = [
+        Expression(each.key, each.operator, each.values)
+        for each in selector.match_expressions or ()
+    ]
+    written = LabelSelector(selector.match_labels, expressions)
+    return requirements_of(written, field=field, what=KIND)
 
 
 def _spans(block: Block, field: str) -> list[Span]:

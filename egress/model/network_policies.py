@@ -4,7 +4,7 @@ Fields mean what the comments of k8s.io/api networking/v1 types.go say.
 """
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -89,27 +89,6 @@ class EgressSpec(msgspec.Struct, frozen=True, rename="camel"):
 
     pod_selector: LabelSelector | None = None
     egress: list[EgressEntry] | None = None
-
-
-class IngressEntry(msgspec.Struct, frozen=True, rename={"from_": "from"}):
-    """An entry of `ingress`."""
-
-    from_: list[Peer] | None = None
-    ports: list[Port] | None = None
-
-
-class PolicySpec(EgressSpec, frozen=True, rename="camel"):
-    """The whole of `spec`."""
-
-    ingress: list[IngressEntry] | None = None
-    policy_types: list[Literal["Ingress", "Egress"]] | None = None
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The directions that it is about: those it says; else ingress, and egress by rules."""
-        if self.policy_types:
-            return tuple(self.policy_types)
-        return ("Ingress", "Egress") if self.egress else ("Ingress",)
 
 
 def selectors_of(spec: EgressSpec) -> Iterator[LabelSelector | None]:

@@ -14,14 +14,14 @@ from typing import Final
 
 import msgspec
 
-from core.base.errors import ClusterError
+from core.base.errors import ClusterError, InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
 from core.base.networks import Address
 from core.base.times import seconds_of
 from core.egress.workload_names import WorkloadName
 from core.kubernetes.object_meta import OwnerReference
 from kube.client.objects import Objects, list_objects
-from kube.manifests.reader import read_paths
+from kube.manifests.reader import read_each
 
 _DEFAULT: Final = "default"
 
@@ -267,14 +267,15 @@ def _seconds(text: str | None) -> float | None:
 
 
 def read_folder_workloads(path: Path | None) -> WorkloadSnapshot:
-    """Look at a folder of YAML; None holds nothing.
+    """Look at a folder of YAML; None holds nothing. `kube.egress.snapshot` tells what is broken.
 
     Raises:
         SettingsError: it does not exist or cannot be read.
-        InvalidObjectError: it is no YAML.
     """
     looking = _Builder()
-    for manifest in read_paths([path] if path else []):
+    for manifest in read_each([path] if path else []):
+        if isinstance(manifest, InvalidObjectError):
+            continue
         if manifest.kind in _READ and manifest.group in _GROUPS:
             looking.take(manifest.kind, manifest.raw)
     return looking.seen()

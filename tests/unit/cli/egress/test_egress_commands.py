@@ -240,6 +240,7 @@ rules: all
         (("plan", "FILES", *CLUSTER), "+ research/trainer → 192.0.2.0/24 TCP 443"),
         (("explain", "research/one", "192.0.2.1:443", "--cluster", "FILES"), "OPEN"),
         (("graph", "-o", "json", "--cluster", "FILES"), "192.0.2.0/24"),
+        (("status", "--cluster", "FILES"), "allowlist new"),
     ],
 )
 def test_what_is_broken_in_a_folder_ends_nothing(

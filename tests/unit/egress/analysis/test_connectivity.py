@@ -149,6 +149,22 @@ def _allow_out() -> Json:
     return network_policy("shop/out", egress=[{}], policyTypes=["Egress"])
 
 
+def test_selectors_of_any_size_are_judged() -> None:
+    """Kubernetes limits neither the values of an expression nor the labels of a selector."""
+    values = [f"app-{at}" for at in range(500)]
+    expression = {"key": "app", "operator": "NotIn", "values": [*values, "web"]}
+    labels = {f"label-{at}": "x" for at in range(40)}
+    not_web = network_policy(
+        "shop/in", DB, ingress=[{"from": [{"podSelector": {"matchExpressions": [expression]}}]}]
+    )
+    many = workload("Deployment", "shop/many", labels)
+    closed = network_policy("shop/closed", {"matchLabels": labels}, ingress=[])
+    shown = [line for line in lines(*APPS, many, not_web, closed) if "External" not in line]
+    assert "shop/web[Deployment] => shop/db[StatefulSet] : All Connections" not in shown
+    assert "shop/many[Deployment] => shop/db[StatefulSet] : All Connections" in shown
+    assert not [line for line in shown if "=> shop/many" in line]
+
+
 def test_finished_pods_connect_to_nothing() -> None:
     """Those that have succeeded or failed are no rows."""
     done = pod("shop/done")
