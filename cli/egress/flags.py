@@ -22,6 +22,8 @@ class FlowFormat(StrEnum):
     AUTO = "auto"
     HUBBLE = "hubble"
     AZURE = "azure"
+    ACNS = "acns"
+    CALICO = "calico"
     CSV = "csv"
 
 

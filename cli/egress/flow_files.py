@@ -14,7 +14,9 @@ from cli.output import STANDARD_INPUT, display_file
 from core.base.errors import SettingsError
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.observed_flows import ObservedFlows, observe
+from egress.flows.acns import read_acns
 from egress.flows.azure import read_azure
+from egress.flows.calico import read_calico
 from egress.flows.csv_file import read_csv
 from egress.flows.hubble import read_hubble
 from egress.flows.records import FlowReader, FlowRecord
@@ -26,10 +28,14 @@ from kube.egress.workloads import (
 
 _PIECE: Final = 1024 * 1024
 _SHOWN: Final = 5
+_HEAD: Final = 8192
+"""Characters by which a format is known."""
 
 _READERS: Final[Mapping[FlowFormat, FlowReader]] = {
     FlowFormat.HUBBLE: read_hubble,
     FlowFormat.AZURE: read_azure,
+    FlowFormat.ACNS: read_acns,
+    FlowFormat.CALICO: read_calico,
     FlowFormat.CSV: read_csv,
 }
 
@@ -86,12 +92,18 @@ def _pieces(stream: BinaryIO) -> Iterator[str]:
 
 
 def _form(text: str) -> FlowFormat:
-    """Return the format of a text by how it begins: JSON with `records`, lines of JSON, or CSV."""
-    head = text.lstrip()[:1]
-    if head != "{":
-        return FlowFormat.CSV
-    start = "".join(text.lstrip()[:200].split())
-    return FlowFormat.AZURE if start.startswith('{"records":') else FlowFormat.HUBBLE
+    """Return the format of a text by how it begins: what wraps it, and the names of its fields."""
+    head = text.lstrip()[:_HEAD]
+    close = "".join(head[:200].split())
+    if not head.startswith(("{", "[")):
+        return FlowFormat.ACNS if "SourceNamespace" in head.split("\n")[0] else FlowFormat.CSV
+    if close.startswith('{"records":'):
+        return FlowFormat.AZURE
+    if close.startswith('{"tables":') or '"SourceNamespace"' in head:
+        return FlowFormat.ACNS
+    if close.startswith('{"items":') or '"source_namespace"' in head:
+        return FlowFormat.CALICO
+    return FlowFormat.HUBBLE
 
 
 def unread_lines(observed: ObservedFlows) -> Iterator[str]:

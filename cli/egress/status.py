@@ -53,6 +53,8 @@ _STATE_COLOURS: Final[Mapping[State, str]] = {
     "enforced": "green",
 }
 _KIND: Final = "EgressAllowlist"
+_LONGEST_S: Final = 3660 * DAY_S
+"""No log is longer: one that seems so has times that are none."""
 _NO_DATES: Final = "flows that say no time"
 
 
@@ -289,7 +291,7 @@ def _shown_window(window: FlowWindow | None, now: float) -> str:
     """Return the time of the flows in words: the last days, or from when to when."""
     if window is None:
         return _NO_DATES
-    days = round(window.days)
+    days = round(window.days) if window.last - window.first < _LONGEST_S else 0
     if days >= 1 and 0 <= now - window.last < DAY_S:
         return f"flows of the last {days} day{'' if days == 1 else 's'}"
     first, last = _time(window.first), _time(window.last)

@@ -192,14 +192,18 @@ def _left(left: Iterable[LeftOutFlow]) -> Iterator[str]:
 def _worded(evidence: FlowEvidence) -> Iterator[str]:
     verdicts = [
         f"{count} {word}"
-        for count, word in ((evidence.forwarded, "forwarded"), (evidence.dropped, "dropped"))
+        for count, word in (
+            (evidence.forwarded, "forwarded"),
+            (evidence.audited, "audited"),
+            (evidence.dropped, "dropped"),
+        )
         if count
     ]
     said = f" ({', '.join(verdicts)})" if verdicts else ""
     times = _times(evidence)
     pods = f", by {', '.join(evidence.pods[:_SHOWN])}" if evidence.pods else ""
     yield safe_line(f"{evidence.flows} flow{'' if evidence.flows == 1 else 's'}{said}{times}{pods}")
-    if evidence.dropped and not evidence.forwarded:
+    if evidence.dropped and not (evidence.forwarded or evidence.audited):
         yield "all of them were dropped: does it need it, or did it only try?"
     if evidence.also:
         yield safe_line(f"also known as {', '.join(evidence.also[:_SHOWN])}")

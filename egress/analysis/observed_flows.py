@@ -23,6 +23,8 @@ from egress.analysis.connection import (
     ConnectionTarget,
     is_dns,
     learns_names,
+    listens_on,
+    means_pod,
     pods_entry,
     reached_ends,
 )
@@ -41,6 +43,7 @@ _MOST_UNKNOWN: Final = 1000
 
 
 _DNS_NAMES: Final = frozenset({"kube-dns", "coredns"})
+_NAMELESS: Final = "has neither name nor address, which aggregated logs leave out: use Hubble's"
 _NODES: Final = frozenset({"host", "remote-node"})
 """What Cilium calls nodes (https://docs.cilium.io/en/stable/security/policy/language/)."""
 
@@ -174,7 +177,7 @@ class ObservedFlows:
         aims = [self._aim(flow, each, pod) for each in named or ("",)]
         for opening in mine:
             if (
-                _reaches_pod(opening, flow, pod)
+                _reaches_pod(opening, flow, pod, world)
                 or self._opens_name(opening, flow, named)
                 or any(_lets_through(aim, opening, world) for aim in aims)
             ):
@@ -281,7 +284,7 @@ class ObservedFlows:
         if flow.to_namespace:
             return ""
         if flow.address is None:
-            return "" if name or flow.names else "has neither name nor address"
+            return "" if name or flow.names else _NAMELESS
         hit = (each for each in self.world.known.reserved if flow.address in each)
         return next((f"is in the reserved range {each}: {meant}" for each in hit), "")
 
@@ -372,7 +375,8 @@ def _sound_workload(found: WorkloadName | None) -> WorkloadName | None:
 
 
 def _described_source(flow: Flow) -> str:
-    of = flow.workload or (f"Pod {flow.pod}" if flow.pod else "")
+    pod = flow.pod or (f"{flow.stem}-*" if flow.stem else "")
+    of = flow.workload or (f"Pod {pod}" if pod else "")
     if flow.namespace:
         return f"namespace {flow.namespace}{f', {of}' if of else ''}"
     return f"address {flow.source}" if flow.source is not None else "no source"
@@ -410,10 +414,11 @@ class _FlowEnds:
             pod = self._pod_at(_plain(flow.source), flow)
         namespace = pod.namespace if pod else flow.namespace
         name = pod.name if pod else flow.pod
-        workload = self._workload(namespace, name, flow.workload, pod)
+        told = flow.workload or self._index.of_stem(namespace, flow.stem)
+        workload = self._workload(namespace, name, told, pod)
         account = flow.account or (pod.service_account if pod else "")
         if not account and workload is not None:
-            account = self._index.account(namespace, flow.workload or workload)
+            account = self._index.account(namespace, told or workload)
         gang = flow.gang or (gang_of(pod.labels) if pod else "")
         return msgspec.structs.replace(
             flow, namespace=namespace, pod=name, account=account, workload=workload, gang=gang
@@ -436,10 +441,11 @@ class _FlowEnds:
         if not namespace:
             return flow
         name = pod.name if pod else flow.to_pod
-        workload = self._workload(namespace, name, flow.to_workload, pod)
+        told = flow.to_workload or self._index.of_stem(namespace, flow.to_stem)
+        workload = self._workload(namespace, name, told, pod)
         account = flow.to_account or (pod.service_account if pod else "")
         if not account and workload is not None:
-            account = self._index.account(namespace, flow.to_workload or workload)
+            account = self._index.account(namespace, told or workload)
         return msgspec.structs.replace(
             flow,
             to_namespace=namespace,
@@ -498,16 +504,15 @@ def _names_it(opening: Opening, flow: Flow, named: Iterable[str]) -> bool:
     )
 
 
-def _reaches_pod(opening: Opening, flow: Flow, pod: EgressPod | None) -> bool:
+def _reaches_pod(opening: Opening, flow: Flow, pod: EgressPod | None, world: ClusterEgress) -> bool:
     """Return whether an opening to Pods lets a flow through, of which no address is known."""
     peer = opening.peer
     port = PortRange(flow.protocol, flow.port, flow.port)
     return (
         isinstance(peer, Pods)
         and pod is not None
-        and peer.namespace == pod.namespace
-        and matches(peer.requirements, pod.labels)
-        and any(each.holds(port) for each in opening.ports)
+        and means_pod(peer, pod, world)
+        and listens_on(pod, port, opening.ports)
     )
 
 

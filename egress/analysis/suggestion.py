@@ -60,6 +60,8 @@ class FlowEvidence(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     flows: int
     forwarded: int
     dropped: int
+    audited: int = 0
+    """Let through, and dropped by a policy if that did more than look on."""
     first: float | None = None
     last: float | None = None
     """Unix seconds."""
@@ -302,6 +304,7 @@ def evidence_of(
         flows=sum(each.count for each in flows),
         forwarded=sum(each.count for each in flows if each.verdict == "forwarded"),
         dropped=sum(each.count for each in flows if each.verdict == "dropped"),
+        audited=sum(each.count for each in flows if each.verdict == "audited"),
         first=min(firsts, default=None),
         last=max(lasts, default=None),
         pods=sorted({each.pod for each in flows if each.pod}),
@@ -330,7 +333,7 @@ def key_of(flow: Flow, preferred: Mapping[str, int], observed: ObservedFlows) ->
         return ("dnsName", min(named, key=lambda name: (-preferred[name], name)))
     if flow.address is not None:
         return ("cidr", str(single_address_network(flow.address)))
-    return ("unknown", flow.to_reserved or "?")
+    return ("unknown", flow.to_reserved)
 
 
 def _name(key: Key) -> str:
@@ -360,6 +363,8 @@ def describe_key(key: Key) -> str:
             return name
         case ("pods", written):
             return _shown_pods(msgspec.json.decode(written))
+        case (_, reserved):
+            return reserved or "a destination"
         case _:
             return " ".join(key)
 

@@ -23,6 +23,9 @@ _SLACK_S: Final = 60.0
 _DEEPEST: Final = 8
 """Owners of owners that are followed."""
 
+_MAKERS: Final = ("ReplicaSet", "Job", "DaemonSet", "StatefulSet")
+"""Kinds whose names, and a hyphen, are the `generateName` of their Pods."""
+
 NO_WORKLOADS: Final = WorkloadSnapshot()
 
 
@@ -93,6 +96,14 @@ class WorkloadIndex:
             owner = self._owner(namespace, each)
             if owner is not None:
                 return each
+        return None
+
+    def of_stem(self, namespace: str, stem: str) -> WorkloadName | None:
+        """Return what makes Pods whose names begin so; None where no such thing is there."""
+        for kind in _MAKERS if stem else ():
+            name = WorkloadName(kind, stem)
+            if (namespace, name) in self.seen.workloads or self._owner(namespace, name):
+                return name
         return None
 
     def workload_of(self, pod: SeenPod) -> WorkloadName | None:

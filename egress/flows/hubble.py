@@ -1,6 +1,9 @@
 """Reads what `hubble observe -o json` and Hubble's exporter write: a flow a line. Pure.
 
 Source: github.com/cilium/cilium api/v1/flow/flow.proto; its fields as protobuf's JSON names them.
+In policy audit mode (https://docs.cilium.io/en/stable/security/policy-creation/) the events of
+verdicts say AUDIT of what would be dropped. ACNS writes the same on nodes, aggregated
+(/var/log/acns/hubble/events.log).
 """
 
 import datetime as dt
@@ -36,7 +39,7 @@ _VERDICTS: Final[dict[str, Verdict]] = {
     "REDIRECTED": "forwarded",
     "TRACED": "forwarded",
     "TRANSLATED": "forwarded",
-    "AUDIT": "forwarded",
+    "AUDIT": "audited",
     "DROPPED": "dropped",
 }
 
@@ -93,7 +96,9 @@ class _Layer7(msgspec.Struct, frozen=True):
     dns: _Dns | None = None
 
 
-class _Flow(msgspec.Struct, frozen=True, kw_only=True):
+class HubbleFlow(msgspec.Struct, frozen=True, kw_only=True):
+    """A flow, as far as it is read."""
+
     time: dt.datetime | None = None
     verdict: str = ""
     ip: _Ip = msgspec.field(default=_Ip(), name="IP")
@@ -108,13 +113,13 @@ class _Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Line(msgspec.Struct, frozen=True):
-    flow: _Flow | None = None
+    flow: HubbleFlow | None = None
     lost_events: Any = None
     node_status: Any = None
 
 
 _LINE: Final = msgspec.json.Decoder(_Line)
-_BARE: Final = msgspec.json.Decoder(_Flow)
+_BARE: Final = msgspec.json.Decoder(HubbleFlow)
 
 
 def read_hubble(pieces: Iterable[str]) -> Iterator[FlowRecord]:
@@ -133,14 +138,19 @@ def _read(number: int, line: str) -> FlowRecord:
             return SkippedRecord(LOST)
         if found.node_status is not None:
             return SkippedRecord("tells of a node, and no flow")
-        return _flow_of(found.flow or _BARE.decode(line), number)
+        return flow_of(found.flow or _BARE.decode(line), number)
     except DECODE_ERRORS as error:
         return UnreadableRecord(number, str(error))
     except ValueError as error:
         return UnreadableRecord(number, f"has no address: {error}")
 
 
-def _flow_of(flow: _Flow, number: int) -> FlowRecord:
+def flow_of(flow: HubbleFlow, number: int) -> FlowRecord:
+    """Return what a flow says; `number` is its place, for what cannot be read.
+
+    Raises:
+        ValueError: an address is none.
+    """
     if (other := _no_connection(flow)) is not None:
         return other
     named = (("TCP", flow.l4.TCP), ("UDP", flow.l4.UDP), ("SCTP", flow.l4.SCTP))
@@ -176,7 +186,7 @@ def _flow_of(flow: _Flow, number: int) -> FlowRecord:
     )
 
 
-def _no_connection(flow: _Flow) -> DnsAnswer | SkippedRecord | None:
+def _no_connection(flow: HubbleFlow) -> DnsAnswer | SkippedRecord | None:
     if flow.l7 is not None and flow.l7.dns is not None and flow.l7.dns.ips:
         # An answer is seen on its way back: to the Pod that asked.
         asked = flow.destination if flow.is_reply else flow.source

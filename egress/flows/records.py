@@ -1,6 +1,6 @@
 """Records of observed connections, whatever observed them. Pure.
 
-`egress.flows.hubble`, `egress.flows.azure` and `egress.flows.csv_file` read them. A flow is one
+A module beside this one for each format reads them. A flow is one
 that a Pod began: answers, and what others send to it, are left out as they are read.
 """
 
@@ -16,7 +16,9 @@ from core.egress.workload_names import WorkloadName
 LOST: Final = "events that the observer lost: what it saw then is not here"
 """Why a record is passed over that tells of others that are missing."""
 
-Verdict = Literal["forwarded", "dropped", "unknown"]
+Verdict = Literal["forwarded", "audited", "dropped", "unknown"]
+"""`audited`: let through, and a policy that only looks on (Cilium's audit mode, Calico's staged
+policies) would drop it."""
 
 _PROTOCOLS: Final[dict[str, Protocol]] = {
     "tcp": "TCP",
@@ -38,6 +40,8 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pod: str = ""
     workload: WorkloadName | None = None
     """What the Pod is of, as far as the log says it."""
+    stem: str = ""
+    """What the Pod's name begins with, where the log has no more (Calico's aggregated names)."""
     gang: str = ""
     """What Pods of the same run share: `LABEL=VALUE`; empty where nothing says so."""
     source: Address | None = None
@@ -49,6 +53,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     to_pod: str = ""
     to_account: str = ""
     to_workload: WorkloadName | None = None
+    to_stem: str = ""
     to_gang: str = ""
     to_service: str = ""
     to_reserved: str = ""

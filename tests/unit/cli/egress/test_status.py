@@ -1,6 +1,7 @@
 """`sallyport egress status`: what would be closed, in words, in JSON and by the exit code."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -146,6 +147,55 @@ def test_audit_conditions_and_ends_are_told(run: Run, tmp_path: Path) -> None:
     assert "  allowlist old: Expired, ended 2020-01-01T00:00:00Z" in lines
     assert "  allowlist broken: Invalid" in lines
     assert done.code == 2
+
+
+@pytest.mark.parametrize("time", ["9" * 20, "9" * 400])
+def test_times_that_are_no_dates_are_told(run: Run, tmp_path: Path, time: str) -> None:
+    """A log may hold anything; JSON has no number for one beyond all numbers."""
+    row = f"research,trainer,train-0,packages.example.org,443,forwarded,1,{time}\n"
+    flows = _flows(tmp_path, ALLOWED, row)
+    done = run("egress", "status", "research", "--flows", flows, *CLUSTER)
+    assert done.code == 0
+    assert "to a time that is no date" in done.out
+    assert run("egress", "status", "--flows", flows, *CLUSTER, "-o", "json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "acns.csv",
+            "TimeGenerated [UTC],Verdict,SourceNamespace,SourceWorkloads,DestinationNamespace,"
+            'Layer4,IP\n2026-11-20,FORWARDED,research,"[{""name"":""notebook"",'
+            '""kind"":""StatefulSet""}]",,"{""TCP"":{""destination_port"":5432}}",'
+            '"{""destination"":""192.0.2.8""}"\n',
+        ),
+        (
+            "calico.jsonl",
+            '{"reporter": "Src", "action": "Allow", "protocol": "tcp", "dest_port": 5432, '
+            '"source_namespace": "research", "source_name": "notebook-ada", "dest_name": "pub", '
+            '"dest_ip": "192.0.2.8", "source_type": "wep"}\n',
+        ),
+    ],
+)
+def test_formats_are_known_by_how_they_begin(
+    run: Run, tmp_path: Path, name: str, text: str
+) -> None:
+    """Stored logs of ACNS name the workload alone: its service account is found in the cluster."""
+    stateful_set = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "notebook", "namespace": "research"},
+        "spec": {"template": {"spec": {"serviceAccountName": "notebooks"}}},
+    }
+    folder = tmp_path / "cluster"
+    shutil.copytree(EXAMPLES / "cluster", folder)
+    (folder / "stateful_set.yaml").write_text(yaml.safe_dump(stateful_set))
+    file = tmp_path / name
+    file.write_text(text)
+    done = run("egress", "status", "research", "--flows", file, "--cluster", folder, "-o", "json")
+    (found,) = json.loads(done.out)["namespaces"]
+    assert (done.code, found["coverage"]["share"]["allowedPairs"]) == (0, 1)
 
 
 def test_text_of_flows_moves_no_cursor(run: Run, tmp_path: Path) -> None:

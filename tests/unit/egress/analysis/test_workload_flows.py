@@ -132,6 +132,8 @@ def test_address_is_a_pods_only_while_it_lived(workloads: WorkloadSnapshot) -> N
         ),
         ({"workload": WorkloadName("Job", "nightly-29384700")}, ("reporter", "CronJob/nightly")),
         ({"workload": WorkloadName("Job", "pretrain-node-0")}, ("trainer", "")),
+        ({"stem": "catalogue-web-6d4b75cb6d"}, ("web", "Deployment/catalogue-web")),
+        ({"stem": "nightly-29384700"}, ("reporter", "CronJob/nightly")),
     ],
 )
 def test_account_is_found_from_what_is_left(
@@ -158,6 +160,7 @@ def test_runs_are_told(workloads: WorkloadSnapshot) -> None:
     "fields",
     [
         {"pod": "gone-29384700-b4xzq"},
+        {"stem": "gone-29384700"},
         {"workload": WorkloadName("Deployment", "gone")},
         {"pod": "catalogue-web-6d4b75cb6d-hwk2l", "namespace": "elsewhere"},
     ],
