@@ -126,7 +126,9 @@ class DnsRefresh:
         await self._save(leadership, before, state)
         for each in answered:
             del self._asking[each]
-        self.failures += sum(bool(reply.problem) for _, some in replies for reply in some)
+        self.failures += sum(
+            bool(reply.problem) and not reply.is_extra for _, some in replies for reply in some
+        )
         self._bursts = bursts
         changed = [name for name in state if _told(before.get(name)) != _told(state[name])]
         self._publish(state)

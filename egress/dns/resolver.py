@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -26,6 +27,11 @@ from egress.dns.learnt_names import DnsReply, QuestionKey
 from egress.dns.resolver_settings import ResolverSettings
 
 DNS_PORT: Final = 53
+AWAY_S: Final = 30.0
+"""A Pod that does not answer is asked again after so long."""
+_MOST_SILENCES: Final = 8
+"""So many questions in a row a Pod leaves unanswered until it counts as away: those for one name
+whose own servers are slow are fewer, and any answer ends the row."""
 _MAX_PORT: Final = 65_535
 
 _BRACKETED: Final = re.compile(r"\[(?P<host>[^\]]*)\](?::(?P<port>\d{1,5}))?")
@@ -123,15 +129,23 @@ class Resolver:
         if not self._servers:
             raise SettingsError("egress.resolver.servers: name at least one name server")
         self._pods: tuple[NameServer, ...] = ()
+        self._silences: dict[NameServer, int] = {}
+        """Pods that did not answer, and how many questions in a row."""
+        self._away: dict[NameServer, float] = {}
+        """Those that are not asked, each with the monotonic seconds until which."""
         self._settings = settings
         self._room = asyncio.Semaphore(settings.at_once)
 
     def set_pods(self, pods: Iterable[NameServer]) -> None:
         """Have the Pods of the cluster's DNS asked, besides: each of them caches for itself.
 
-        One that does not answer is no problem of a name, for Pods come and go.
+        One that does not answer is no problem of a name, for Pods come and go; it is then asked
+        one question in `AWAY_S`, so that it holds up no other server's.
         """
         self._pods = tuple(each for each in dict.fromkeys(pods) if each not in self._servers)
+        for known in (self._silences, self._away):
+            for gone in known.keys() - set(self._pods):
+                del known[gone]
 
     def questions(self) -> Sequence[Question]:
         """Return all questions by which different answers for a name may be had."""
@@ -156,23 +170,45 @@ class Resolver:
         is_extra = question.server in self._pods
         return msgspec.structs.replace(reply, is_extra=is_extra, dnssec_ok=question.dnssec_ok)
 
+    def _is_away(self, server: NameServer) -> bool:
+        """Return whether a Pod is left out; where it was for long enough, this one asks it."""
+        until, now = self._away.get(server), time.monotonic()
+        if until is None or now < until:
+            return until is not None
+        self._away[server] = now + AWAY_S
+        return False
+
     async def _ask(self, question: Question, name: dns.name.Name) -> DnsReply:
-        problem, server, family = "", question.server, question.family
+        server, family = question.server, question.family
         async with self._room:
-            for _ in range(self._settings.tries):
-                query = dns.message.make_query(
-                    name, _FAMILIES[family], want_dnssec=question.dnssec_ok
-                )
-                try:
-                    answer = await _exchange(query, server, self._settings.timeout_s)
-                    return _reply(server, family, answer)
-                except (TimeoutError, dns.exception.Timeout):
-                    problem = f"does not answer within {self._settings.timeout_s:g} s"
-                except (OSError, EOFError) as error:
-                    problem = f"cannot be reached ({type(error).__name__})"
-                except dns.exception.DNSException as error:
-                    problem = f"sends what is no answer ({type(error).__name__})"
-        return DnsReply(str(server), family, problem=problem)
+            if self._is_away(server):
+                return DnsReply(str(server), family, problem="did not answer before")
+            found = await self._try(question, name)
+        if isinstance(found, DnsReply):
+            self._silences.pop(server, None)
+            self._away.pop(server, None)
+            return found
+        if server in self._pods:
+            self._silences[server] = self._silences.get(server, 0) + 1
+            if self._silences[server] >= _MOST_SILENCES:
+                self._away[server] = time.monotonic() + AWAY_S
+        return DnsReply(str(server), family, problem=found)
+
+    async def _try(self, question: Question, name: dns.name.Name) -> DnsReply | str:
+        """Return what a server answers, if only that it cannot tell; or why there is no answer."""
+        problem, server, family = "", question.server, question.family
+        for _ in range(self._settings.tries):
+            query = dns.message.make_query(name, _FAMILIES[family], want_dnssec=question.dnssec_ok)
+            try:
+                answer = await _exchange(query, server, self._settings.timeout_s)
+                return _reply(server, family, answer)
+            except (TimeoutError, dns.exception.Timeout):
+                problem = f"does not answer within {self._settings.timeout_s:g} s"
+            except (OSError, EOFError) as error:
+                problem = f"cannot be reached ({type(error).__name__})"
+            except dns.exception.DNSException as error:
+                problem = f"sends what is no answer ({type(error).__name__})"
+        return problem
 
 
 async def _exchange(

@@ -10,6 +10,7 @@ import pytest
 import uvloop
 
 from core.base.errors import SettingsError
+from egress.dns import resolver as resolver_module
 from egress.dns.learnt_names import UNASKED, DnsReply, NamesSettings, learn
 from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
@@ -295,3 +296,52 @@ async def test_each_question_of_a_burst_is_one_of_a_kind(one: DnsServer) -> None
     assert [each.key for each in replies] == [each.key for each in questions]
     assert [bool(each.addresses) for each in replies] == [True, False, True, False]
     assert one.dnssec_ok == [False, False, True, True]
+
+
+async def test_a_pod_that_is_away_holds_no_room(
+    one: DnsServer, other: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After its first silence it is asked one question in a while, and as before once it answers.
+
+    Else a Pod that cannot be reached would hold all questions under way for two timeouts each.
+    """
+    for number in range(40):
+        one.set(f"{number}.example.org", "192.0.2.1")
+        other.set(f"{number}.example.org", behaviour=Behaviour.SILENT)
+    resolver = of(one, settings=ResolverSettings(timeout_s=0.3, tries=1, at_once=4))
+    pod = NameServer(other.address, other.port)
+    resolver.set_pods([pod])
+    began = time.monotonic()
+    found = await asyncio.gather(*(resolver.ask(f"{number}.example.org") for number in range(40)))
+    assert time.monotonic() - began < 4, "all of them in turn take 6 s"
+    assert all(texts(each)[str(server_of(f"127.0.0.1:{one.port}")), 4] for each in found)
+    assert 8 <= len(other.questions) <= 12
+    seen = len(other.questions)
+    other.set(NAME, "192.0.2.9")
+    assert (str(pod), 4) not in texts(await resolver.ask(NAME))
+    assert len(other.questions) == seen
+    monkeypatch.setattr(resolver_module, "AWAY_S", 0.0)
+    resolver.set_pods([])
+    resolver.set_pods([pod])
+    assert texts(await resolver.ask(NAME))[str(pod), 4] == ["192.0.2.9"]
+
+
+async def test_one_bad_name_sends_no_pod_away(one: DnsServer, other: DnsServer) -> None:
+    """A Pod that says that it cannot tell answers, and silence about one name is not enough."""
+    resolver = of(one, settings=ResolverSettings(timeout_s=0.1, tries=1))
+    pod = NameServer(other.address, other.port)
+    resolver.set_pods([pod])
+    for number in range(20):
+        other.set(NAME, behaviour=Behaviour.FAILS if number % 2 else Behaviour.SILENT)
+        await resolver.ask(NAME)
+    other.set(NAME, "192.0.2.9")
+    assert texts(await resolver.ask(NAME))[str(pod), 4] == ["192.0.2.9"]
+
+
+async def test_servers_that_are_set_are_asked_whatever_they_did(one: DnsServer) -> None:
+    """Only Pods are left out: of servers a name's problem is told."""
+    one.set(NAME, behaviour=Behaviour.FAILS)
+    resolver = of(one)
+    for _ in range(2):
+        assert problems(await resolver.ask(NAME)) == {"answers SERVFAIL"}
+    assert len(one.questions) == 2 * len(await resolver.ask(NAME))
