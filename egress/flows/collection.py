@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from core.base.networks import Address
+from core.base.safe_text import safe_excerpt
 from core.egress.workload_names import WorkloadName
 from egress.flows.records import DnsAnswer, Flow, FlowRecord, SkippedRecord, UnreadableRecord
 
@@ -59,7 +60,8 @@ class FlowCollection:
             case UnreadableRecord():
                 self.unread_count += 1
                 if len(self.unread) < MOST_UNREAD:
-                    self.unread.append((file, record))
+                    why = safe_excerpt(record.why)  # It may quote any part of the log.
+                    self.unread.append((file, msgspec.structs.replace(record, why=why)))
             case SkippedRecord(why):
                 self.passed[why if len(self.passed) < _MOST_REASONS else "others"] += 1
 

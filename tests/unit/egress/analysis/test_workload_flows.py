@@ -1,5 +1,6 @@
 """Whose flows are: of Pods that have ended, of workloads alone, of what made them."""
 
+import json
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
+from core.base.safe_text import LONGEST_PROBLEM
 from core.egress.workload_names import WorkloadName
 from egress.analysis.observed_flows import ObservedFlows, observe
 from egress.analysis.suggestion import Suggestion, suggest
+from egress.flows.azure import read_azure
 from egress.flows.collection import MOST_OF_SOURCE
 from egress.flows.csv_file import read_csv
 from egress.flows.records import DnsAnswer, Flow
@@ -326,6 +329,18 @@ def test_flows_are_merged_and_each_source_is_bounded() -> None:
     assert found.left_out == 25
     assert found.left_out_of == ("research/noisy-0",)
     assert [each.count for each in found.flows if each.pod == "quiet-0"] == [1000]
+
+
+def test_reasons_of_unread_records_are_short() -> None:
+    """They quote what could not be read, which may be megabytes of anything."""
+    wrong = "x\x1b" * 500_000
+    tuples = f"1,{wrong},203.0.113.7,40000,443,6,O,B,NX"
+    flows = {"flows": [{"flowGroups": [{"flowTuples": [tuples]}]}]}
+    record = {"flowLogVersion": 4, "flowRecords": flows}
+    found = _observed(WorkloadSnapshot(), *read_azure([json.dumps({"records": [record]})]))
+    ((_, unread),) = found.unread
+    assert len(unread.why) <= LONGEST_PROBLEM
+    assert unread.why.isprintable()
 
 
 def test_what_is_no_name_of_kubernetes_reaches_no_allowlist() -> None:
