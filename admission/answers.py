@@ -158,6 +158,7 @@ _HEADLINES: Final[Mapping[str, str]] = {
     "guards": "It may not be written so, or not by you.",
     "identity": "An identity behind it keeps it from this.",
     "namespaces/ids": "Its IDs cannot be read.",
+    "namespaces/egress-workloads": "Its list of workloads cannot be read.",
     "namespaces": "You may not change how this namespace is guarded.",
     "notes": "What is noted of who asked for it is not right.",
     "rules": "It asks for what nobody may have.",

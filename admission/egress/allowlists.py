@@ -186,8 +186,10 @@ class AllowlistGuard:
     async def _absent(self, what: EgressAllowlist) -> AsyncIterator[Finding]:
         """Yield what it rests on and is not there, or not yet: it is taken all the same."""
         place = what.meta.namespace
-        if not self.settings.enrolment.enrols(await self.cluster.namespace(place)):
-            message = "has no effect yet: the namespace is not enrolled, all is open there"
+        closure = self.settings.enrolment.closure(await self.cluster.namespace(place))
+        if not closure.closes:
+            how = "audited" if closure.labels_pods else "not enrolled"
+            message = f"has no effect yet: the namespace is {how}, all is open there"
             remedy = f"Its operators set the label {names.EGRESS_LABEL}: deny."
             yield warning_finding("not-enrolled", "", f"it {message}", remedy)
         for index, name in enumerate(what.spec.service_accounts):

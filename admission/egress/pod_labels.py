@@ -16,6 +16,7 @@ from admission.egress.check import HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
 from admission.model.judged_object import LeftAlone, Reading
 from admission.objects.size_limits import is_too_large
+from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.safe_text import printable
 from core.cluster import Cluster
@@ -114,7 +115,10 @@ class PodLabelGatherer:
 
     async def _of_new_pod(self, request: Request, pod: Pod, facts: Facts) -> EgressFacts | None:
         place = facts.namespace
-        if request.phase is None or place is None or not self.settings.enrolment.enrols(place):
+        if request.phase is None or place is None:
+            return _wrong(_none_due(pod.metadata))
+        closure = self.settings.enrolment.closure(place)
+        if not closure.labels_pods:
             return _wrong(_none_due(pod.metadata))
         root = facts.root
         account = pod.spec.account
@@ -122,7 +126,11 @@ class PodLabelGatherer:
         others = (_unknown(key) for key in _reserved(pod.metadata) if key not in due)
         if request.phase is Phase.MUTATING:
             return EgressFacts(tuple(others), _HEADLINE, due=due)
+        if not closure.is_whole and due[names.EGRESS_WORKLOAD_LABEL] not in closure.workloads:
+            due = {key: value for key, value in due.items() if key in (pod.metadata.labels or {})}
         wrong = (*_not_due(pod.metadata, due), *others)
+        if not closure.is_whole:
+            return _wrong(wrong)
         if await self.cluster.is_egress_closed(place.name):
             return _wrong(wrong)
         return EgressFacts((*wrong, _not_closed()), "Its namespace is not closed yet: try again.")

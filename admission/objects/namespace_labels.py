@@ -13,27 +13,33 @@ from core.base.errors import InvalidObjectError, NamespaceMarkError
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.id_ranges import parse_id_ranges
-from core.decision.namespaces import guarded_settings
+from core.decision.namespaces import Namespace, guarded_settings
 from core.decision.request import Request
+from core.egress.enrolment import closed_workloads
 from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import decode_metadata
 
 RULE = "namespaces/exempt"
 IDS_RULE = "namespaces/ids"
+WORKLOADS_RULE = "namespaces/egress-workloads"
 
 _IDS = tuple(
     f"metadata.annotations[{each}]"
     for each in (names.UID_RANGE_ANNOTATION, names.SUPPLEMENTAL_GROUPS_ANNOTATION)
 )
+_WORKLOADS = f"metadata.annotations[{names.EGRESS_WORKLOADS_ANNOTATION}]"
 
 
 def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
     """Refuse guarded marks to a requester without `exempt` on `namespaces.sallyport.dev`.
 
-    And to everybody IDs that cannot be read: Pods on shared file systems could not be judged.
+    And to everybody IDs that cannot be read: Pods on shared file systems could not be judged; and a
+    list of workloads that cannot be read: it would close the whole namespace.
     """
     if facts.namespace_labels is not None and facts.namespace_labels.broken:
-        return Outcome((_broken(facts.namespace_labels.broken),), "Its IDs cannot be read.")
+        finding = _broken(facts.namespace_labels.broken)
+        what = "IDs" if finding.rule == IDS_RULE else "list of workloads"
+        return Outcome((finding,), f"Its {what} cannot be read.")
     if (
         facts.namespace_labels is None
         or facts.namespace_labels.exempt
@@ -63,7 +69,8 @@ def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
 def _broken(problem: str) -> Finding:
     path, _, rest = problem.partition(": ")
     said, _, remedy = rest.partition(". ")
-    return Finding(IDS_RULE, Action.DENY, path, said, remedy)
+    rule = WORKLOADS_RULE if path == _WORKLOADS else IDS_RULE
+    return Finding(rule, Action.DENY, path, said, remedy)
 
 
 async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) -> Facts:
@@ -81,7 +88,8 @@ async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) 
     exempt = bool(changed) and await cluster.allowed(
         request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
     )
-    broken = _why_broken(request.name, metadata) if not set(changed).isdisjoint(_IDS) else ""
+    looks = not set(changed).isdisjoint((*_IDS, _WORKLOADS))
+    broken = _why_broken(request.name, metadata) if looks else ""
     return msgspec.structs.replace(
         facts,
         namespace_labels=NamespaceLabelFacts(changed, exempt, broken),
@@ -90,8 +98,10 @@ async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) 
 
 
 def _why_broken(name: str, metadata: ObjectMeta) -> str:
+    annotations = metadata.annotations or {}
     try:
-        parse_id_ranges(name, metadata.annotations or {})
+        parse_id_ranges(name, annotations)
+        closed_workloads(Namespace(name, annotations=annotations))
     except NamespaceMarkError as error:
         return str(error).removeprefix(f"Namespace {name}: ")
     return ""

@@ -10,7 +10,7 @@ from app.settings.section import Section
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, collapse, holds, parse_network
 from core.base.process_names import CONTROL
-from core.decision.namespaces import Enrolment
+from core.egress.enrolment import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from core.people.subject import service_account_subject
 from egress.dns.learnt_names import NamesSettings

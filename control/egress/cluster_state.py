@@ -11,6 +11,7 @@ import structlog
 from control.egress.plan import Key
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressDestinations
+from core.egress.enrolment import NOTHING_CLOSED, Closure
 from egress.compiler.allowlists import NO_REFERENCES, References
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import BrokenSet, EgressWatch, Intent, IntentStatus, WatchedNamespace
@@ -28,7 +29,7 @@ class EgressState:
     """What is known of the cluster; `take` brings it up to date."""
 
     world: EgressWatch
-    enrols: Callable[[Namespace], bool]
+    closure: Callable[[Namespace], Closure]
     places: dict[str, WatchedNamespace] = field(default_factory=dict)
     intents: dict[str, dict[str, Intent]] = field(default_factory=lambda: defaultdict(dict))
     policies: dict[str, dict[Key, LivePolicy]] = field(default_factory=lambda: defaultdict(dict))
@@ -40,15 +41,15 @@ class EgressState:
     """Versions of policies that were written and that the watch has not shown yet, by kind and
     `namespace/name`."""
 
-    def enrolled(self, namespace: str) -> bool:
-        """Return whether a namespace is there, and enrolled."""
+    def closure_of(self, namespace: str) -> Closure:
+        """Return what of a namespace is closed; nothing of one that is not there."""
         place = self.places.get(namespace)
-        return place is not None and self.enrols(place.namespace)
+        return self.closure(place.namespace) if place is not None else NOTHING_CLOSED
 
     def namespaces(self) -> set[str]:
         """Name all that have something to be looked at."""
-        enrolled = {name for name in self.places if self.enrolled(name)}
-        return {*enrolled, *self.intents, *self.policies}
+        closed = {name for name in self.places if self.closure_of(name).closes}
+        return {*closed, *self.intents, *self.policies}
 
     def uids(self) -> frozenset[str]:
         """Return the UIDs of all allowlists and sets."""
@@ -158,8 +159,8 @@ class EgressState:
                 self.places.pop(name, None)
             else:
                 self.places[name] = now
-            before = was is not None and self.enrols(was.namespace)
-            after = now is not None and self.enrols(now.namespace)
+            before = self.closure(was.namespace) if was is not None else NOTHING_CLOSED
+            after = self.closure(now.namespace) if now is not None else NOTHING_CLOSED
             ends = was is not None and now is not None and was.terminating != now.terminating
             if before != after or ends:
                 yield name

@@ -11,6 +11,7 @@ from control.egress.lookups import EgressLookups
 from control.egress.plan import Json
 from core.base.errors import AccessReviewError, ClusterError
 from core.egress.allowlists import EgressAllowlist
+from core.kubernetes.label_selectors import Requirements
 from core.people.two_person import Consent
 from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
 from egress.limits.breadth import combined_breadth_reasons
@@ -80,9 +81,9 @@ class DesiredStates:
             or any(self.approvals.consents(what) != before for what, before in known)
         )
 
-    def floor(self, namespace: str) -> tuple[Json, ...]:
-        """Return what an enrolled namespace has from its first moment."""
-        return self.render(CompiledAllowlists(namespace)).objects
+    def floor(self, namespace: str, selects: Requirements = ()) -> tuple[Json, ...]:
+        """Return what a namespace has from its first moment; `selects` says whose Pods close."""
+        return self.render(CompiledAllowlists(namespace, selects=selects)).objects
 
     def forget(self, namespace: str) -> DesiredState:
         """Say that a namespace should have nothing."""
@@ -92,9 +93,16 @@ class DesiredStates:
         return DesiredState()
 
     async def of(
-        self, namespace: str, intents: Mapping[str, Intent], known: CompilerFacts, failed: int
+        self,
+        namespace: str,
+        intents: Mapping[str, Intent],
+        known: CompilerFacts,
+        failed: int,
+        selects: Requirements = (),
     ) -> DesiredState:
         """Say what an enrolled namespace should have, which has failed so often before.
+
+        `selects` says which of its Pods are closed: none of them for all.
 
         Raises:
             UnknownError: something could not be asked for.
@@ -115,7 +123,7 @@ class DesiredStates:
             services=self.facts.known_services(wanted.references),
             unapproved=unapproved,
         )
-        wanted.meaning = compile_allowlists(namespace, sound, known)
+        wanted.meaning = compile_allowlists(namespace, sound, known).narrowed(selects)
         rendered = self.render(wanted.meaning)
         wanted.policies, wanted.open = rendered.objects, rendered.open
         wanted.problems = (*wanted.meaning.problems, *rendered.problems)

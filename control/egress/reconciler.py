@@ -17,6 +17,7 @@ from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import NameTakenError, PolicyWriter
 from core.base import names
 from core.base.errors import ClusterError
+from core.egress.enrolment import Closure
 from egress.model.facts import CompilerFacts
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
@@ -49,7 +50,7 @@ class _NamespaceLook:
     """One look at a namespace: how it went."""
 
     namespace: str
-    enrolled: bool
+    closure: Closure
     intents: Mapping[str, Intent]
     wanted: DesiredState = field(default_factory=DesiredState)
     failures: dict[str, list[str]] = field(default_factory=dict)
@@ -69,7 +70,7 @@ class _NamespaceLook:
         self, policies: Iterable[LivePolicy], states: Mapping[str, int], now: float
     ) -> NamespaceOutcome:
         return NamespaceOutcome(
-            self.enrolled,
+            self.closure.closes,
             states,
             sum(each.ours for each in policies),
             tuple(name for some in self.taken.values() for name in some),
@@ -112,14 +113,16 @@ class Reconciler:
             self.wanting.forget(namespace)
             return NamespaceOutcome()
         look = _NamespaceLook(
-            namespace, self.state.enrolled(namespace), self.state.intents_of(namespace)
+            namespace, self.state.closure_of(namespace), self.state.intents_of(namespace)
         )
         look.wanted = self.wanting.forget(namespace)
-        if look.enrolled:
+        if look.closure.closes:
             if not place.terminating:
                 await self._deny(leadership, look)
                 await self._hold_all(leadership, look)
-            look.wanted = await self.wanting.of(namespace, look.intents, known, failed)
+            look.wanted = await self.wanting.of(
+                namespace, look.intents, known, failed, look.closure.selects
+            )
         if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
             await self.weights.tell(leadership, namespace, look.wanted, sound, self.state.sets)
@@ -138,7 +141,7 @@ class Reconciler:
         there = {each.name for each in self._live(look.namespace)}
         missing = (
             each
-            for each in self.wanting.floor(look.namespace)
+            for each in self.wanting.floor(look.namespace, look.closure.selects)
             if each["metadata"]["name"] not in there
         )
         for step in plan_of(list(missing), ()).steps:
@@ -206,7 +209,7 @@ class Reconciler:
             if intent.allowlist is None or now < intent.allowlist.expires:
                 continue
             done = intent.status.condition(telling.EVICTED)
-            if look.enrolled and eviction.is_due(intent, now):
+            if look.closure.is_whole and eviction.is_due(intent, now):
                 try:
                     done = await self.evictions.run(leadership, intent, intent.allowlist, now)
                 except ClusterError as error:
@@ -224,7 +227,7 @@ class Reconciler:
             approval = look.wanted.approvals.get(intent.uid, Approval())
             notes = (*look.wanted.notes, *filter(None, (approval.note,)))
             situation = AllowlistSituation(
-                look.enrolled,
+                look.closure,
                 openings.get(name, ()),
                 tuple(each for each in look.wanted.problems if each.allowlist == name),
                 approval.broad,
@@ -243,7 +246,7 @@ class Reconciler:
 
     async def _foreign(self, leadership: Leadership, look: _NamespaceLook, now: float) -> int:
         """Tell which policies of others open more than allowlists say; give how many stay."""
-        live = self._live(look.namespace) if look.enrolled else ()
+        live = self._live(look.namespace) if look.closure.is_whole else ()
         found: dict[str, tuple[LivePolicy, str]] = {}
         async for policy, more in foreign_policies.find_wider_policies(live, look.wanted.policies):
             if self.deletes and more is not foreign_policies.UNCOMPARED:

@@ -11,6 +11,7 @@ from core.base import names
 from core.base.safe_text import shorten
 from core.base.times import time_text
 from core.egress.allowlists import KIND
+from core.egress.enrolment import Closure
 from egress.model.openings import Addresses, Name, Opening, Problem, Service
 from kube.egress.watch import Condition, Intent, IntentStatus
 
@@ -33,7 +34,7 @@ _WHOLE: Final = ("Deleted", "Expired", "NotApproved")
 class AllowlistSituation:
     """How an allowlist stands, as of one look at its namespace."""
 
-    enrolled: bool
+    closure: Closure
     openings: tuple[Opening, ...] = ()
     """What is open now, by the policies."""
     problems: tuple[Problem, ...] = ()
@@ -77,9 +78,11 @@ def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
     part = "PartlyOpen" if situation.openings else "Closed"
     taken = ", ".join(situation.taken)
     outside = f"the namespace is not enrolled ({names.EGRESS_LABEL}: deny): all is open there"
+    if situation.closure.labels_pods:
+        outside = f"the namespace is audited ({names.EGRESS_LABEL}: audit): all is open there"
     found = (
         ("Invalid", intent.problem),
-        ("NotEnrolled", "" if situation.enrolled else outside),
+        ("NotEnrolled", "" if situation.closure.closes else outside),
         (whole, _cut(_texts(closing)) if whole else ""),
         ("NameTaken", f"policies of others have the names {taken}: rename them" if taken else ""),
         ("NotWritten", _cut(situation.failures)),

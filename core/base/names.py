@@ -22,6 +22,7 @@ SANDBOX_LABEL = f"{GROUP}/sandbox"
 """On a Namespace: `by-risk` or `required`. Guarded. On a Pod or template: it asks for a sandbox."""
 
 EGRESS_LABEL = f"{GROUP}/egress"
+EGRESS_WORKLOADS_ANNOTATION = f"{GROUP}/egress-workloads"
 """On a Namespace: `deny` (its Pods connect only where EgressAllowlists say) or `open`. Guarded."""
 
 EGRESS_GROUP = f"egress.{GROUP}"

@@ -19,9 +19,6 @@ from core.decision.id_ranges import IdRanges, parse_id_ranges
 from core.risk.model import Effect
 from core.sandbox.decision import SandboxMode, mode_of_label
 
-_OPEN: Final = "open"
-"""The word of the label that leaves a namespace out of egress."""
-
 _GUARDED_LABELS: Final = frozenset(
     {
         names.MODE_LABEL,
@@ -38,6 +35,7 @@ _GUARDED_LABELS: Final = frozenset(
 
 
 _GUARDED_ANNOTATIONS: Final = (
+    names.EGRESS_WORKLOADS_ANNOTATION,
     names.CEILING_ANNOTATION,
     names.ENFORCE_FROM_ANNOTATION,
     names.UID_RANGE_ANNOTATION,
@@ -176,22 +174,6 @@ def guarded_settings(labels: Mapping[str, str], annotations: Mapping[str, str]) 
         for key in _GUARDED_ANNOTATIONS
         if key in annotations
     }
-
-
-class Enrolment(msgspec.Struct, frozen=True):
-    """Which namespaces are enrolled: their Pods connect only where EgressAllowlists say."""
-
-    default: bool = False
-    """Whether those without the label are."""
-    excluded: frozenset[str] = frozenset()
-    """Names that `default` does not count for: those of the cluster itself."""
-
-    def enrols(self, namespace: Namespace) -> bool:
-        """Return whether a namespace is: by its label, any word but `open` counting as `deny`."""
-        label = namespace.labels.get(names.EGRESS_LABEL)
-        if label is not None:
-            return label != _OPEN
-        return self.default and namespace.name not in self.excluded
 
 
 STRICTNESS: Final = {Mode.AUDIT: 0, Mode.WARN: 1, Mode.ENFORCE: 2}

@@ -56,6 +56,7 @@ OWN: Final = frozenset(
         "guards/expiry",
         "guards/recorded",
         "field/unknown",
+        "namespaces/egress-workloads",
         "namespaces/exempt",
         "namespaces/ids",
         "notes/grants",

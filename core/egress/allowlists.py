@@ -1,6 +1,5 @@
 """EgressAllowlists and EgressDestinations: who may connect where, as people write it. Pure."""
 
-import re
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -22,6 +21,7 @@ from core.egress.destinations import (
     check_distinct,
 )
 from core.kubernetes.label_selectors import LabelSelector, requirements_of
+from core.kubernetes.names import KIND as KIND_NAME
 from core.kubernetes.names import SUBDOMAIN
 from core.people.two_person import Approvable, approvable_of
 
@@ -33,8 +33,6 @@ MAX_SETS: Final = 16
 
 MAX_DAYS: Final = 366
 """An allowlist ends within so many days after it is made or changed."""
-
-_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 _OPTIONAL: Final = OPTIONAL | {"workloads", "podSelector", "whenExpired", "expiresAt"}
 
@@ -129,7 +127,7 @@ def parse_allowlist(raw: bytes | msgspec.Raw, namespace: str = "") -> EgressAllo
     check_distinct(spec.service_accounts, "spec.serviceAccounts", what)
     for index, workload in enumerate(spec.workloads or ()):
         path = f"spec.workloads[{index}]"
-        require_match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Job")
+        require_match(KIND_NAME, workload.kind, f"{path}.kind", what, "a kind such as Job")
         require_match(
             SUBDOMAIN, workload.name, f"{path}.name", what, "the whole name of one workload"
         )

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+
 SUBDOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 """Names of most objects, such as service accounts and workloads, if they are not too long."""
 

@@ -10,9 +10,11 @@ import msgspec
 from core.base import names
 from core.base.networks import Network
 from core.base.sallyport_objects import Metadata
-from core.decision.namespaces import Enrolment, Namespace
+from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.enrolment import WHOLLY_CLOSED, Closure, Enrolment
 from core.egress.pod_labels import label_value, reserved_labels
+from core.kubernetes.label_selectors import matches
 from core.people.two_person import ApprovalTerms, Approved, Consent, judge_approval
 from egress.compiler.allowlists import compile_allowlists, not_approved_message
 from egress.dns.learnt_names import LearntName, NamesSettings
@@ -119,11 +121,20 @@ class ClusterEgress:
         return not_approved_message(broad, said.reasons if stored else ())
 
     def enrolled(self, namespace: str) -> bool:
-        """Return whether Pods of a namespace connect only where allowlists say."""
+        """Return whether Pods of a namespace, or some, connect only where allowlists say."""
+        return self.closure(namespace).closes
+
+    def closure(self, namespace: str) -> Closure:
+        """Return what of a namespace is closed but for what allowlists open."""
         if self.closed:
-            return True
+            return WHOLLY_CLOSED
         found = self.snapshot.namespaces.get(namespace, Namespace(namespace))
-        return self.site.enrolment.enrols(found)
+        return self.site.enrolment.closure(found)
+
+    def closes(self, pod: EgressPod) -> bool:
+        """Return whether a Pod connects only where allowlists say."""
+        closure = self.closure(pod.namespace)
+        return closure.closes and matches(closure.selects, pod.labels)
 
     def allowlists(self, namespace: str) -> list[EgressAllowlist]:
         """Return the allowlists of a namespace, by name."""
@@ -136,8 +147,10 @@ class ClusterEgress:
     def whole_meaning(self, namespace: str) -> CompiledAllowlists:
         """Return the openings of a namespace, whether or not the engine can render them."""
         if namespace not in self._meanings:
-            found = self.allowlists(namespace) if self.enrolled(namespace) else ()
-            self._meanings[namespace] = compile_allowlists(namespace, found, self.known)
+            closure = self.closure(namespace)
+            found = self.allowlists(namespace) if closure.closes else ()
+            whole = compile_allowlists(namespace, found, self.known)
+            self._meanings[namespace] = whole.narrowed(closure.selects)
         return self._meanings[namespace]
 
     def rendered(self, namespace: str) -> RenderedNamespace:

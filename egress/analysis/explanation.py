@@ -91,7 +91,12 @@ def explain(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Expl
         why = "the Pod is on its node's network, where no policy holds it"
         return msgspec.structs.replace(base, why=why)
     if not world.enrolled(pod.namespace):
-        why = f"namespace {pod.namespace} is not enrolled: its Pods connect everywhere"
+        audited = world.closure(pod.namespace).labels_pods
+        how = "is audited, and nothing of it closed" if audited else "is not enrolled"
+        why = f"namespace {pod.namespace} {how}: its Pods connect everywhere"
+        return msgspec.structs.replace(base, why=why)
+    if not world.closes(pod):
+        why = f"namespace {pod.namespace} is audited, and the Pod is of no workload that is closed"
         return msgspec.structs.replace(base, why=why)
     if is_dns(aim, world):
         why = "the cluster's DNS is open to every Pod of an enrolled namespace (sallyport-dns)"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from core.base.networks import Network
-from core.decision.namespaces import Enrolment
+from core.egress.enrolment import Enrolment
 from egress.limits.breadth import Limits
 from egress.model.facts import NO_TAGS, TagSource
 

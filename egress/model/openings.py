@@ -11,7 +11,13 @@ import msgspec
 from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import PortRange
-from core.kubernetes.label_selectors import Requirement, Requirements, matches, may_overlap
+from core.kubernetes.label_selectors import (
+    Requirement,
+    Requirements,
+    matches,
+    may_overlap,
+    sort_requirements,
+)
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -137,6 +143,18 @@ class CompiledAllowlists(msgspec.Struct, frozen=True):
     namespace: str
     openings: tuple[Opening, ...] = ()
     problems: tuple[Problem, ...] = ()
+    selects: Requirements = ()
+    """Which Pods of the namespace are closed; none of them for all. No policy is about others."""
+
+    def narrowed(self, selects: Requirements) -> "CompiledAllowlists":
+        """Return the same for the Pods of a selector alone; for all where it demands nothing."""
+        if not selects:
+            return self
+        openings = (
+            msgspec.structs.replace(each, selects=sort_requirements((*each.selects, *selects)))
+            for each in self.openings
+        )
+        return msgspec.structs.replace(self, openings=tuple(openings), selects=selects)
 
     def of(self, allowlist: str) -> tuple[Opening, ...]:
         """Return the openings of one allowlist."""

@@ -17,7 +17,7 @@ from core.base import names
 from core.base.networks import Network, any_holds, subtract
 from core.egress.destinations import MAX_PORT, PortRange
 from core.egress.dns_names import ANY, WILDCARD, is_wildcard
-from core.kubernetes.label_selectors import Requirement, Requirements
+from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.model.openings import (
     Addresses,
     Block,
@@ -286,19 +286,16 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     # A Pod's resolver tries each name under the cluster's zone first, and musl's gives up where
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
     zone = name_patterns(f"*.{target.dns.domain}", target.engine)
-    namespace, dns = meaning.namespace, target.dns
+    namespace, dns, closed = meaning.namespace, target.dns, selector(meaning.selects)
     guards = build_guards(meaning.openings, target.reserved, dns.addresses)
     private: tuple[RangeGuard, ...] = ()
     if target.engine.learns_names:  # Whoever owns a name chooses where it leads.
         private = build_guards(meaning.openings, PRIVATE, dns.addresses, ranges_in_opening)
     return [
-        _policy(namespace, DEFAULT_DENY, {}, {"egress": [{}]}),
-        _policy(namespace, DNS, {}, {"egress": dns_rules(target, zone)}),
-        *(_guard(namespace, f"{GUARD}-{index}", each) for index, each in enumerate(guards)),
-        *(
-            _guard(namespace, f"{GUARD}-private-{index}", each)
-            for index, each in enumerate(private)
-        ),
+        _policy(namespace, DEFAULT_DENY, closed, {"egress": [{}]}),
+        _policy(namespace, DNS, closed, {"egress": dns_rules(target, zone)}),
+        *(_guard(meaning, f"{GUARD}-{index}", each) for index, each in enumerate(guards)),
+        *(_guard(meaning, f"{GUARD}-private-{index}", each) for index, each in enumerate(private)),
         *_dns_guards(meaning, target),
     ]
 
@@ -315,18 +312,19 @@ def _dns_guards(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[J
     every = (PortRange(protocol, 1, MAX_PORT) for protocol in ("TCP", "UDP"))
     but_dns = tuple(part for each in every for part in without_dns(each, dns.port))
     for index, each in enumerate(build_guards(meaning.openings, spared)):
-        yield _guard(meaning.namespace, f"{GUARD}-dns-{index}", each, but_dns)
+        yield _guard(meaning, f"{GUARD}-dns-{index}", each, but_dns)
 
 
-def _guard(namespace: str, name: str, guard: RangeGuard, ports: Ports = ()) -> Json:
+def _guard(meaning: CompiledAllowlists, name: str, guard: RangeGuard, ports: Ports = ()) -> Json:
     """Return the policy of a guard; without ports it denies all of them."""
-    but_for: Requirements = ()
+    who = meaning.selects
     if guard.but_for:
-        but_for = (Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for),)
+        others = Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for)
+        who = sort_requirements((*who, others))
     items = sorted(block_items("toCIDRSet", ((ports, block) for block in guard.blocks)))
     on = open_on(ports) if ports else [{}]
     denied = [{field: peers, **each} for field, _, peers in rules(items) for each in on]
-    return _policy(namespace, name, selector(but_for), {"egressDeny": denied})
+    return _policy(meaning.namespace, name, selector(who), {"egressDeny": denied})
 
 
 def _allowlist(

@@ -49,7 +49,10 @@ KIND: Final = "NetworkPolicy"
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
     """Return the policies of an enrolled namespace."""
-    objects = [_policy(meaning.namespace, DEFAULT_DENY, (), []), *_dns(meaning, target.dns)]
+    objects = [
+        _policy(meaning.namespace, DEFAULT_DENY, meaning.selects, []),
+        *_dns(meaning, target.dns),
+    ]
     problems = [_no_icmp(each) for each in meaning.openings if _icmp(each)]
     without = (_without_icmp(each) for each in meaning.openings)
     openings_left = tuple(each for each in without if each.ports)
@@ -68,7 +71,7 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
 def _dns(meaning: CompiledAllowlists, dns: Dns) -> Iterator[Json]:
     for name, items in zip((DNS, DNS_IPV6), _by_family(_dns_items(dns)), strict=True):
         if items or name == DNS:
-            yield _policy(meaning.namespace, name, (), _rules(items))
+            yield _policy(meaning.namespace, name, meaning.selects, _rules(items))
 
 
 def _by_family(items: Iterable[PolicyItem]) -> tuple[list[PolicyItem], list[PolicyItem]]:

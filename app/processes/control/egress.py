@@ -35,6 +35,7 @@ from control.egress.writer import PolicyWriter
 from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster
+from core.egress.enrolment import AUDIT, OPEN
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.dns.resolver import NameServer, Resolver, server_of, servers_of_system
 from egress.dns.resolver_settings import ResolverSettings
@@ -46,8 +47,6 @@ from egress.render.target import RenderTarget
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import Ask
 from kube.egress.watch import EgressWatch
-
-OPEN: Final = "open"
 
 _RESOLV_CONF: Final = Path("/etc/resolv.conf")
 
@@ -68,7 +67,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     section = settings.egress
     target = target_of(section)
     terms = terms_of(settings, cluster)
-    state = EgressState(world, enrolment_of(section, settings.namespace).enrols)
+    state = EgressState(world, enrolment_of(section, settings.namespace).closure)
     writer = PolicyWriter(objects)
     wanting = DesiredStates(
         state,
@@ -119,7 +118,7 @@ def enrolled_labels(section: EgressSection, own: str) -> Requirements:
     Where the default is `deny`, those that it leaves out and their own label enrols are not among
     them: labels cannot say "or". Their own policies close them.
     """
-    labelled = Requirement(names.EGRESS_LABEL, "NotIn", (OPEN,))
+    labelled = Requirement(names.EGRESS_LABEL, "NotIn", (AUDIT, OPEN))
     if section.default == OPEN:
         return sort_requirements([labelled, Requirement(names.EGRESS_LABEL, "Exists")])
     never = tuple(sorted(enrolment_of(section, own).excluded))

@@ -33,6 +33,8 @@ MARKS = [
     {"labels": {"sallyport.dev/mode": "enforce"}},
     {"labels": {"sallyport.dev/when-unrecorded": "admit"}},
     {"labels": {"sallyport.dev/egress": "deny"}},
+    {"labels": {"sallyport.dev/egress": "audit"}},
+    {"annotations": {"sallyport.dev/egress-workloads": "Job/fetch"}},
     {"labels": {"sallyport.dev/risk-class": "open"}},
     {"labels": {"sallyport.dev/when-risk-stale": "allow"}},
     {"labels": {"control-plane": "true"}},

@@ -7,8 +7,8 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.base.names import API_VERSION, AUTHOR_ANNOTATION
 from core.decision.decision import Decision, Finding
-from core.decision.namespaces import Enrolment
 from core.decision.request import Kind, Operation, Request
+from core.egress.enrolment import Enrolment
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
 from egress.limits.settings import IntentSettings

@@ -30,20 +30,26 @@ def labelled(labels: dict[str, str] | None = None, made: Json | None = None) -> 
 
 
 def held(folder: Folder) -> Watched:
-    """Namespaces that are enrolled (`train`), and not (`web`); both closed, whatever is asked."""
+    """Namespaces that are enrolled (`train`), and not (`web`); both closed, whatever is asked.
+
+    `audited` is looked at, and closes a Job of its own.
+    """
     for name, word in (("train", "deny"), ("web", "open"), ("lax", "deny"), ("plain", None)):
         folder.namespace(name, mode="warn" if name == "lax" else None)
         if word:
             folder.documents[-1]["metadata"]["labels"]["sallyport.dev/egress"] = word
+    folder.namespace("audited", **{"egress-workloads": "Job/fetch"})
+    folder.documents[-1]["metadata"]["labels"]["sallyport.dev/egress"] = "audit"
     owner = copy.deepcopy(RESTRICTED["spec"])
-    folder.documents.append(
+    folder.documents += [
         {
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "metadata": {"name": "fetch", "namespace": "train", "uid": "u"},
+            "metadata": {"name": "fetch", "namespace": namespace, "uid": "u"},
             "spec": {"template": {"spec": owner}},
         }
-    )
+        for namespace in ("train", "audited")
+    ]
     return Watched(folder.cluster(), closes=frozenset({"train", "web", "lax", "plain"}))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.base.networks import Network, network_of
 from core.decision.decision import Action, Verdict
-from core.decision.namespaces import Enrolment
+from core.egress.enrolment import Enrolment
 from egress.limits.settings import IntentSettings
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.counting_cluster import Watched

@@ -7,8 +7,9 @@ import pytest
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision.decision import Decision, Verdict
-from core.decision.namespaces import Enrolment, Mode, Modes
+from core.decision.namespaces import Mode, Modes
 from core.decision.request import Phase, Request
+from core.egress.enrolment import Enrolment
 from core.people.subject import Subject
 from egress.limits.settings import IntentSettings
 from identity.subjects import parse_controllers
@@ -96,6 +97,34 @@ async def test_a_namespace_that_is_not_enrolled_sets_none(
         assert await patched(cluster, engine, request(labelled(), namespace=place)) == []
         decision = await final(cluster, engine, labelled({"app": "x"}), namespace=place)
         assert decision.verdict is Verdict.ALLOW
+
+
+async def test_an_audited_namespace_labels_its_pods_and_refuses_none(
+    engine: EmbeddedEngine, cluster: Watched
+) -> None:
+    """Nobody waits for a policy there; of labels only a wrong one is refused, not a missing one."""
+    cluster.closes = frozenset()
+    asked = request(labelled(), namespace="audited")
+    assert await patched(cluster, engine, asked) == [("/metadata/labels", DUE)]
+    for labels in (dict(DUE), None, {"app": "x"}):
+        decision = await final(cluster, engine, labelled(labels), namespace="audited")
+        assert decision.verdict is Verdict.ALLOW
+    for wrong in (DUE | {ACCOUNT: "other"}, DUE | {"egress.sallyport.dev/more": "x"}):
+        decision = await final(cluster, engine, labelled(wrong), namespace="audited")
+        assert decision.verdict is Verdict.DENY
+
+
+async def test_a_workload_that_is_closed_needs_its_labels(
+    engine: EmbeddedEngine, cluster: Watched
+) -> None:
+    """Without them the policy that closes the workload would not hold the Pod."""
+    made = labelled(made=pod(owner=("batch/v1", "Job"), serviceAccountName="trainer"))
+    made["metadata"]["ownerReferences"][0] |= {"name": "fetch", "controller": True}
+    due = {ACCOUNT: "trainer", WORKLOAD: "Job.fetch"}
+    for labels, verdict in ((due, Verdict.ALLOW), (None, Verdict.DENY)):
+        item = labelled(labels, made)
+        decision = await final(cluster, engine, item, JOBS, namespace="audited")
+        assert decision.verdict is verdict
 
 
 async def test_without_the_label_the_installation_decides(

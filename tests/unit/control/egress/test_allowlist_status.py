@@ -1,7 +1,7 @@
 """What an allowlist's conditions say, and which changes are told."""
 
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from control.egress import status as telling
 from control.egress.status import AllowlistSituation, allowlist_event, status_changes, status_of
 from core.egress.destinations import PortRange
+from core.egress.enrolment import NOTHING_CLOSED, WHOLLY_CLOSED, Closure
 from egress.model.openings import Addresses, Block, Name, Opening, Problem
 from kube.egress.watch import Condition, Intent, IntentStatus
 
@@ -29,12 +30,14 @@ OPENING = Opening("one", "spec.to[0]", (), Addresses((Block(ip_network("192.0.2.
 CLOSED = Problem("one", "spec.to[1].dnsName", "Unresolved", "no answer")
 NOW, LATER = 1_800_000_000.0, 1_800_000_060.0
 
+AUDITED: Final = Closure(labels_pods=True)
+
 
 def inside(
     openings: tuple[Opening, ...] = (), problems: tuple[Problem, ...] = (), **more: Any
 ) -> AllowlistSituation:
     """Return a situation in an enrolled namespace."""
-    return AllowlistSituation(enrolled=True, openings=openings, problems=problems, **more)
+    return AllowlistSituation(closure=WHOLLY_CLOSED, openings=openings, problems=problems, **more)
 
 
 def ready(situation: AllowlistSituation, intent: Intent = INTENT) -> Condition:
@@ -47,8 +50,16 @@ def ready(situation: AllowlistSituation, intent: Intent = INTENT) -> Condition:
 @pytest.mark.parametrize(
     ("situation", "reason", "said"),
     [
-        (AllowlistSituation(enrolled=True, openings=(OPENING,)), "Open", "all that it names"),
-        (AllowlistSituation(enrolled=False, openings=(OPENING,)), "NotEnrolled", "is not enrolled"),
+        (
+            AllowlistSituation(closure=WHOLLY_CLOSED, openings=(OPENING,)),
+            "Open",
+            "all that it names",
+        ),
+        (
+            AllowlistSituation(closure=NOTHING_CLOSED, openings=(OPENING,)),
+            "NotEnrolled",
+            "is not enrolled",
+        ),
         (inside((OPENING,), (CLOSED,)), "PartlyOpen", "spec.to[1].dnsName: no answer"),
         (inside((), (CLOSED,)), "Closed", "no answer"),
         (inside((), (Problem("one", "", "Expired", "over"),)), "Expired", "over"),
@@ -71,7 +82,7 @@ def test_each_situation_has_its_reason(
 def test_one_that_cannot_be_read_says_why() -> None:
     """Whatever else is wrong."""
     broken = msgspec.structs.replace(INTENT, problem="EgressAllowlist one: spec.to: is missing")
-    assert ready(AllowlistSituation(enrolled=False), broken).reason == "Invalid"
+    assert ready(AllowlistSituation(closure=NOTHING_CLOSED), broken).reason == "Invalid"
 
 
 def test_times_change_with_the_status_alone() -> None:
