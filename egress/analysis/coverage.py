@@ -12,7 +12,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.base import names
 from core.base.times import DAY_S
 from core.egress.destinations import PortRange
 from egress.analysis.cluster_egress import ClusterEgress
@@ -35,7 +34,6 @@ MOST_TOLD: Final = 200
 """Destinations that would be closed, of one namespace, that are told one by one."""
 MOST_PODS: Final = 20
 """Pods without flows that are named."""
-AUDIT: Final = "audit"
 _MOST_PORTS: Final = 8
 
 State = Literal["not enrolled", "audit", "enforced"]
@@ -105,10 +103,10 @@ class NamespaceCoverage(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
 
 def state_of(world: ClusterEgress, namespace: str) -> State:
     """Return what egress does to a namespace: nothing, looking on, or closing."""
-    found = world.snapshot.namespaces.get(namespace)
-    if found is not None and found.labels.get(names.EGRESS_LABEL) == AUDIT:
+    closure = world.closure(namespace)
+    if closure.labels_pods and not closure.is_whole:
         return "audit"
-    return "enforced" if world.enrolled(namespace) else "not enrolled"
+    return "enforced" if closure.is_whole else "not enrolled"
 
 
 def window_of(flows: Iterable[Flow]) -> FlowWindow | None:

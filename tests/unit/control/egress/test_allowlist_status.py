@@ -135,7 +135,10 @@ def test_learning_ends_with_its_names() -> None:
     """The condition stays, and is False; allowlists that never learnt have none."""
     assert status_of(INTENT, inside((OPENING,)), NOW).condition(telling.LEARNING) is None
     held = msgspec.structs.replace(INTENT, status=status_of(INTENT, inside((), (LEARNT,)), NOW))
-    for after in (inside((OPENING,)), AllowlistSituation(enrolled=False, problems=(LEARNT,))):
+    for after in (
+        inside((OPENING,)),
+        AllowlistSituation(closure=NOTHING_CLOSED, problems=(LEARNT,)),
+    ):
         found = status_of(held, after, LATER).condition(telling.LEARNING)
         assert found is not None
         assert (found.status, found.reason) == ("False", "Settled")
