@@ -67,12 +67,12 @@ class DnsRefresh:
         settings: NamesSettings,
         clock: Callable[[], float] = time.time,
         *,
-        bursts: bool = True,
+        bursts: Collection[int] = (4, 6),
     ) -> None:
         """Take which names are wanted, and whom to tell that one has changed.
 
-        Without `bursts`, each name is asked for at its ordinary times alone: for engines that learn
-        names by themselves.
+        `bursts` are the families of addresses for which names are asked in bursts, those that the
+        engine enforces; none for engines that learn names by themselves.
         """
         self._store = store
         self._resolver = resolver
@@ -81,7 +81,7 @@ class DnsRefresh:
         self._reserved = reserved
         self._settings = settings
         self._clock = clock
-        self._makes_bursts = bursts
+        self._families = frozenset(bursts)
         self._bursts: dict[str, Burst] = {}
         self._budget = QuestionBudget(settings.burst_questions)
         self._budgets: dict[str, QuestionBudget] = {}
@@ -143,7 +143,7 @@ class DnsRefresh:
 
     def _loaded(self) -> Mapping[str, LearntName]:
         """Return what is known; without bursts nobody says that a name is still learnt."""
-        if self._makes_bursts:
+        if self._families:
             return self.source.state
         return {name: _settled(each) for name, each in self.source.state.items()}
 
@@ -174,7 +174,7 @@ class DnsRefresh:
         """Yield the questions of bursts that the bounds allow, the longest waiting names first."""
         if not self._bursts:
             return
-        questions = self._resolver.questions()
+        questions = self._questions()
         for name in sorted(self._bursts, key=lambda each: state[each].asked or 0.0):
             burst = self._bursts[name]
             due = [
@@ -192,6 +192,9 @@ class DnsRefresh:
             yield from ((name, each) for each in due[:given])
             if given < allowed:
                 return
+
+    def _questions(self) -> list[Question]:
+        return [each for each in self._resolver.questions() if each.family in self._families]
 
     def _start(self, asked: _Asked, asking: Awaitable[Sequence[DnsReply]]) -> None:
         self._asking[asked] = asyncio.ensure_future(asking)
@@ -211,18 +214,28 @@ class DnsRefresh:
                 continue
             learnt, burst = state[name], bursts.get(name)
             state[name] = learn(learnt, replies, now, self._settings, in_part=burst is not None)
-            if self._makes_bursts and (burst or _shows_more(learnt, state[name])):
+            if self._families and (burst or self._shows_more(learnt, state[name])):
                 burst = burst or begin_burst(learnt, now)
                 for reply in replies:
+                    if reply.family not in self._families:
+                        continue
                     burst = note_reply(burst, reply, now, self._settings)
                 bursts[name] = estimate_share(state[name], burst)
-        keys = {each.key for each in self._resolver.questions()} if bursts else frozenset()
+        keys = {each.key for each in self._questions()} if bursts else set()
         for name, burst in list(bursts.items()):
             over = is_over(burst, keys, now, self._settings)
             state[name] = judge_burst(state[name], burst, now, self._settings, over=over)
             if over and not is_unlearnt(burst):
                 del bursts[name]
         return bursts
+
+    def _shows_more(self, before: LearntName, after: LearntName) -> bool:
+        """Return whether an answer had an address that was not known, or the name is unlearnt."""
+        known = {each.address for each in before.seen}
+        return before.learning is not None or any(
+            each.address.version in self._families and each.address not in known
+            for each in after.seen
+        )
 
     async def _save(
         self,
@@ -259,12 +272,6 @@ def _settled(learnt: LearntName) -> LearntName:
 
 def _is_wanted(state: Mapping[str, LearntName], name: str) -> bool:
     return name in state and state[name].unwanted is None
-
-
-def _shows_more(before: LearntName, after: LearntName) -> bool:
-    """Return whether an answer had an address that was not known, or the name is still learnt."""
-    known = {each.address for each in before.seen}
-    return before.learning is not None or any(each.address not in known for each in after.seen)
 
 
 def _addresses(learnt: LearntName) -> tuple[object, ...]:

@@ -43,7 +43,7 @@ from egress.model.facts import CompilerFacts
 from egress.model.openings import CompiledAllowlists
 from egress.render import clusternetworkpolicy
 from egress.render.engines import render
-from egress.render.target import RenderTarget
+from egress.render.target import Engine, RenderTarget
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import Ask
 from kube.egress.watch import EgressWatch
@@ -90,7 +90,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         touch,
         target.reserved,
         names_of(section),
-        bursts=not target.engine.learns_names,
+        bursts=_burst_families(target.engine),
     )
     return Egress(
         state,
@@ -136,6 +136,13 @@ def _floor(
 
 def _nothing(_: CompiledAllowlists) -> tuple[Json, ...]:
     return ()
+
+
+def _burst_families(engine: Engine) -> tuple[int, ...]:
+    """Return for which addresses names are asked in bursts."""
+    if engine.learns_names:
+        return ()
+    return tuple(each for each in (4, 6) if f"IPv{each}" in engine.ip_families)
 
 
 def _dns_pods(section: EgressSection, objects: Objects, resolver: Resolver) -> DnsPods | None:

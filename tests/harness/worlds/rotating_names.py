@@ -38,7 +38,7 @@ class CachingServers:
     count: int = 3
     asked: Counter[int] = field(default_factory=Counter)
     """How many questions came in each second."""
-    _kept: dict[QuestionKey, tuple[tuple[IPv4Address, ...], float]] = field(default_factory=dict)
+    kept: dict[QuestionKey, tuple[tuple[IPv4Address, ...], float]] = field(default_factory=dict)
 
     def questions(self) -> Sequence[Question]:
         """Return A of each server, with and without DNSSEC's records."""
@@ -61,12 +61,12 @@ class CachingServers:
 
     def answer(self, question: Question) -> tuple[tuple[IPv4Address, ...], float]:
         """Return the answer that a server keeps, or a new one, and when it ends."""
-        kept = self._kept.get(question.key)
+        kept = self.kept.get(question.key)
         if kept is None or kept[1] <= self.clock():
             numbers = self.chance.sample(range(self.rotation.pool), self.rotation.shown)
             ends = self.clock() + self.rotation.ttl
             kept = tuple(FIRST + number for number in numbers), ends
-            self._kept[question.key] = kept
+            self.kept[question.key] = kept
         return kept
 
     def resolve_for_pod(self) -> IPv4Address:

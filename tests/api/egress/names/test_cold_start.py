@@ -67,7 +67,7 @@ class Trial:
             lambda _: None,
             (),
             NamesSettings(),
-            bursts=bursts,
+            bursts=(4, 6) if bursts else (),
         )
         self.began = time.monotonic()
         self.shown: list[tuple[float, dict[str, tuple[Network, ...]]]] = []

@@ -1,7 +1,7 @@
 """How many of a Pod's connections to a name are refused after its allowlist was made."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -34,7 +34,7 @@ class ColdStart:
 
     rotation: Rotation
     settings: NamesSettings = field(default_factory=NamesSettings)
-    bursts: bool = True
+    bursts: Collection[int] = (4, 6)
     clock: Clock = field(default_factory=Clock)
     moments: list[Moment] = field(default_factory=list)
 
@@ -86,7 +86,7 @@ STATIC = Rotation(pool=1, shown=1, ttl=300)
 
 async def test_few_connections_are_refused_after_a_minute() -> None:
     """At most 5 % to a pool of 256 addresses behind three servers; without bursts most are."""
-    after, before = ColdStart(S3), ColdStart(S3, bursts=False)
+    after, before = ColdStart(S3), ColdStart(S3, bursts=())
     await after.run(120)
     await before.run(120)
     assert after.refused(60, 120) <= 0.05
@@ -142,3 +142,11 @@ async def test_bursts_keep_their_bounds() -> None:
     ordinary = case.servers.count
     assert max(case.servers.asked.values()) <= 2 * 2 + ordinary
     assert sum(case.servers.asked.values()) <= 60 * 2 + 4 + ordinary
+
+
+async def test_addresses_that_the_engine_does_not_enforce_are_not_waited_for() -> None:
+    """Where it knows IPv6 alone, no burst asks how IPv4 rotates."""
+    case = ColdStart(S3, bursts=(6,))
+    await case.run(60)
+    assert not any(each.learning for each in case.moments if each.second > 1)
+    assert not any(key[2] for key in case.servers.kept), "no burst's question"
