@@ -24,6 +24,7 @@ from cli.session import log_to_stderr, run_async
 
 if TYPE_CHECKING:
     from app.settings.root import Settings
+    from cli.egress.enrol import EnrolmentStep
 
 EGRESS = """**Examples**
 
@@ -195,13 +196,33 @@ ConfigMap cilium-config, ServiceCIDRs and NodeNetworkConfigs.
 **Exit codes**: 0 what is set can work; 1 something cannot; 2 the cluster does
 not answer; 64 wrong usage."""
 
+ENROL = """**Examples**
+
+    sallyport egress enrol research --kubeconfig ~/.kube/config
+
+    sallyport egress enrol research --flows flows.jsonl --close Deployment/web
+
+    sallyport egress enrol research --flows flows.jsonl --all
+
+Without flags it sets the label `audit`: Pods get their labels, and nothing is
+closed. --close and --all close one workload or all, unless Pods lack labels,
+flows show what no allowlist opens, or nobody knows. It needs the verb `exempt`.
+
+**Exit codes**: 0 done, or nothing to do; 1 something speaks against it, and it
+was not done; 2 the cluster does not answer, or refuses; 64 wrong usage."""
+
 RELEASE = """**Examples**
+
+    sallyport egress release research --kubeconfig ~/.kube/config
+
+    sallyport egress release research --open --kubeconfig ~/.kube/config
 
     sallyport egress release --kubeconfig ~/.kube/config
 
     sallyport egress release -o json --kubeconfig ~/.kube/config
 
-Takes the finalizer off that `control` puts on allowlists, of all namespaces:
+With a namespace, opens what is closed of it: back to `audit`, with --open out of
+egress. Without one, takes the finalizer off that `control` puts on allowlists:
 without `control` neither they nor their namespaces could be deleted. Policies
 stay as they are. `helm uninstall` does it by itself; run it where that was told
 to leave hooks out, or failed. With Sallyport installed the gate refuses it.
@@ -478,14 +499,79 @@ def doctor(
     raise typer.Exit(egress_doctor.exit_code(report))
 
 
+@app.command(epilog=ENROL)
+def enrol(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    place: Annotated[str, typer.Argument(metavar="NAMESPACE", help="Which to enrol.")],
+    close: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option("--close", metavar="KIND/NAME", help="Close this workload; may be repeated."),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Close all of it.")] = False,  # noqa: FBT002 (typer)
+    force: Annotated[bool, typer.Option("--force", help="Whatever speaks against it.")] = False,  # noqa: FBT002 (typer)
+    flows: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option("--flows", metavar="FILE", help="Flows, or -; may be repeated."),
+    ] = None,
+    form: Annotated[
+        FlowFormat, typer.Option("--format", help="What they are; auto looks at each file.")
+    ] = FlowFormat.AUTO,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Enrol a namespace step by step: audit, close one workload, close all."""
+    from cli.egress import enrol as egress_enrol  # noqa: PLC0415 (keeps --help and completion quick)
+
+    if close and whole:
+        raise typer.BadParameter("goes without --close: say one of them", param_hint="--all")
+    settings = _settings(config, None, kubeconfig, engine, tags)
+    asked = egress_enrol.EnrolQuestion(
+        namespace=place,
+        flows=flows or [],
+        form=form,
+        close=close or [],
+        whole=whole,
+        force=force,
+    )
+    step = run_async(egress_enrol.enrol(settings, asked))
+    _show_step(step, output)
+    raise typer.Exit(egress_enrol.exit_code(step))
+
+
+def _show_step(step: "EnrolmentStep", output: Format) -> None:
+    from cli.egress.enrol import print_step  # noqa: PLC0415 (keeps --help and completion quick)
+
+    if output is Format.JSON:
+        print_json(step)
+    else:
+        print_step(step, make_console())
+
+
 @app.command(epilog=RELEASE)
 def release(
-    kubeconfig: KubeconfigFlag = None, config: ConfigFlag = None, output: OutputFlag = Format.TABLE
+    place: Annotated[
+        str | None, typer.Argument(metavar="NAMESPACE", help="Else allowlists, to uninstall.")
+    ] = None,
+    to_open: Annotated[bool, typer.Option("--open", help="Out of egress, not to audit.")] = False,  # noqa: FBT002 (typer)
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
 ) -> None:
-    """Let allowlists be deleted once Sallyport has been uninstalled."""
+    """Open a namespace again; or let allowlists be deleted after an uninstall."""
     from cli.egress import release as egress_release  # noqa: PLC0415 (keeps --help and completion quick)
 
-    done = run_async(egress_release.release(_settings(config, None, kubeconfig, None, None)))
+    settings = _settings(config, None, kubeconfig, None, None)
+    if place is not None:
+        from cli.egress import enrol as egress_enrol  # noqa: PLC0415 (the same)
+
+        step = run_async(egress_enrol.release_namespace(settings, place, to_open=to_open))
+        _show_step(step, output)
+        raise typer.Exit(0)
+    if to_open:
+        raise typer.BadParameter("goes with a namespace", param_hint="--open")
+    done = run_async(egress_release.release(settings))
     if output is Format.JSON:
         print_json(done)
     else:

@@ -24,6 +24,8 @@ from cli.cases.run import FORMAT as CASES
 from cli.cases.run import CaseList, ShownCase
 from cli.certs.run import FORMAT as CERTS
 from cli.certs.run import CertificatesStatus
+from cli.egress.enrol import FORMAT as EGRESS_ENROL
+from cli.egress.enrol import EnrolmentStep
 from cli.egress.release import FORMAT as EGRESS_RELEASE
 from cli.egress.release import ReleaseResult
 from cli.egress.status import FORMAT as EGRESS_STATUS
@@ -212,6 +214,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"egress-doctor-{EGRESS_DOCTOR}",
         f"sallyport egress doctor -o json, format {EGRESS_DOCTOR}",
         NetworkReport,
+    ),
+    "egress-enrol.schema.json": (
+        f"egress-enrol-{EGRESS_ENROL}",
+        f"sallyport egress enrol -o json, and release NAMESPACE -o json, format {EGRESS_ENROL}",
+        EnrolmentStep,
     ),
     "egress-release.schema.json": (
         f"egress-release-{EGRESS_RELEASE}",

@@ -15,6 +15,7 @@ from audit.ledger.server.acts_protocol import ActsPage
 from audit.reports.model import Report
 from cli.approve.run import ApprovalResult as Approved
 from cli.certs.run import CertificatesStatus
+from cli.egress.enrol import EnrolmentStep
 from cli.egress.release import ReleaseResult
 from cli.egress.status import EgressStatus
 from cli.egress.suggest import SuggestedAllowlists as SuggestedEgress
@@ -71,6 +72,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     PublicKey,
     ProfileUser,
     ReadsPage,
+    EnrolmentStep,
     ReleaseResult,
     NetworkReport,
     Report,

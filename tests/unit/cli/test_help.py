@@ -69,6 +69,7 @@ COMMANDS = [
     "egress verify",
     "egress suggest",
     "egress status",
+    "egress enrol",
     "egress graph",
     "egress release",
     "egress doctor",
