@@ -63,14 +63,16 @@ class Approvals:
             return self.cluster.exceptions.consents(what.meta.namespace, what.meta.uid)
         return self.cluster.break_glasses.consents(what.meta.uid)
 
-    async def ask(self, what: Broad, tags: TagSource, now: float) -> Approval:
-        """Say how an object stands.
+    async def ask(
+        self, what: Broad, tags: TagSource, now: float, names_shared: Sequence[str] = ()
+    ) -> Approval:
+        """Say how an object stands; `names_shared` is what of its names turned out to be shared.
 
         Raises:
             AccessReviewError: the cluster did not say who may approve, and never has.
             NotSyncedError: approvals have not been loaded.
         """
-        broad = self.broad(what, tags)
+        broad = "; ".join(filter(None, (self.broad(what, tags), *names_shared)))
         if not broad:
             return Approval()
         uid, digest = what.meta.uid, what.approvable.digest

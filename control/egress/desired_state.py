@@ -14,7 +14,7 @@ from core.egress.allowlists import EgressAllowlist
 from core.kubernetes.label_selectors import Requirements
 from core.people.two_person import Consent
 from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
-from egress.limits.breadth import combined_breadth_reasons
+from egress.limits.breadth import combined_breadth_reasons, shared_names_reasons
 from egress.model.facts import CompilerFacts
 from egress.model.openings import CompiledAllowlists, Opening, Problem
 from egress.render.target import RenderedNamespace
@@ -116,12 +116,13 @@ class DesiredStates:
         problem = await self.facts.learn(wanted.references)
         if problem and failed < TRIES:
             raise UnknownError(problem)
-        unapproved = await self._unapproved(namespace, wanted, current, known, failed)
+        unapproved, approved = await self._unapproved(namespace, wanted, current, known, failed)
         known = replace(
             known,
             usable=self.facts.usable(wanted.references),
             services=self.facts.known_services(wanted.references),
             unapproved=unapproved,
+            approved=approved,
         )
         wanted.meaning = compile_allowlists(namespace, sound, known).narrowed(selects)
         rendered = self.render(wanted.meaning)
@@ -138,8 +139,8 @@ class DesiredStates:
         current: list[EgressAllowlist],
         known: CompilerFacts,
         failed: int,
-    ) -> Mapping[str, str]:
-        """Say by UID why what is broad may not be opened."""
+    ) -> tuple[Mapping[str, str], frozenset[str] | None]:
+        """Say by UID why what is broad may not be opened; and what two people have approved."""
         sets = self.state.sets
         used = [sets[name] for name in sorted(wanted.references.sets) if name in sets]
         broad: list[Broad] = [*current, *used]
@@ -154,12 +155,19 @@ class DesiredStates:
         wanted.ends += [each.until for each in found.values() if each.until is not None]
         measured = partial(self.approvals.measured, tags=known.tags)
         together = combined_breadth_reasons(current, self.approvals.limits, known.tags, measured)
-        return together | {uid: each.why_not for uid, each in found.items() if each.why_not}
+        static = {each.meta.uid for each in broad if self.approvals.broad(each, known.tags)}
+        closed = {uid: found[uid].why_not for uid in static if found[uid].why_not}
+        approved = frozenset(uid for uid, each in found.items() if each.broad and not each.why_not)
+        return together | closed, None if self.approvals.limits.approve == "none" else approved
 
     async def _approval(self, what: Broad, known: CompilerFacts, failed: int) -> Approval:
+        shared: tuple[str, ...] = ()
+        if self.approvals.limits.approve != "none":
+            shared = shared_names_reasons(what.spec.to, known.names, known.tags)
         try:
-            return await self.approvals.ask(what, known.tags, known.now)
+            return await self.approvals.ask(what, known.tags, known.now, shared)
         except AccessReviewError as error:
             if failed < TRIES:
                 raise UnknownError(str(error)) from error
-            return Approval(self.approvals.broad(what, known.tags), str(error))
+            broad = "; ".join(filter(None, (self.approvals.broad(what, known.tags), *shared)))
+            return Approval(broad, str(error))

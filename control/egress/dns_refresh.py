@@ -274,12 +274,13 @@ def _is_wanted(state: Mapping[str, LearntName], name: str) -> bool:
     return name in state and state[name].unwanted is None
 
 
-def _addresses(learnt: LearntName) -> tuple[object, ...]:
-    return tuple(each.address for each in learnt.seen)
+def _answers(learnt: LearntName) -> tuple[object, ...]:
+    addresses = tuple(each.address for each in learnt.seen)
+    return addresses, tuple(each.name for each in learnt.aliases)
 
 
 def _stored_at_once(learnt: LearntName) -> object:
-    return _addresses(learnt), learnt.learning is None
+    return _answers(learnt), learnt.learning is None
 
 
 def _told(learnt: LearntName | None) -> object:
@@ -287,4 +288,4 @@ def _told(learnt: LearntName | None) -> object:
     if learnt is None:
         return None
     shown = learnt.capped is None, learnt.asked is None, learnt.learning is None
-    return _addresses(learnt), learnt.problems, shown, learnt.refused, learnt.pool
+    return _answers(learnt), learnt.problems, shown, learnt.refused, learnt.pool

@@ -96,7 +96,10 @@ def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
 def _approved(situation: AllowlistSituation) -> Condition:
     if not situation.broad:
         return Condition(APPROVED, "True", "NotNeeded", "no destination is broader than the limit")
-    waiting = any(each.reason == "NotApproved" and not each.path for each in situation.problems)
+    waiting = any(
+        each.reason == "NotApproved" and (not each.path or each.path.endswith("].dnsName"))
+        for each in situation.problems
+    )
     if waiting:
         return Condition(APPROVED, "False", "NotApproved", _cut([situation.broad]))
     return Condition(APPROVED, "True", "TwoPeople", _cut([situation.broad]))

@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
 from core.base.errors import InvalidObjectError
+from core.base.short_text_cache import cache_short_text
 
 ANY: Final = "*"
 """Every name."""
@@ -40,7 +40,7 @@ def matches_name(pattern: str, name: str) -> bool:
     return pattern == name
 
 
-@lru_cache(maxsize=4096)
+@cache_short_text(4096, _MAX)
 def _expression(pattern: str) -> re.Pattern[str]:
     """Return what names of a pattern look like; with one `*` in a label, no match takes long."""
     after = pattern.removeprefix(WILDCARD)

@@ -15,7 +15,13 @@ from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.enrolment import WHOLLY_CLOSED, Closure, Enrolment
 from core.egress.pod_labels import label_value, reserved_labels
 from core.kubernetes.label_selectors import matches
-from core.people.two_person import ApprovalTerms, Approved, Consent, judge_approval
+from core.people.two_person import (
+    ApprovalTerms,
+    Approved,
+    Consent,
+    NotApproved,
+    judge_approval,
+)
 from egress.compiler.allowlists import compile_allowlists, not_approved_message
 from egress.dns.learnt_names import LearntName, NamesSettings
 from egress.dns.store import decode_names
@@ -80,6 +86,7 @@ class ClusterEgress:
             snapshot.sets,
             self._every_use() if self.granted else self.rights.usable,
             {} if self.granted else self.unapproved,
+            None if self.granted or site.limits.approve == "none" else self.approved,
             self.services,
             LearntNames(self.learnt, closed, site.names),
             site.tags,
@@ -108,13 +115,27 @@ class ClusterEgress:
                 found[one.meta.uid] = why
         return found
 
+    @cached_property
+    def approved(self) -> frozenset[str]:
+        """What two people have approved as it is, by UID."""
+        snapshot = self.snapshot
+        whole: list[EgressAllowlist | EgressDestinations] = [*snapshot.allowlists.values()]
+        return frozenset(
+            each.meta.uid
+            for each in (*whole, *snapshot.sets.values())
+            if isinstance(self._approval(each), Approved)
+        )
+
+    def _approval(self, what: EgressAllowlist | EgressDestinations) -> Approved | NotApproved:
+        site, consents = self.site, self._consents(what.meta)
+        return judge_approval(what.approvable, consents, self.rights.holders, site.now, site.terms)
+
     def _unapproved(self, what: EgressAllowlist | EgressDestinations) -> str:
         site = self.site
         broad = "; ".join(breadth_reasons(what.spec.to, site.limits, site.tags))
         if not broad:
             return ""
-        consents = self._consents(what.meta)
-        said = judge_approval(what.approvable, consents, self.rights.holders, site.now, site.terms)
+        said = self._approval(what)
         if isinstance(said, Approved):
             return ""
         stored = what.meta.creation_timestamp is not None

@@ -21,6 +21,7 @@ from core.kubernetes.label_selectors import (
     requirements_of,
     sort_requirements,
 )
+from egress.limits.breadth import is_private, shared_name_reason
 from egress.model.facts import CompilerFacts, KnownService
 from egress.model.openings import (
     Addresses,
@@ -145,7 +146,7 @@ class _AllowlistReader:
         for index, entry in enumerate(allowlist.spec.to):
             path = f"spec.to[{index}]"
             if entry.destinations is None:
-                yield from self._entry(entry, path, allowlist.meta.namespace)
+                yield from self._entry(entry, path, allowlist.meta.namespace, allowlist.meta.uid)
             else:
                 yield from self._of_set(entry.destinations.name, path)
 
@@ -175,12 +176,14 @@ class _AllowlistReader:
             return
         for index, entry in enumerate(found.spec.to):
             inner = f"{path} (EgressDestinations {name}: spec.to[{index}])"
-            yield from self._entry(entry, inner, "")
+            yield from self._entry(entry, inner, "", found.meta.uid)
 
-    def _entry(self, entry: Destination, path: str, namespace: str) -> Iterator[Opening | Problem]:
-        """Yield the opening of one entry, and what is to be said of it."""
+    def _entry(
+        self, entry: Destination, path: str, namespace: str, owner: str
+    ) -> Iterator[Opening | Problem]:
+        """Yield the opening of one entry, and what is to be said of it; `owner` is whose it is."""
         peer: Peer | None = None
-        for said in self._peer(entry, path, namespace):
+        for said in self._peer(entry, path, namespace, owner):
             if isinstance(said, Problem):
                 yield said
             else:
@@ -193,9 +196,9 @@ class _AllowlistReader:
                 ports = tuple(sorted(set(_of_service(entry, found)))) or ports
             yield Opening(name, path, selects, peer, ports)
 
-    def _peer(self, entry: Destination, path: str, namespace: str) -> Iterator[_Said]:
+    def _peer(self, entry: Destination, path: str, namespace: str, owner: str) -> Iterator[_Said]:
         if entry.dns_name is not None:
-            yield from self._name(entry, entry.dns_name, path)
+            yield from self._name(entry, entry.dns_name, path, owner)
         elif entry.cidr is not None:
             yield from self._cidr(entry, entry.cidr, path)
         elif entry.service_tag is not None:
@@ -215,7 +218,7 @@ class _AllowlistReader:
             else:
                 yield Pods(entry.pods.namespace or namespace, chosen)
 
-    def _name(self, entry: Destination, name: str, path: str) -> Iterator[_Said]:
+    def _name(self, entry: Destination, name: str, path: str, owner: str) -> Iterator[_Said]:
         within = tuple(map(network_of, entry.within or ()))
         if is_wildcard(name):
             if within:
@@ -224,6 +227,13 @@ class _AllowlistReader:
             else:
                 yield Name(name, ())
             return
+        approved = self.known.approved
+        if approved is not None and owner not in approved and not is_private(entry.within):
+            found = self.known.names.resolved(name, ())
+            if shared := shared_name_reason(name, found, self.known.tags):
+                message = not_approved_message(shared, ())
+                yield self._problem(f"{path}.dnsName", "NotApproved", message)
+                return
         found = self.known.names.resolved(name, within)
         for each in found.dropped:
             yield self._problem(f"{path}.dnsName", "AnswerDropped", each, closes=False)

@@ -6,7 +6,7 @@ and `egress.dns.store` keeps them over a restart. All times are Unix seconds.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -54,6 +54,9 @@ class NamesSettings:
             )
 
 
+_MOST_ALIASES: Final = 16
+"""Of one name; beyond it, those seen longest ago go first."""
+
 QuestionKey = tuple[str, int, bool]
 """Server, family, and whether DNSSEC's records were asked for."""
 
@@ -69,6 +72,8 @@ class DnsReply(msgspec.Struct, frozen=True):
     """Empty where the server says that there are none (NXDOMAIN, no data): that is an answer."""
     ttl: int = 0
     """Seconds for which that may be remembered."""
+    aliases: tuple[str, ...] = ()
+    """The names that it led through (CNAME), in lower case, without a last dot."""
     problem: str = ""
     """Why there is no answer; empty where there is one."""
     is_extra: bool = False
@@ -86,6 +91,13 @@ class SeenAddress(msgspec.Struct, frozen=True, gc=False):
     """An address, and when a server last gave it."""
 
     address: Address
+    last: float
+
+
+class SeenAlias(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A name that another one led to, and when a server last said so."""
+
+    name: str
     last: float
 
 
@@ -113,6 +125,8 @@ class LearntName(msgspec.Struct, frozen=True):
     """Seconds from `asked` to the next question."""
     problems: tuple[str, ...] = ()
     """Of the last question: each server that did not answer, with the reason; for people."""
+    aliases: tuple[SeenAlias, ...] = ()
+    """Sorted by name; they leave as addresses do."""
 
 
 UNASKED = LearntName()
@@ -146,6 +160,13 @@ def learn(
     for address in {address for reply in good for address in reply.addresses}:
         last[address] = max(last.get(address, now), now)
     kept = _newest(last, settings.max_addresses)
+    aliases = {
+        seen.name: min(seen.last, now + settings.window_s)
+        for seen in before.aliases
+        if not good or now - seen.last <= settings.window_s
+    }
+    aliases |= {alias: now for reply in good for alias in reply.aliases}
+    newest = sorted(aliases.items(), key=lambda each: (-each[1], each[0]))[:_MOST_ALIASES]
     return msgspec.structs.replace(
         before,
         seen=kept,
@@ -153,6 +174,7 @@ def learn(
         capped=now if len(kept) < len(last) else _recent(before.capped, now, settings.window_s),
         asked=now,
         wait=_wait(good, settings),
+        aliases=tuple(sorted(SeenAlias(*each) for each in newest)),
         problems=(*(_of_others(before, everyone) if in_part else ()), *_problems(everyone)),
     )
 

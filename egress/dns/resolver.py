@@ -259,4 +259,6 @@ def _reply(server: NameServer, family: Literal[4, 6], answer: dns.message.Messag
     if not addresses and not recursive and (chain.cnames or not answer.flags & dns.flags.AA):
         return DnsReply(str(server), family, problem="does not follow names to other servers")
     addresses.sort(key=int)
-    return DnsReply(str(server), family, tuple(addresses), chain.minimum_ttl)
+    targets = (record.target for each in chain.cnames for record in each)
+    aliases = tuple(each.to_text(omit_final_dot=True).lower() for each in targets)
+    return DnsReply(str(server), family, tuple(addresses), chain.minimum_ttl, aliases)

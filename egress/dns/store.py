@@ -16,7 +16,7 @@ import msgspec
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json
 from core.base.networks import Address
-from egress.dns.learnt_names import LearntName, SeenAddress
+from egress.dns.learnt_names import LearntName, SeenAddress, SeenAlias
 
 FORMAT: Final = 1
 """Version of a shard; FORMAT - 1 and FORMAT + 1 are read too."""
@@ -40,6 +40,7 @@ class _Name(msgspec.Struct, omit_defaults=True):
     unwanted: int | None = None
     learning: int | None = None
     refused: int | None = None
+    aliases: dict[str, int] = {}
 
 
 class _Shard(msgspec.Struct):
@@ -113,7 +114,8 @@ def _encode(learnt: LearntName) -> msgspec.Raw:
     seen = {str(seen.address): _up(seen.last) for seen in learnt.seen}
     times = (_up_if(learnt.answered), _up_if(learnt.capped), _up_if(learnt.unwanted))
     since = None if learnt.learning is None else math.floor(learnt.learning)
-    return msgspec.Raw(msgspec.json.encode(_Name(seen, *times, since, learnt.refused)))
+    aliases = {each.name: _up(each.last) for each in learnt.aliases}
+    return msgspec.Raw(msgspec.json.encode(_Name(seen, *times, since, learnt.refused, aliases)))
 
 
 def _up(time: float) -> int:
@@ -152,6 +154,7 @@ def _decode(shard: str, name: str, raw: msgspec.Raw) -> LearntName:
         stored.unwanted,
         stored.learning,
         stored.refused,
+        aliases=tuple(SeenAlias(each, float(at)) for each, at in sorted(stored.aliases.items())),
     )
 
 
@@ -167,7 +170,17 @@ def _merged(one: LearntName, other: LearntName) -> LearntName:
         None if None in {one.unwanted, other.unwanted} else _later(one.unwanted, other.unwanted),
         _later(one.learning, other.learning),
         max((each for each in (one.refused, other.refused) if each is not None), default=None),
+        aliases=_merged_aliases(one.aliases, other.aliases),
     )
+
+
+def _merged_aliases(
+    one: tuple[SeenAlias, ...], other: tuple[SeenAlias, ...]
+) -> tuple[SeenAlias, ...]:
+    last: dict[str, SeenAlias] = {}
+    for seen in sorted((*one, *other), key=lambda each: each.last):
+        last[seen.name] = seen
+    return tuple(sorted(last.values()))
 
 
 def _later(one: float | None, other: float | None) -> float | None:

@@ -107,7 +107,8 @@ class LearntNames:
             split = split_usable((seen.address for seen in learnt.seen), within, closed)
             problem = resolution_problem(name, learnt, self.settings)
             learning = learning_message(name, learnt, self.settings)
-            found = ResolvedName(split.addresses, split.dropped, problem, learning)
+            aliases = tuple(seen.name for seen in learnt.aliases)
+            found = ResolvedName(split.addresses, split.dropped, problem, learning, aliases)
             self._resolved[key] = found
         return found
 

@@ -24,8 +24,12 @@ from core.egress.destinations import EVERY_PORT, Destination, merge_ports
 from core.egress.dns_names import ANY, is_wildcard, labels_after_wildcard
 from core.kubernetes.label_selectors import requirements_of
 from egress.dns.usable_addresses import leads_to, lies_in
-from egress.limits.shared_destinations import is_shared_tag, name_sharing_warning
-from egress.model.facts import TagSource
+from egress.limits.shared_destinations import (
+    is_shared_tag,
+    name_sharing_warning,
+    network_sharing_warning,
+)
+from egress.model.facts import NameSource, ResolvedName, TagSource
 from egress.model.reserved_ranges import ALWAYS_RESERVED, PRIVATE
 
 Approve = Literal["all", "broad", "none"]
@@ -118,17 +122,46 @@ def _of_entry(entry: Destination, limits: Limits, tags: TagSource) -> Iterator[s
 def _shared(entry: Destination, tags: TagSource) -> Iterator[str]:
     """Say which destinations strangers own too: what leaves for one may leave for all."""
     name = entry.dns_name
-    if name is not None and not _is_private(entry.within) and (who := name_sharing_warning(name)):
+    if name is not None and not is_private(entry.within) and (who := name_sharing_warning(name)):
         yield f"{name}: {who}"
     if entry.service_tag is not None and is_shared_tag(entry.service_tag):
         yield f"service tag {entry.service_tag}, which every tenant shares"
-    if entry.cidr is not None and (tag := tags.shared_by(network_of(entry.cidr))):
-        yield f"{entry.cidr} has addresses of the service tag {tag}, which every tenant shares"
+    if entry.cidr is not None and (who := _sharing(network_of(entry.cidr), tags)):
+        yield f"{entry.cidr} has addresses that strangers share: {who}"
 
 
-def _is_private(within: Sequence[str] | None) -> bool:
+def _sharing(network: Network, tags: TagSource) -> str:
+    """Return who shares addresses of a network, by the operator's tags and by what CDNs publish."""
+    tag = tags.shared_by(network)
+    return f"every tenant, by service tag {tag}" if tag else network_sharing_warning(network)
+
+
+def is_private(within: Sequence[str] | None) -> bool:
     """Return whether answers count only in private networks: a private endpoint is one's own."""
     return bool(within) and all(any_holds(PRIVATE, network_of(each)) for each in within or ())
+
+
+def shared_names_reasons(
+    entries: Iterable[Destination], names: NameSource, tags: TagSource
+) -> tuple[str, ...]:
+    """Say which names turn out to lead to what strangers share, by what was learnt of them."""
+    return tuple(
+        reason
+        for entry in entries
+        if entry.dns_name and not is_wildcard(entry.dns_name) and not is_private(entry.within)
+        if (reason := shared_name_reason(entry.dns_name, names.resolved(entry.dns_name, ()), tags))
+    )
+
+
+def shared_name_reason(name: str, found: ResolvedName, tags: TagSource) -> str:
+    """Say how a name leads to what strangers share: by an alias, or by an address; else empty."""
+    for alias in found.aliases:
+        if who := name_sharing_warning(alias):
+            return f"{name} leads to {alias}: {who}"
+    for address in found.addresses:
+        if who := _sharing(address, tags):
+            return f"{name} leads to {address.network_address}, which strangers share: {who}"
+    return ""
 
 
 def reach_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:

@@ -7,6 +7,7 @@ opening one opens its neighbours, and is a way out for what is stolen.
 from collections.abc import Mapping
 from typing import Final
 
+from core.base.networks import Network, network_of
 from core.egress.dns_names import is_wildcard, labels_after_wildcard
 
 FRONT_ENDS: Final[Mapping[str, str]] = {
@@ -32,6 +33,31 @@ https://learn.microsoft.com/azure/frontdoor/front-door-faq, .../cdn/cdn-create-n
 .../traffic-manager/traffic-manager-overview; https://docs.aws.amazon.com/AmazonCloudFront,
 https://techdocs.akamai.com/property-mgr (edge hostnames), https://www.fastly.com/documentation,
 https://developers.cloudflare.com, https://vercel.com/docs, https://docs.bunny.net."""
+
+FRONT_END_NETWORKS: Final[Mapping[str, tuple[Network, ...]]] = {
+    owner: tuple(map(network_of, texts))
+    for owner, texts in {
+        "Cloudflare": (
+            *("103.21.244.0/22", "103.22.200.0/22", "103.31.4.0/22", "104.16.0.0/13"),
+            *("104.24.0.0/14", "108.162.192.0/18", "131.0.72.0/22", "141.101.64.0/18"),
+            *("162.158.0.0/15", "172.64.0.0/13", "173.245.48.0/20", "188.114.96.0/20"),
+            *("190.93.240.0/20", "197.234.240.0/22", "198.41.128.0/17", "2400:cb00::/32"),
+            *("2405:8100::/32", "2405:b500::/32", "2606:4700::/32", "2803:f800::/32"),
+            *("2a06:98c0::/29", "2c0f:f248::/32"),
+        ),
+        "Fastly": (
+            *("103.244.50.0/24", "103.245.222.0/23", "103.245.224.0/24", "104.156.80.0/20"),
+            *("140.248.128.0/17", "140.248.64.0/18", "146.75.0.0/17", "151.101.0.0/16"),
+            *("157.52.64.0/18", "167.82.0.0/17", "167.82.128.0/20", "167.82.160.0/20"),
+            *("167.82.224.0/20", "172.111.64.0/18", "185.31.16.0/22", "199.232.0.0/16"),
+            *("199.27.72.0/21", "23.235.32.0/20", "43.249.72.0/22", "2a04:4e40::/32"),
+            "2a04:4e42::/32",
+        ),
+    }.items()
+}
+"""Whose edge an address is, where names lead to it without an alias, as those of package registries
+do. From https://www.cloudflare.com/ips and https://api.fastly.com/public-ip-list; other CDNs are
+known by aliases (CNAME), and Azure's addresses by the operator's file of service tags."""
 
 SHARED_SERVICES: Final[Mapping[str, str]] = {
     "amazonaws.com": "Amazon Web Services",
@@ -102,6 +128,14 @@ def name_sharing_warning(name: str) -> str:
         return f"{service} shares addresses among customers: use a private endpoint and `within`"
     if front_end := _owner(name, FRONT_ENDS):
         return f"{front_end} serves many customers by the same addresses: they are open too"
+    return ""
+
+
+def network_sharing_warning(network: Network) -> str:
+    """Return who else shares addresses of a network; empty where that is not known."""
+    for owner, known in FRONT_END_NETWORKS.items():
+        if any(each.version == network.version and each.overlaps(network) for each in known):
+            return f"{owner} serves many customers by the same addresses: they are open too"
     return ""
 
 

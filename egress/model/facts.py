@@ -29,6 +29,8 @@ class ResolvedName(msgspec.Struct, frozen=True):
     learning: str = ""
     """How many connections are refused because more addresses come than are known yet; empty once
     the name is learnt."""
+    aliases: tuple[str, ...] = ()
+    """Names that it leads through (CNAME)."""
 
 
 class NameSource(Protocol):
@@ -108,6 +110,9 @@ class CompilerFacts:
     """Namespace, service account and set, where the one may `use` the other there."""
     unapproved: Mapping[str, str] = field(default_factory=dict)
     """Why what needs approval has none, by UID, of allowlists and of sets."""
+    approved: frozenset[str] | None = frozenset()
+    """What two people have approved as it is, by UID, of allowlists and of sets; None where nothing
+    needs it."""
     services: Mapping[tuple[str, str], KnownService] = field(default_factory=dict)
     """By namespace and name."""
     names: NameSource = field(default_factory=_NoNames)

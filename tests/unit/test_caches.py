@@ -163,6 +163,7 @@ BOUNDED: Final = {
     "core/decision/document.py:_remembered_isolated": "_record_sandbox() counts characters",
     "core/decision/id_ranges.py:_blocks": "longer texts are errors, which are not kept",
     "core/kubernetes/quantities.py:_amount": "longer texts are errors, which are not kept",
+    "egress/analysis/connectivity.py:open_between": "numbers of the Pods that one command looks at",
     "egress/dns/usable_addresses.py:_remembered_usable": "split_usable() counts the addresses",
     "policies/builtins/globs.py:_expression": "longer patterns are errors, which are not kept",
     "policies/builtins/regexes.py:_compiled": "longer patterns are errors, which are not kept",

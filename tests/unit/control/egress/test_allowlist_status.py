@@ -195,3 +195,17 @@ def test_the_same_event_has_the_same_name() -> None:
     one = allowlist_event(INTENT, ("Warning", "Closed", "why"), NOW)["metadata"]["name"]
     assert one == allowlist_event(INTENT, ("Warning", "Closed", "why"), LATER)["metadata"]["name"]
     assert one != allowlist_event(INTENT, ("Warning", "Closed", "other"), NOW)["metadata"]["name"]
+
+
+def test_a_name_that_waits_for_two_people_is_not_approved() -> None:
+    """Though the rest of the allowlist is open; that of a set is the set's own."""
+    waiting = Problem("one", "spec.to[0].dnsName", "NotApproved", "two people must approve it")
+    said = status_of(INTENT, inside((OPENING,), (waiting,), broad="a leads to b"), NOW)
+    approved = said.condition(telling.APPROVED)
+    assert approved is not None
+    assert (approved.status, approved.reason) == ("False", "NotApproved")
+    of_set = "spec.to[0] (EgressDestinations x: spec.to[0]).dnsName"
+    other = msgspec.structs.replace(waiting, path=of_set)
+    approved = status_of(INTENT, inside((OPENING,), (other,), broad="a"), NOW).condition("Approved")
+    assert approved is not None
+    assert approved.status == "True"

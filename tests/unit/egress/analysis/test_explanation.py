@@ -182,6 +182,17 @@ def test_service_and_pods_are_told_apart_from_addresses() -> None:
     }
 
 
+def test_a_name_that_leads_to_a_shared_front_end_waits_for_two_people() -> None:
+    """It says to what it leads; with every approval it is open."""
+    found = world(
+        allowlist({"dnsName": "files.example.org"}), learnt={"files.example.org": ["151.101.1.7"]}
+    )
+    closed = _ask("files.example.org:443", found)
+    assert closed.verdict == "closed"
+    assert "151.101.1.7, which strangers share: Fastly" in _near(closed)
+    assert _ask("files.example.org:443", found.with_all_granted()).verdict == "open"
+
+
 def test_a_named_port_is_open_where_a_pod_declares_it() -> None:
     """By the number that it has there, and at no other Pod."""
     entry = {"pods": {"namespace": "data"}, "ports": [{"protocol": "TCP", "name": "http"}]}

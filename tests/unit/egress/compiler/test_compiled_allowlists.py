@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
+import pytest
 
 from core.base import names
 from core.base.networks import Network
@@ -26,7 +27,7 @@ class Names:
     def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         """Return what is known of a name."""
         if name == "packages.example.org":
-            address = ip_network("151.101.0.223/32")
+            address = ip_network("198.51.100.223/32")
             inside = not within or any(address.subnet_of(each) for each in within)  # type: ignore[arg-type]
             return ResolvedName((address,) if inside else ())
         if name == "bad.example":
@@ -49,9 +50,60 @@ def test_a_name_goes_with_the_addresses_that_it_has() -> None:
     """An engine that knows names takes the name, another the addresses."""
     found = _meaning({"dnsName": "packages.example.org"})
     (opening,) = found.openings
-    assert opening.peer == Name("packages.example.org", (ip_network("151.101.0.223/32"),))
+    assert opening.peer == Name("packages.example.org", (ip_network("198.51.100.223/32"),))
     assert (opening.selects, opening.ports) == ((TRAINER,), (TCP_443,))
     assert found.problems == ()
+
+
+class SharedNames:
+    """Names that turn out to lead to what strangers share."""
+
+    known: ClassVar[dict[str, ResolvedName]] = {
+        "alias.example.org": ResolvedName(
+            (ip_network("198.51.100.7/32"),), aliases=("files.example.net", "x.azurefd.net")
+        ),
+        "plain.example.org": ResolvedName((ip_network("151.101.1.7/32"),)),
+        "six.example.org": ResolvedName((ip_network("2606:4700::1/128"),)),
+        "own.example.org": ResolvedName((ip_network("198.51.100.8/32"),), aliases=("b.example",)),
+    }
+
+    def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
+        """Return what is known of a name."""
+        del within
+        return self.known[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("alias.example.org", "leads to x.azurefd.net: Azure Front Door serves many customers"),
+        ("plain.example.org", "leads to 151.101.1.7, which strangers share: Fastly"),
+        ("six.example.org", "leads to 2606:4700::1, which strangers share: Cloudflare"),
+        ("own.example.org", ""),
+    ],
+)
+def test_a_name_that_leads_to_a_shared_front_end_waits_for_two_people(name: str, said: str) -> None:
+    """Whatever it is called: by its alias, or by its address; the other entries stay open."""
+    closed = _meaning(
+        {"dnsName": name}, {"cidr": "192.0.2.0/24"}, known=CompilerFacts(NOW, names=SharedNames())
+    )
+    assert [each.path for each in closed.openings] == (
+        ["spec.to[1]"] if said else ["spec.to[0]", "spec.to[1]"]
+    )
+    if said:
+        (problem,) = closed.problems
+        assert (problem.path, problem.reason) == ("spec.to[0].dnsName", "NotApproved")
+        assert said in problem.message
+    approved = CompilerFacts(NOW, names=SharedNames(), approved=frozenset({"uid-research-pypi"}))
+    unasked = CompilerFacts(NOW, names=SharedNames(), approved=None)
+    for known in (approved, unasked):
+        assert len(_meaning({"dnsName": name}, known=known).openings) == 1
+
+
+def test_a_private_endpoint_of_a_shared_service_waits_for_nobody() -> None:
+    """Its alias is the shared service's, and its address one's own."""
+    entry = {"dnsName": "alias.example.org", "within": ["10.8.0.0/24"]}
+    assert _meaning(entry, known=CompilerFacts(NOW, names=SharedNames())).problems == ()
 
 
 def test_a_name_without_addresses_says_so() -> None:
@@ -70,9 +122,7 @@ def test_an_answer_that_is_dropped_is_told() -> None:
 
 def test_a_pinned_name_is_pinned() -> None:
     """With `within`, only its addresses count, also for an engine that knows names."""
-    (opening,) = _meaning(
-        {"dnsName": "packages.example.org", "within": ["151.101.0.0/16"]}
-    ).openings
+    (opening,) = _meaning({"dnsName": "packages.example.org", "within": ["198.51.0.0/16"]}).openings
     assert isinstance(opening.peer, Name)
     assert opening.peer.pinned
 

@@ -275,3 +275,23 @@ def test_settings_that_would_close_what_is_in_use(settings: dict[str, float]) ->
     """A window shorter than the time between questions, or no room, is refused by name."""
     with pytest.raises(SettingsError, match=r"egress\.names"):
         NamesSettings(**settings)  # type: ignore[arg-type]
+
+
+def test_aliases_stay_as_long_as_addresses_do() -> None:
+    """One that a name led to within the window counts, whichever server said so."""
+    settings = NamesSettings(window_s=600)
+    first = learn(UNASKED, [DnsReply("a", 4, tuple(FOUR[:1]), 60, ("x.example",))], 0.0, settings)
+    second = learn(first, [DnsReply("b", 4, tuple(FOUR[:1]), 60, ("y.example",))], 300.0, settings)
+    assert [each.name for each in second.aliases] == ["x.example", "y.example"]
+    failed = learn(second, [DnsReply("a", 4, problem="answers SERVFAIL")], 5000.0, settings)
+    assert [each.name for each in failed.aliases] == ["x.example", "y.example"]
+    later = learn(second, [DnsReply("a", 4, tuple(FOUR[:1]), 60)], 700.0, settings)
+    assert [each.name for each in later.aliases] == ["y.example"]
+    assert learn(second, [DnsReply("a", 4, tuple(FOUR[:1]), 60)], 1000.0, settings).aliases == ()
+
+
+def test_a_name_with_many_aliases_keeps_the_newest() -> None:
+    """Who owns a name chooses how long the chain is."""
+    chain = tuple(f"a{number:02}.example" for number in range(40))
+    found = learn(UNASKED, [DnsReply("a", 4, tuple(FOUR[:1]), 60, chain)], 0.0, NamesSettings())
+    assert len(found.aliases) == 16

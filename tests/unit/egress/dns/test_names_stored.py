@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egress.dns.learnt_names import LearntName, SeenAddress
+from egress.dns.learnt_names import LearntName, SeenAddress, SeenAlias
 from egress.dns.store import (
     FORMAT,
     MAX_SHARD_BYTES,
@@ -26,8 +26,13 @@ seen = st.dictionaries(st.ip_addresses(), times, max_size=5).map(
         for each in sorted(last, key=lambda one: (one.version, int(one)))
     )
 )
-learnt = st.builds(LearntName, seen, st.none() | times, st.none() | times, st.none() | times)
 dns_names = st.from_regex(r"[a-z]{1,8}\.example", fullmatch=True)
+aliases = st.dictionaries(dns_names, times, max_size=3).map(
+    lambda last: tuple(SeenAlias(*each) for each in sorted(last.items()))
+)
+learnt = st.builds(
+    LearntName, seen, st.none() | times, st.none() | times, st.none() | times, aliases=aliases
+)
 states = st.dictionaries(dns_names, learnt, max_size=8)
 
 ONE = LearntName((SeenAddress(ip_address("192.0.2.1"), 300.0),), 300.0)

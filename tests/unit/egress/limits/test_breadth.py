@@ -210,6 +210,8 @@ def test_the_nodes_subnet_needs_approval(entry: Destination) -> None:
         Destination(service_tag="Storage.WestEurope"),
         Destination(service_tag="storage"),
         Destination(service_tag="AzureFrontDoor.Frontend"),
+        Destination(cidr="151.101.1.0/24"),
+        Destination(cidr="2606:4700::/48"),
     ],
 )
 def test_what_strangers_own_too_needs_approval(entry: Destination) -> None:
