@@ -134,7 +134,7 @@ class Gatherer:
         What opens egress is refused in all of them, so what nobody could look at is too.
         """
         if self._network_policies.judges(request):
-            return namespace is None or self.intent_settings.enrolment.enrols(namespace)
+            return namespace is None or self.intent_settings.enrolment.closure(namespace).closes
         return self.pod_labels.holds(request, namespace)
 
     def judges(self, request: Request) -> bool:

@@ -176,7 +176,9 @@ class AllowlistGuard:
                 others += found.spans
                 adding.append(each.meta.name)
         reasons = [*excess_reasons(merge_spans([*own, *others]), limits)]
-        had = reach_of(before.spec.to, tags) if before else []
+        had: list[Span] = []
+        if before is not None and not measure(before.spec.to, limits, tags).reasons:
+            had = reach_of(before.spec.to, tags)  # What waits for two people has opened nothing.
         if not (reasons and adding and _beyond(own, merge_spans([*others, *had]))):
             return ()
         message = f"with {join_words(sorted(adding), _SHOWN)} of this namespace: {reasons[0]}"

@@ -23,6 +23,7 @@ from core.base.json_errors import decode_json_as
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
+from core.egress.enrolment import WHOLLY_CLOSED
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
 from egress.limits.settings import IntentSettings
@@ -103,10 +104,12 @@ class NetworkPolicyGatherer:
             return put(facts, left_alone="Kubernetes deletes what belongs to what is gone")
         new = _read(request.object, request.kind.kind) if not deleted else None
         old = _read(request.old_object, request.kind.kind)
-        enrolled = not request.namespace or self.settings.enrolment.enrols(
-            await self.cluster.namespace(request.namespace)
-        )
-        if _guarded(new, old, enrolled=enrolled):
+        closure = WHOLLY_CLOSED
+        if request.namespace:
+            place = await self.cluster.namespace(request.namespace)
+            closure = self.settings.enrolment.closure(place)
+        enrolled = closure.is_whole
+        if _guarded(new, old, enrolled=closure.closes):
             return put(facts, egress=EgressFacts(*_generated(deleted=deleted)))
         if new is None or not enrolled:
             return put(facts, left_alone="it opens nothing that is closed")
@@ -197,7 +200,7 @@ def _generated(*, deleted: bool) -> tuple[tuple[Finding, ...], str]:
 def _guarded(new: Json | None, old: Json | None, *, enrolled: bool) -> bool:
     """Return whether a generated policy is written or deleted.
 
-    Where nothing is enrolled, none becomes one: it would count once the namespace is.
+    Where nothing is closed, none becomes one: it would count once the namespace is.
     """
     was, becomes = old is not None and _is_ours(old), new is not None and _is_ours(new)
     if new is None or old is None:

@@ -90,7 +90,8 @@ class PodLabelGatherer:
         kind = request.kind.group, request.kind.kind
         if kind not in {_POD, _BINDING} or request.phase is None:
             return False
-        if kind == _POD and namespace is not None and self.settings.enrolment.enrols(namespace):
+        closure = self.settings.enrolment.closure(namespace) if namespace is not None else None
+        if kind == _POD and closure is not None and closure.closes:
             return True
         if is_too_large(request):
             return True  # To look for its labels takes as long as to judge it.

@@ -166,7 +166,7 @@ class EgressLimits(Section):
         ge=1,
         le=65535,
         description="All ports of an object, of one protocol, are together at most so many; beside "
-        "those of Services, and of Pods of its own namespace.",
+        "those of its own namespace.",
     )
     service_tags: list[str] = Field(
         sorted(_LIMITS.service_tags), description="Service tags that always need approval."
@@ -311,7 +311,7 @@ def limits_of(section: EgressSection) -> Limits:
     """Return how broad destinations may be.
 
     Raises:
-        SettingsError: a network of nodes is none.
+        SettingsError: a network of the cluster's is none.
     """
     limits = section.limits
     tags = frozenset(limits.service_tags)
@@ -321,7 +321,7 @@ def limits_of(section: EgressSection) -> Limits:
         limits.wildcard_labels,
         tags,
         limits.ports,
-        collapse(_networks(section.ranges.nodes, "egress.ranges.nodes")),
+        ranges_of(section),
         section.approve,
     )
 

@@ -115,8 +115,9 @@ them ends within two weeks. With flows: how many of them, and of the pairs of
 workload and destination, the allowlists would allow, and what they would close.
 CronJobs, Pods and namespaces of which no flow was seen are named.
 
-**Exit codes**: 0 all that was let through is allowed; 1 something would be
-closed; 2 flows are missing, or the cluster does not answer; 64 wrong usage."""
+**Exit codes**: 0 all that was let through is allowed, or no flows are given;
+1 something would be closed; 2 flows are missing or there is none, or the cluster
+does not answer; 64 wrong usage."""
 
 GRAPH = """**Examples**
 

@@ -12,7 +12,7 @@ from cli.output import STANDARD_INPUT
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import span_of
 from core.base.safe_text import safe_line
-from egress.analysis.connectivity import PRIVATE, Connectivity, judge_connectivity
+from egress.analysis.connectivity import PRIVATE_SPANS, Connectivity, judge_connectivity
 from egress.analysis.policy_cluster import PolicyCluster, read_policy_cluster
 from kube.egress.policy_objects import list_policy_objects
 from kube.manifests.reader import Manifest, read_each, read_each_of
@@ -53,7 +53,7 @@ def _judge(settings: Settings, found: Iterable[Manifest | InvalidObjectError], w
     if not cluster.pods and not cluster.broken:
         raise SettingsError(f"{what}: neither Pods nor workloads are in it: nothing connects")
     ranges = [span_of(each) for each in target_of(settings.egress).pods]
-    return cluster, judge_connectivity(cluster, ranges or PRIVATE)
+    return cluster, judge_connectivity(cluster, ranges or PRIVATE_SPANS)
 
 
 def warn_incomplete(not_judged: Iterable[str], notes: Iterable[str]) -> None:

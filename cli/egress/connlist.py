@@ -16,7 +16,6 @@ from cli.egress.connectivity_inputs import (
 )
 from cli.egress.flags import ConnlistFormat
 from cli.output import print_json
-from core.base.errors import SettingsError
 from core.base.safe_text import safe_line
 from egress.analysis.connectivity_report import (
     ConnectionRow,
@@ -30,14 +29,12 @@ _HEAD: Final = ("src", "dst", "conn", "by address")
 async def list_connections(
     settings: Settings, path: str | None, namespace: str | None
 ) -> ConnectivityReport:
-    """Return what is open in a folder, or in the cluster of the kubeconfig.
+    """Return what is open in a folder; without one, in the cluster of the kubeconfig.
 
     Raises:
-        SettingsError: neither is named or both are, or there is nothing to judge.
+        SettingsError: neither is named, or there is nothing to judge.
         ClusterError: the cluster does not answer.
     """
-    if path is not None and settings.kubeconfig is not None:
-        raise SettingsError("PATH and --kubeconfig are two things to judge: name one")
     if path is not None:
         judged = judge_path(settings, path)
     else:

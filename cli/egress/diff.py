@@ -26,13 +26,13 @@ _HEAD: Final = ("diff-type", "source", "destination", "before", "after", "worklo
 
 
 async def compare(settings: Settings, before: str, after: str | None) -> ConnectivityDiff:
-    """Return what differs between two folders, or between a folder and the cluster.
+    """Return what differs between two folders; without B, between a folder and the cluster.
 
     Raises:
         SettingsError: not two are named, or one cannot be read.
         ClusterError: the cluster does not answer.
     """
-    if (after is None) == (settings.kubeconfig is None):
+    if after is None and settings.kubeconfig is None:
         raise SettingsError("name A and B, or A and --kubeconfig FILE for the cluster as B")
     if before == after == STANDARD_INPUT:
         raise SettingsError("A and B cannot both be standard input: name a file")

@@ -15,10 +15,19 @@ from cli.egress.status import EgressStatus, NamespaceStatus, StatusQuestion, rea
 from core.base import names
 from core.base.errors import NamespaceMarkError, SettingsError
 from core.decision.namespaces import Namespace
-from core.egress.enrolment import AUDIT, MOST_WORKLOADS, Closure, closed_workloads
+from core.egress.enrolment import (
+    AUDIT,
+    MOST_WORKLOADS,
+    OPEN,
+    Closure,
+    closed_workloads,
+)
+from core.egress.pod_labels import workload_label
 from core.kubernetes.names import is_subdomain
 from egress.analysis.coverage import ClosedDestination
+from egress.render.generated_objects import DEFAULT_DENY
 from kube.client.objects import Objects, list_objects, open_objects
+from kube.egress.network_policies import PLURALS, POLICY_PATHS
 from kube.egress.pods import EgressPod, read_egress_pod
 from kube.resources.namespaces import parse_namespace
 from kube.resources.paths import NAMESPACES_PATH
@@ -83,6 +92,8 @@ async def enrol(settings: Settings, asked: EnrolQuestion) -> EnrolmentStep:
         raw = await _namespace(objects, asked.namespace)
         before = _marks(raw)
         closure = enrolment_of(settings.egress, settings.namespace).closure(_parsed(raw))
+        if not closure.closes and not before.label:
+            await _require_open(objects, asked.namespace)
         after = _wanted(before, closure, asked)
         hindrances: list[str] = []
         if after != before and (asked.close or asked.whole):
@@ -107,8 +118,10 @@ async def release_namespace(settings: Settings, namespace: str, *, to_open: bool
     _require_cluster(settings)
     async with open_objects(settings.kubeconfig) as objects:
         raw = await _namespace(objects, namespace)
-        before = _marks(raw)
-        after = _Marks("" if to_open else AUDIT, ())
+        found = _parsed(raw)
+        listed = found.annotations.get(names.EGRESS_WORKLOADS_ANNOTATION, "")
+        before = _Marks(found.labels.get(names.EGRESS_LABEL, ""), (listed,) if listed else ())
+        after = _Marks(OPEN if to_open else AUDIT, ())
         if after != before:
             await _write(objects, namespace, raw, after)
     return _step(namespace, before, after, [])
@@ -124,6 +137,21 @@ async def _namespace(objects: Objects, name: str) -> dict[str, Any]:
     if found is None:
         raise SettingsError(f"there is no namespace {name}")
     return found
+
+
+async def _require_open(objects: Objects, namespace: str) -> None:
+    """Refuse to go on where the cluster's default closes a namespace, which these settings lack.
+
+    Raises:
+        SettingsError: it is closed already.
+    """
+    for kind in ("NetworkPolicy", "CiliumNetworkPolicy"):
+        path = f"{POLICY_PATHS[kind]}/namespaces/{namespace}/{PLURALS[kind]}/{DEFAULT_DENY}"
+        if await objects.get(path) is not None:
+            raise SettingsError(
+                f"{namespace} has no label, and is closed ({kind} {DEFAULT_DENY}): here "
+                "egress.default is deny; give the controller's settings with --config"
+            )
 
 
 def _parsed(raw: dict[str, Any]) -> Namespace:
@@ -182,15 +210,35 @@ def _hindrances(
         for each in pods
         if not each.host_network and names.EGRESS_ACCOUNT_LABEL not in each.labels
     ]
-    if old and asked.whole:
+    if old:
+        what = "be closed entirely" if asked.whole else "stay open, if they are of the workload"
         yield (
-            f"{_few(old)} lack the gate's labels, being older than the audit, and would be closed "
-            "entirely: restart their workloads"
+            f"{_few(old)} lack the gate's labels, being older than the audit, and would {what}: "
+            "restart their workloads"
         )
     (found,) = status.namespaces
+    yield from _of_workloads(asked, found, pods)
     yield from _of_flows(asked, found)
     if not status.whole:
         yield f"not every flow or object could be read: {'; '.join(status.notes[:_SHOWN])}"
+
+
+def _of_workloads(
+    asked: EnrolQuestion, found: NamespaceStatus, pods: Sequence[EgressPod]
+) -> Iterator[str]:
+    """Yield workloads to close of which nothing runs, or nothing was seen."""
+    running = {each.labels.get(names.EGRESS_WORKLOAD_LABEL) for each in pods}
+    of_flows = found.coverage.workloads if found.coverage else []
+    seen = {f"{each.kind}/{each.name}" for each in of_flows}
+    for each in asked.close:
+        kind, _, name = each.partition("/")
+        if each not in seen and workload_label(kind, name) not in running:
+            yield f"no Pod of {each} runs with its label, and no flow of it was seen: is it right?"
+        elif found.coverage and each not in seen:
+            yield f"no flow of {each} was seen: nobody knows what it would close"
+    if asked.whole and found.coverage and found.coverage.silent:
+        shown = _few(found.coverage.silent_pods)
+        yield f"no flow was seen of {shown} (of {found.coverage.silent} that run)"
 
 
 def _of_flows(asked: EnrolQuestion, found: NamespaceStatus) -> Iterator[str]:
@@ -249,7 +297,7 @@ def _next(namespace: str, after: _Marks) -> str:
             f"write allowlists (sallyport egress suggest), then close one workload: {command} "
             "--flows FILE --close KIND/NAME; and all: --all"
         )
-    if after.label in {"", "open"}:
+    if after.label in {"", OPEN}:
         return f"all is open; to begin: {command}"
     return f"all is closed but for what allowlists open; back: sallyport egress release {namespace}"
 

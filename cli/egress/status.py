@@ -23,6 +23,7 @@ from cli.egress.lines import print_indented, print_line
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.base.times import DAY_S, time_text
 from core.egress.allowlists import EgressAllowlist
+from core.egress.enrolment import closed_workloads
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.coverage import (
     ClosedDestination,
@@ -78,6 +79,8 @@ class NamespaceStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
 
     name: str
     state: State
+    closed: list[str]
+    """Of one that is audited: the workloads that are closed, `Deployment/web`."""
     allowlists: list[AllowlistStatus]
     coverage: NamespaceCoverage | None
     """None where no flows were given."""
@@ -217,10 +220,18 @@ def _of_namespace(
     return NamespaceStatus(
         name=namespace,
         state=state_of(world, namespace),
+        closed=_closed(world, namespace),
         allowlists=sorted(here, key=lambda each: each.name),
         coverage=cover(observed, namespace) if observed else None,
         beside=sorted(beside),
     )
+
+
+def _closed(world: ClusterEgress, namespace: str) -> list[str]:
+    found = world.snapshot.namespaces.get(namespace)
+    if found is None or world.closure(namespace).is_whole:
+        return []
+    return [f"{kind}/{name}" for kind, name in closed_workloads(found)]
 
 
 def _of_allowlist(
@@ -254,10 +265,15 @@ def _of_broken(intent: Intent) -> AllowlistStatus:
 
 
 def exit_code(status: EgressStatus) -> int:
-    """Return the exit code: whether flows that were let through would be closed."""
+    """Return the exit code: whether flows that were let through would be closed.
+
+    Without flows nothing is said of that; where none was let through, nothing is known of it.
+    """
     if any(each.coverage and each.coverage.closes for each in status.namespaces):
         return exits.REFUSED
-    return exits.ADMITTED if status.whole else exits.NOT_JUDGED
+    seen = [each.coverage.share.flows for each in status.namespaces if each.coverage]
+    is_empty = bool(seen) and not any(seen)
+    return exits.ADMITTED if status.whole and not is_empty else exits.NOT_JUDGED
 
 
 def print_status(status: EgressStatus, console: Console, now: float) -> None:
@@ -267,7 +283,10 @@ def print_status(status: EgressStatus, console: Console, now: float) -> None:
     for place, each in enumerate(status.namespaces):
         if place:
             console.print()
-        print_line(console, f"{each.name}: {each.state}", f"bold {_STATE_COLOURS[each.state]}")
+        closed = f", closed: {', '.join(each.closed)}" if each.closed else ""
+        print_line(
+            console, f"{each.name}: {each.state}{closed}", f"bold {_STATE_COLOURS[each.state]}"
+        )
         if each.coverage is None:
             print_indented(console, "coverage is not known: give flows with --flows", 2)
         else:

@@ -183,6 +183,7 @@ class DnsRefresh:
                 if (name, each) not in self._asking
                 and is_question_due(burst, each.key, now, self._settings)
             ]
+            due.sort(key=lambda each: burst.due.get(each.key, 0.0))  # The longest waiting first.
             own = self._budgets.setdefault(
                 name, QuestionBudget(self._settings.burst_name_questions)
             )

@@ -8,7 +8,7 @@ from control.egress.writer import PolicyWriter
 from control.eviction import evict
 from core.base import names
 from core.egress.allowlists import EgressAllowlist
-from core.kubernetes.label_selectors import matches
+from core.kubernetes.label_selectors import Requirements, matches
 from egress.compiler.allowlists import selects_of
 from kube.client.objects import Objects
 from kube.egress.watch import Condition, Intent
@@ -36,9 +36,14 @@ class Evictions:
     writer: PolicyWriter
 
     async def run(
-        self, leadership: Leadership, intent: Intent, allowlist: EgressAllowlist, now: float
+        self,
+        leadership: Leadership,
+        intent: Intent,
+        allowlist: EgressAllowlist,
+        now: float,
+        closed: Requirements = (),
     ) -> Condition:
-        """Evict what is left of the Pods, and say how far it is.
+        """Evict what is left of the Pods, and say how far it is; of those that are `closed` alone.
 
         Pods that were made after it expired have no connection of its time: they stay, also where
         this process was away meanwhile.
@@ -47,7 +52,7 @@ class Evictions:
             ClusterError: kube-apiserver does not answer, or refuses.
             NotLeaderError: leadership was lost.
         """
-        selects = selects_of(allowlist)
+        selects = (*selects_of(allowlist), *closed)
         pods = [
             pod
             for pod in await list_live_pods(self.objects, intent.namespace)

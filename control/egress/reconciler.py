@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Final
 
 from control.egress import eviction, foreign_policies
 from control.egress import status as telling
@@ -19,9 +20,12 @@ from core.base import names
 from core.base.errors import ClusterError
 from core.egress.enrolment import Closure
 from egress.model.facts import CompilerFacts
+from egress.render.generated_objects import DEFAULT_DENY, DNS
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
 from kube.leader.lease import Leadership
+
+_CLOSING: Final = frozenset({DEFAULT_DENY, DNS})
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class _NamespaceLook:
         self, policies: Iterable[LivePolicy], states: Mapping[str, int], now: float
     ) -> NamespaceOutcome:
         return NamespaceOutcome(
-            self.closure.closes,
+            self.closure.is_whole,
             states,
             sum(each.ours for each in policies),
             tuple(name for some in self.taken.values() for name in some),
@@ -137,14 +141,22 @@ class Reconciler:
         return tuple(self.state.policies.get(namespace, {}).values())
 
     async def _deny(self, leadership: Leadership, look: _NamespaceLook) -> None:
-        """Make what is missing of what closes the namespace, before anything is asked."""
-        there = {each.name for each in self._live(look.namespace)}
-        missing = (
+        """Make what is missing of what closes the namespace, before anything is asked.
+
+        Also what is there and closes less, as of single workloads alone; but for guards, which
+        spare what allowlists name.
+        """
+        live = self._live(look.namespace)
+        there = {each.name for each in live}
+        floor = self.wanting.floor(look.namespace, look.closure.selects)
+        wanted = [
             each
-            for each in self.wanting.floor(look.namespace, look.closure.selects)
-            if each["metadata"]["name"] not in there
-        )
-        for step in plan_of(list(missing), ()).steps:
+            for each in floor
+            if each["metadata"]["name"] not in there or each["metadata"]["name"] in _CLOSING
+        ]
+        named = {each["metadata"]["name"] for each in wanted}
+        steps = plan_of(wanted, tuple(each for each in live if each.name in named)).steps
+        for step in steps:
             await self._do(leadership, look, step)
 
     async def _write(self, leadership: Leadership, look: _NamespaceLook, *, makes: bool) -> None:
@@ -209,9 +221,12 @@ class Reconciler:
             if intent.allowlist is None or now < intent.allowlist.expires:
                 continue
             done = intent.status.condition(telling.EVICTED)
-            if look.closure.is_whole and eviction.is_due(intent, now):
+            if look.closure.closes and eviction.is_due(intent, now):
+                closed = look.closure.selects
                 try:
-                    done = await self.evictions.run(leadership, intent, intent.allowlist, now)
+                    done = await self.evictions.run(
+                        leadership, intent, intent.allowlist, now, closed
+                    )
                 except ClusterError as error:
                     look.fail(name, str(error))
             if done is not None:
@@ -247,13 +262,16 @@ class Reconciler:
     async def _foreign(self, leadership: Leadership, look: _NamespaceLook, now: float) -> int:
         """Tell which policies of others open more than allowlists say; give how many stay."""
         live = self._live(look.namespace) if look.closure.is_whole else ()
+        closing = self._live(look.namespace) if look.closure.closes else ()
         found: dict[str, tuple[LivePolicy, str]] = {}
         async for policy, more in foreign_policies.find_wider_policies(live, look.wanted.policies):
             if self.deletes and more is not foreign_policies.UNCOMPARED:
                 await self._take_away(leadership, look, policy, more, now)
             else:
                 found[policy.uid] = (policy, more)
-        for policy, more in foreign_policies.find_obstructing_policies(live, look.wanted.policies):
+        for policy, more in foreign_policies.find_obstructing_policies(
+            closing, look.wanted.policies
+        ):
             found[policy.uid] = (policy, more)
         told = self._told.pop(look.namespace, {})
         for uid, (policy, more) in found.items():

@@ -80,9 +80,12 @@ def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
     outside = f"the namespace is not enrolled ({names.EGRESS_LABEL}: deny): all is open there"
     if situation.closure.labels_pods:
         outside = f"the namespace is audited ({names.EGRESS_LABEL}: audit): all is open there"
+    beside = not (situation.closure.is_whole or situation.openings or closing)
+    if situation.closure.closes and beside:
+        outside = "the namespace is audited, and none of its workloads that are closed is here"
     found = (
         ("Invalid", intent.problem),
-        ("NotEnrolled", "" if situation.closure.closes else outside),
+        ("NotEnrolled", outside if beside or not situation.closure.closes else ""),
         (whole, _cut(_texts(closing)) if whole else ""),
         ("NameTaken", f"policies of others have the names {taken}: rename them" if taken else ""),
         ("NotWritten", _cut(situation.failures)),

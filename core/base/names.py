@@ -22,8 +22,12 @@ SANDBOX_LABEL = f"{GROUP}/sandbox"
 """On a Namespace: `by-risk` or `required`. Guarded. On a Pod or template: it asks for a sandbox."""
 
 EGRESS_LABEL = f"{GROUP}/egress"
+"""On a Namespace: `deny` (its Pods connect only where EgressAllowlists say), `audit` (nothing is
+closed, and they get their labels) or `open`. Guarded."""
+
 EGRESS_WORKLOADS_ANNOTATION = f"{GROUP}/egress-workloads"
-"""On a Namespace: `deny` (its Pods connect only where EgressAllowlists say) or `open`. Guarded."""
+"""On a Namespace with `audit`: workloads that are closed all the same, `Deployment/web,Job/fetch`.
+Guarded."""
 
 EGRESS_GROUP = f"egress.{GROUP}"
 """The prefix of labels on Pods that only the gate sets, and only as it creates them."""

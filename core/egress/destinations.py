@@ -33,6 +33,9 @@ MAX_PORTS: Final = 32
 MAX_PORT: Final = 65_535
 MAX_NETWORKS: Final = 64
 
+TransportProtocol = Literal["TCP", "UDP", "SCTP"]
+"""Those that have ports, and that Kubernetes' own objects name."""
+
 Protocol = Literal["TCP", "UDP", "SCTP", "ICMP", "ICMPv6"]
 
 ICMP: Final[tuple[Protocol, ...]] = ("ICMP", "ICMPv6")

@@ -106,6 +106,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | `sallyport ledger verify -o json`, and `ledger prove` | `docs/reference/ledger-verify.schema.json`, `ledger-prove.schema.json` |
 | `sallyport profile suggest`, `diff` and `check` with `-o json` | `docs/reference/profile-suggest.schema.json`, `profile-diff.schema.json`, `profile-check.schema.json` |
 | `sallyport egress verify`, `suggest` and `release` with `-o json` | `docs/reference/egress-verify.schema.json`, `egress-suggest.schema.json`, `egress-release.schema.json` |
+| `sallyport egress status` and `enrol` with `-o json` | `docs/reference/egress-status.schema.json`, `egress-enrol.schema.json` |
 | `sallyport egress connlist` and `diff` with `-o json` | `docs/reference/egress-connlist.schema.json`, `egress-diff.schema.json` |
 | `sallyport who-can use`, `weights access`, `weights ingest` and `certs status` with `-o json` | `docs/reference/who-can-use.schema.json`, `weights-access.schema.json`, `weights-ingest.schema.json`, `certs-status.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |

@@ -201,8 +201,10 @@ class ClusterEgress:
 
     def beside(self, namespace: str) -> list[tuple[EgressPod, str]]:
         """Return Pods of an enrolled namespace that no allowlist holds, each with the reason."""
+        is_whole = self.closure(namespace).is_whole
         here = (pod for pod in self.snapshot.pods if pod.namespace == namespace)
-        return [(pod, why) for pod in here if (why := unheld_reason(pod))]
+        held = (pod for pod in here if is_whole or self.closes(pod))
+        return [(pod, why) for pod in held if (why := unheld_reason(pod))]
 
     def with_snapshot(self, snapshot: EgressSnapshot, rights: EgressRights) -> "ClusterEgress":
         """Return the same cluster with other objects."""

@@ -17,32 +17,23 @@ from typing import Final, NamedTuple
 import msgspec
 
 from core.base import names
-from core.base.networks import Span, merge_spans, network_of, span_of
+from core.base.networks import Span, merge_spans, span_of
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirements, matches
 from egress.analysis.policy_cluster import DeclaredPort, NetworkPod, PolicyCluster
 from egress.analysis.policy_rules import (
-    EVERY_ADDRESS,
     JudgedPolicy,
     PolicyRule,
     rules_of,
     selectors_of,
     space_selectors_of,
 )
-from egress.model.address_spans import after, join_spans, merge_layers, overlaps
+from egress.model.address_spans import EVERY_ADDRESS, after, join_spans, merge_layers, overlaps
 from egress.model.port_sets import EVERY_PORT, NO_PORT, PortSet
+from egress.model.reserved_ranges import PRIVATE
 
-PRIVATE: Final = tuple(
-    span_of(network_of(each))
-    for each in (
-        "10.0.0.0/8",
-        "100.64.0.0/10",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "fc00::/7",
-    )
-)
-"""Where Pods may have addresses that are not known (RFC 1918, 6598, 4193)."""
+PRIVATE_SPANS: Final = tuple(map(span_of, PRIVATE))
+"""Where Pods may have addresses that are not known."""
 
 
 class Openness(msgspec.Struct, frozen=True, gc=False):
@@ -104,7 +95,7 @@ class Connectivity:
 
 
 def judge_connectivity(
-    cluster: PolicyCluster, pod_ranges: Sequence[Span] = PRIVATE
+    cluster: PolicyCluster, pod_ranges: Sequence[Span] = PRIVATE_SPANS
 ) -> Connectivity:
     """Return what policies leave open; Pods of unknown address may have one of `pod_ranges`."""
     judging = _Judging(cluster, merge_spans(pod_ranges))

@@ -95,6 +95,8 @@ class NamespaceCoverage(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     dropped: list[ClosedDestination] = []
     """What something dropped each time, and allowlists do not open either."""
     cron_jobs: list[UnseenCronJob] = []
+    workloads: list[SuggestedFor] = []
+    """Of which a flow was let through."""
     silent_pods: list[str] = []
     """Some of the Pods that run without any flow."""
     silent: int = 0
@@ -185,6 +187,7 @@ def cover(observed: ObservedFlows, namespace: str) -> NamespaceCoverage:
         len(pairs.allowed) + len(seen),
         len(pairs.allowed),
     )
+    seen_of = {(each.kind, each.workload) for each in map(source_of, flows) if each.kind}
     silent = list(_silent_pods(observed.world, namespace, flows, observed))
     return NamespaceCoverage(
         share=share,
@@ -192,6 +195,7 @@ def cover(observed: ObservedFlows, namespace: str) -> NamespaceCoverage:
         more=max(len(through) - MOST_TOLD, 0),
         dropped=[each for each, count in closed if not count][:MOST_TOLD],
         cron_jobs=list(_unseen(observed, namespace, window_of(observed.flows))),
+        workloads=[SuggestedFor(*each) for each in sorted(seen_of)],
         silent_pods=[each.name for each in silent[:MOST_PODS]],
         silent=len(silent),
     )

@@ -122,7 +122,7 @@ def _pods_of(world: ClusterEgress, namespace: str) -> dict[str, list[str]]:
     beside = {pod.name for pod, _ in world.beside(namespace)}
     found: dict[str, list[str]] = defaultdict(list)
     for pod in world.snapshot.pods:
-        if pod.namespace == namespace and pod.name not in beside:
+        if pod.namespace == namespace and pod.name not in beside and world.closes(pod):
             found[pod.service_account].append(pod.name)
     return found
 
@@ -163,9 +163,11 @@ def _onward(opening: Opening, target: Node, world: ClusterEgress) -> Iterator[Ed
         known = world.snapshot.namespaces.values()
         named = [each.name for each in known if peer.has_namespace(each.name, each.labels)]
     for each in sorted(named):
-        if not world.enrolled(each):
+        closure = world.closure(each)
+        if not closure.is_whole:
+            how = "audited" if closure.labels_pods else "not enrolled"
             why = (
-                f"namespace {each} is not enrolled: its Pods connect everywhere, and what they do "
+                f"namespace {each} is {how}: its Pods connect everywhere, and what they do "
                 "for others they do there too"
             )
             yield Edge(target.id, EVERYWHERE, said=False, why=why)
@@ -181,6 +183,12 @@ def _why(opening: Opening, subject: PodSubject, world: ClusterEgress) -> str:
 
 
 def _beside(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]:
+    if not world.closure(namespace).is_whole:
+        named = f"open {namespace}"
+        text = f"{namespace}: Pods of other workloads"
+        yield Node(named, "beside", 0, namespace, text, "audited, and not closed")
+        why = "the namespace is audited: only the workloads that it lists are closed"
+        yield Edge(named, EVERYWHERE, said=False, why=why)
     found = world.beside(namespace)
     hosts = [pod.name for pod, _ in found if pod.host_network]
     others = [pod.name for pod, _ in found if not pod.host_network]

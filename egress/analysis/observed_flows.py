@@ -243,7 +243,7 @@ class ObservedFlows:
         if not flow.to_namespace or flow.to_service or flow.to_reserved:
             return None
         there = flow.to_namespace
-        due = flow.to_account and (there == flow.namespace or self.world.enrolled(there))
+        due = flow.to_account and (there == flow.namespace or self.world.closure(there).labels_pods)
         labels = _gate_labels(flow.to_account, flow.to_workload) if due else {}
         pod = self.world.pod(there, flow.to_pod)
         if pod is not None:

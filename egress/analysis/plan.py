@@ -249,8 +249,9 @@ def plan(before: ClusterEgress, after: ClusterEgress, touched: Iterable[str]) ->
         if after.enrolled(namespace):
             beside += [UnheldPod(namespace, pod.name, why) for pod, why in after.beside(namespace)]
         if after.allowlists(namespace) and not after.enrolled(namespace):
+            how = "audited" if after.closure(namespace).labels_pods else "not enrolled"
             notes.append(
-                f"namespace {namespace} is not enrolled: its Pods connect everywhere, and its "
+                f"namespace {namespace} is {how}: its Pods connect everywhere, and its "
                 "allowlists change nothing (label sallyport.dev/egress: deny)"
             )
     return AllowlistPlan(FORMAT, changes, problems, beside, notes)
@@ -259,22 +260,12 @@ def plan(before: ClusterEgress, after: ClusterEgress, touched: Iterable[str]) ->
 def _changes(
     before: ClusterEgress, after: ClusterEgress, promised: ClusterEgress, namespace: str
 ) -> Iterator[Change]:
-    was, now = before.enrolled(namespace), after.enrolled(namespace)
+    was, now = before.closure(namespace), after.closure(namespace)
     if was != now:
-        pods = [each.name for each in after.snapshot.pods if each.namespace == namespace]
-        yield Change(
-            sign="-" if now else "+",
-            namespace=namespace,
-            service_account="",
-            who=f"{namespace}/*",
-            to=f"{EVERYWHERE}{' but where allowlists say' if now else ''}",
-            ports="every port",
-            allowlists=[],
-            pods=len(pods),
-            examples=sorted(pods)[:_EXAMPLES],
-        )
+        yield from _closing("-", after, before, namespace)
+        yield from _closing("+", before, after, namespace)
         return
-    if not now:
+    if not now.closes:
         return
     opened = _compare("+", after, before, namespace)
     later = _compare("+", promised, before, namespace)
@@ -282,6 +273,40 @@ def _changes(
     waiting = (each for each in later if (each.who, each.to, each.ports) not in known)
     closed = _compare("-", before, after, namespace)
     yield from _sorted([*opened, *closed, *(_waiting(each, after) for each in waiting)])
+
+
+def _closing(
+    sign: Literal["+", "-"], closed: ClusterEgress, open_: ClusterEgress, namespace: str
+) -> Iterator[Change]:
+    """Yield whose Pods are closed in the one state, and open to everything in the other."""
+    more, less = closed.closure(namespace), open_.closure(namespace)
+    if less.is_whole or not more.closes:
+        return
+    workloads = [each for each in more.workloads if each not in less.workloads]
+    if more.is_whole:
+        who = f"{namespace}/*"
+        if less.workloads:
+            who = f"{who} but {', '.join(less.workloads)}"
+    elif workloads:
+        who = f"{namespace}/* {', '.join(workloads)}"
+    else:
+        return
+    pods = [
+        each.name
+        for each in closed.snapshot.pods
+        if each.namespace == namespace and closed.closes(each) and not open_.closes(each)
+    ]
+    yield Change(
+        sign=sign,
+        namespace=namespace,
+        service_account="",
+        who=who,
+        to=f"{EVERYWHERE}{' but where allowlists say' if sign == '-' else ''}",
+        ports="every port",
+        allowlists=[],
+        pods=len(pods),
+        examples=sorted(pods)[:_EXAMPLES],
+    )
 
 
 def _sorted(changes: Iterable[Change]) -> list[Change]:

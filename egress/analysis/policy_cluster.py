@@ -11,7 +11,7 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Address
-from core.egress.destinations import Protocol
+from core.egress.destinations import TransportProtocol
 from core.kubernetes.object_meta import OwnerReference
 from core.kubernetes.pod_templates import find_objects_at, find_templates_by_shape
 from core.kubernetes.workload_kinds import PlaceContent, may_carry, workload_of
@@ -113,7 +113,7 @@ class _Named(msgspec.Struct, frozen=True):
 class _Port(msgspec.Struct, frozen=True, rename="camel"):
     container_port: int
     name: str | None = None
-    protocol: Protocol | None = None
+    protocol: TransportProtocol | None = None
 
 
 class _Container(msgspec.Struct, frozen=True, rename="camel"):

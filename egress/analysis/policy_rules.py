@@ -5,7 +5,7 @@ Fields mean what the comments of k8s.io/api networking/v1 types.go say.
 
 import ipaddress
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,8 +21,6 @@ from core.kubernetes.label_selectors import (
     requirements_of,
 )
 from egress.model.network_policies import KIND, Block, Port, PortName
-
-EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
 
 
 class SelectedPods(msgspec.Struct, frozen=True, gc=False):

@@ -26,6 +26,7 @@ from core.kubernetes.label_selectors import (
     implies,
     requirements_of,
 )
+from egress.model.address_spans import EVERY_ADDRESS
 from egress.model.network_policies import KIND, EgressEntry, EgressSpec, PortName, selectors_of
 
 MOST_NETWORKS: Final = 2_000
@@ -43,8 +44,6 @@ _MOST_CUTS: Final = 32
 where 20,000 networks are open."""
 _SHOWN: Final = 3
 """Networks, or values of labels, in one description."""
-
-EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
 
 _FOUR: Final = 4
 

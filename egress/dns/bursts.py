@@ -36,6 +36,12 @@ _FAR_MORE: Final = 1.5
 """The estimate of a pool's size strays by less than this, at as many answers as there are then."""
 
 
+LONGEST_S: Final = 900.0
+"""Of a burst: whoever answers something new each time is asked as any other name after that."""
+_MOST_POOLS: Final = 4
+"""Of `max_addresses`: so many addresses are counted of one name."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
     """Answers in one family since the counting began, each record counted once."""
@@ -66,6 +72,8 @@ class Burst:
     """Unix seconds when an address last came that was not known, at first when it began."""
     first: bool
     """Whether the name had never been learnt before."""
+    began: float = 0.0
+    """Unix seconds."""
     known: frozenset[Address] = frozenset()
     """Addresses that were known before."""
     counts: Mapping[int, AnswerCounts] = field(default_factory=dict)
@@ -79,7 +87,7 @@ class Burst:
 def begin_burst(learnt: LearntName, now: float) -> Burst:
     """Return the burst of a name that is new, or about to show a new address."""
     known = frozenset(each.address for each in learnt.seen)
-    return Burst(now, not known or learnt.learning is not None, known)
+    return Burst(now, not known or learnt.learning is not None, began=now, known=known)
 
 
 def is_question_due(burst: Burst, key: QuestionKey, now: float, settings: NamesSettings) -> bool:
@@ -95,14 +103,15 @@ def note_reply(burst: Burst, reply: DnsReply, now: float, settings: NamesSetting
     due = {**burst.due, reply.key: now + wait}
     if reply.problem or not reply.addresses:
         return replace(burst, due=due)
+    most = _MOST_POOLS * settings.max_addresses
+    some = reply.addresses[:most]
     counts = burst.counts.get(reply.family, AnswerCounts())
-    if counts.answers >= _MOST_ANSWERS:
-        burst = replace(burst, known=burst.known | counts.addresses.keys())
+    if counts.answers >= _MOST_ANSWERS or len(counts.addresses) > most:
+        known = burst.known if len(burst.known) > most else burst.known | counts.addresses.keys()
+        burst = replace(burst, known=known)
         counts = AnswerCounts(valid=counts.valid)
-    is_new = any(
-        each not in burst.known and each not in counts.addresses for each in reply.addresses
-    )
-    counted = counts.add(reply.addresses, now, reply.ttl)
+    is_new = any(each not in burst.known and each not in counts.addresses for each in some)
+    counted = counts.add(some, now, reply.ttl)
     return replace(
         burst,
         newest=now if is_new else burst.newest,
@@ -122,7 +131,12 @@ def estimate_share(learnt: LearntName, burst: Burst) -> Burst:
 def is_over(
     burst: Burst, questions: Collection[QuestionKey], now: float, settings: NamesSettings
 ) -> bool:
-    """Return whether nothing new has come for `quiet_s`, though each question has been asked."""
+    """Return whether nothing new has come for `quiet_s`, though each question has been asked.
+
+    Or whether it has taken so long that its owner may be playing with us.
+    """
+    if not 0 <= now - burst.began < LONGEST_S:
+        return True
     is_quiet = not 0 <= now - burst.newest < settings.quiet_s
     return is_quiet and all(each in burst.due for each in questions)
 

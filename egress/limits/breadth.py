@@ -7,8 +7,10 @@ the controller opens the older, and no more than the limit allows.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from ipaddress import summarize_address_range
 from typing import Final, Literal, NamedTuple
 
+from core.base import names
 from core.base.networks import (
     Network,
     Span,
@@ -20,7 +22,7 @@ from core.base.networks import (
     subtract_spans,
 )
 from core.egress.allowlists import EgressAllowlist
-from core.egress.destinations import EVERY_PORT, Destination, merge_ports
+from core.egress.destinations import EVERY_PORT, MAX_PORT, Destination, PortRange, merge_ports
 from core.egress.dns_names import ANY, is_wildcard, labels_after_wildcard
 from core.kubernetes.label_selectors import requirements_of
 from egress.dns.usable_addresses import leads_to, lies_in
@@ -59,10 +61,11 @@ class Limits:
     service_tags: frozenset[str] = frozenset({"AzureCloud", "Internet"})
     """Tags that always need approval, whatever the file says of their size."""
     ports: int = 4096
-    """All of an object's ports outside its own namespace, and beside those of Services, are
-    together at most so many of a protocol."""
-    nodes: tuple[Network, ...] = ()
-    """The cluster's nodes' subnets: with an address there a kubelet is within reach."""
+    """All of an object's ports outside its own namespace are together at most so many of a
+    protocol."""
+    own: tuple[Network, ...] = ()
+    """The cluster's own networks: with an address there whoever has it is within reach, a kubelet
+    in nodes' subnets, any Pod in those of Pods."""
     approve: Approve = "broad"
     """What two people approve: all, what is broader than this, or nothing."""
 
@@ -99,41 +102,52 @@ def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> 
         return Breadth(spans, ())
     if limits.approve == "all":
         return Breadth(spans, ("every allowlist and set is approved here (egress.approve: all)",))
-    named = [reason for entry in entries for reason in _of_entry(entry, limits, tags)]
     many = tuple(excess_reasons(said, limits)) or tuple(
         f"{reason}, to which NAT64 leads" for reason in excess_reasons(spans, limits)
     )
-    return Breadth(spans, (*named, *many))
+    named = [reason for entry in entries for reason in _of_entry(entry, limits)]
+    networks = (network_of(each.cidr) for each in entries if each.cidr is not None)
+    shared = (
+        f"{each} has addresses that strangers share: {who}"
+        for each in networks
+        if not many and (who := _sharing(each, tags))
+    )
+    return Breadth(spans, (*named, *shared, *many))
 
 
-def _of_entry(entry: Destination, limits: Limits, tags: TagSource) -> Iterator[str]:
+def _of_entry(entry: Destination, limits: Limits) -> Iterator[str]:
     """Say what of one entry two people approve, however few its addresses are."""
     if reason := _by_name(entry, limits):
         yield reason
     else:
-        yield from _shared(entry, tags)
+        yield from _shared(entry)
     yield from _reserved(entry, limits)
     if entry.pods is not None and entry.pods.namespace_selector is not None:
         wanted = requirements_of(entry.pods.namespace_selector, field="", what="")
-        if not any(each.operator == "In" for each in wanted):
-            yield "Pods of namespaces that no label is demanded of with a value"
+        if not any(
+            each.operator == "In" and each.key == names.NAMESPACE_NAME_LABEL for each in wanted
+        ):
+            yield "Pods of namespaces by labels, which others may give to namespaces of theirs"
 
 
-def _shared(entry: Destination, tags: TagSource) -> Iterator[str]:
+def _shared(entry: Destination) -> Iterator[str]:
     """Say which destinations strangers own too: what leaves for one may leave for all."""
     name = entry.dns_name
     if name is not None and not is_private(entry.within) and (who := name_sharing_warning(name)):
         yield f"{name}: {who}"
     if entry.service_tag is not None and is_shared_tag(entry.service_tag):
         yield f"service tag {entry.service_tag}, which every tenant shares"
-    if entry.cidr is not None and (who := _sharing(network_of(entry.cidr), tags)):
-        yield f"{entry.cidr} has addresses that strangers share: {who}"
 
 
 def _sharing(network: Network, tags: TagSource) -> str:
     """Return who shares addresses of a network, by the operator's tags and by what CDNs publish."""
-    tag = tags.shared_by(network)
-    return f"every tenant, by service tag {tag}" if tag else network_sharing_warning(network)
+    ways = (part for ends in leads_to(network) for part in summarize_address_range(*ends))
+    for each in (network, *ways):
+        if tag := tags.shared_by(each):
+            return f"every tenant, by service tag {tag}"
+        if who := network_sharing_warning(each):
+            return who
+    return ""
 
 
 def is_private(within: Sequence[str] | None) -> bool:
@@ -165,11 +179,12 @@ def shared_name_reason(name: str, found: ResolvedName, tags: TagSource) -> str:
 
 
 def reach_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
-    """Return the addresses that entries name by CIDR and by service tag, and their ports, merged.
+    """Return the addresses that entries name by CIDR, `within` and service tag, and their ports.
 
-    Each protocol's ports are a version of their own (`merge_ports`). Reserved ranges count too:
-    what is carved out of them is the cluster's choice, not the intent's. So do the IPv4 addresses
-    to which a translator leads what is sent to IPv6 ones (NAT64): all of IPv4 lies in one /96.
+    All are merged; each protocol's ports are a version of their own (`merge_ports`). Reserved
+    ranges count too: what is carved out of them is the cluster's choice, not the intent's. So do
+    the IPv4 addresses to which a translator leads what is sent to IPv6 ones (NAT64): all of IPv4
+    lies in one /96.
     """
     return _with_translated(merge_spans(span for entry in entries for span in _spans(entry, tags)))
 
@@ -193,11 +208,15 @@ def _spans(entry: Destination, tags: TagSource) -> Iterator[Span]:
     if entry.cidr is not None:
         holes = (span_of(network_of(text)) for text in entry.except_ or ())
         yield from subtract_spans(span_of(network_of(entry.cidr)), holes)
+    yield from (span_of(network_of(text)) for text in entry.within or ())
     if entry.service_tag is not None:
         found = tags.networks(entry.service_tag)
         yield from () if isinstance(found, str) else map(span_of, found)
-    of_own = entry.pods is not None and not (entry.pods.namespace or entry.pods.namespace_selector)
-    if entry.service is None and not of_own:
+    inside = entry.pods or entry.service
+    of_own = inside is not None and not inside.namespace
+    if entry.pods is not None and entry.pods.namespace_selector is not None:
+        of_own = False
+    if not of_own:
         yield from merge_ports(each for each in entry.ranges if not each.name)
 
 
@@ -218,8 +237,8 @@ def _reserved(entry: Destination, limits: Limits) -> Iterator[str]:
     for text in (*filter(None, (entry.cidr,)), *(entry.within or ())):
         network = network_of(text)
         ways = leads_to(network)
-        if any(lies_in(network, each) for each in limits.nodes):
-            yield f"{text} lies in the nodes' subnet (egress.ranges.nodes)"
+        if any(lies_in(network, each) for each in limits.own):
+            yield f"{text} lies in the cluster's own networks (egress.ranges)"
         if any_holds(ALWAYS_RESERVED, network) or any(
             one in closed and other in closed for closed in ALWAYS_RESERVED for one, other in ways
         ):
@@ -244,7 +263,7 @@ def excess_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
 
 
 def _ports_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
-    for every in EVERY_PORT:
+    for every in (*EVERY_PORT, PortRange("SCTP", 1, MAX_PORT)):
         (whole,) = merge_ports((every,))
         count = sum(each.size for each in spans if each.version == whole.version)
         if count == whole.size:

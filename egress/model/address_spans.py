@@ -11,6 +11,8 @@ from typing import Final, TypeVar
 from core.base.networks import Span
 from egress.model.port_sets import NO_PORT, PortSet
 
+EVERY_ADDRESS: Final = (Span(4, 0, 2**32 - 1), Span(6, 0, 2**128 - 1))
+
 _FOUR: Final = 4
 _BEYOND: Final = 2**128
 """No address is as high."""

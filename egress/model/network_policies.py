@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from core.base.networks import Span, parse_network, span_of, subtract_spans
-from core.egress.destinations import MAX_PORT, PortRange, Protocol
+from core.egress.destinations import MAX_PORT, PortRange, TransportProtocol
 from core.kubernetes.label_selectors import LabelSelector
 
 KIND: Final = "NetworkPolicy"
@@ -46,7 +46,7 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
 class PortName(msgspec.Struct, frozen=True, order=True, gc=False):
     """A port by its name: the one that the target Pod declares under it, if it declares one."""
 
-    protocol: Protocol
+    protocol: TransportProtocol
     name: str
 
     @property
@@ -62,7 +62,7 @@ class PortName(msgspec.Struct, frozen=True, order=True, gc=False):
 class Port(msgspec.Struct, frozen=True, rename="camel"):
     """An entry of `ports`."""
 
-    protocol: Protocol | None = None
+    protocol: TransportProtocol | None = None
     port: int | str | None = None
     end_port: int | None = None
 

@@ -147,12 +147,16 @@ class CompiledAllowlists(msgspec.Struct, frozen=True):
     """Which Pods of the namespace are closed; none of them for all. No policy is about others."""
 
     def narrowed(self, selects: Requirements) -> "CompiledAllowlists":
-        """Return the same for the Pods of a selector alone; for all where it demands nothing."""
+        """Return the same for the Pods of a selector alone; for all where it demands nothing.
+
+        Without openings that are surely of other Pods.
+        """
         if not selects:
             return self
         openings = (
             msgspec.structs.replace(each, selects=sort_requirements((*each.selects, *selects)))
             for each in self.openings
+            if may_overlap(each.selects, selects)
         )
         return msgspec.structs.replace(self, openings=tuple(openings), selects=selects)
 

@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from core.base.networks import Span, merge_spans
-from core.egress.destinations import MAX_PORT, PortRange, Protocol
+from core.egress.destinations import MAX_PORT, PortRange, TransportProtocol
 
-_PROTOCOLS: Final[tuple[Protocol, ...]] = ("TCP", "UDP", "SCTP")
+_PROTOCOLS: Final[tuple[TransportProtocol, ...]] = ("TCP", "UDP", "SCTP")
 
 NO_CONNECTIONS: Final = "No Connections"
 ALL_CONNECTIONS: Final = "All Connections"

@@ -127,8 +127,14 @@ def _port(ports: PortRange) -> dict[str, Any]:
 
 def find_inexpressible_ports(ranges: Sequence[PortRange], engine: Engine) -> Iterator[str]:
     """Yield why ports cannot be said, for a person."""
-    if engine.version < PORT_RANGES and any(each.first != each.last for each in ranges):
+    ranging = (each.first != each.last and not each.is_whole for each in ranges)
+    if engine.version < PORT_RANGES and any(ranging):
         yield "ranges of ports need Cilium 1.17: name the ports one by one"
+    if any(each.name for each in ranges):
+        yield (
+            "Cilium looks a port's name up among the Pods of the whole cluster, so that a "
+            "stranger's would choose its number: write the number"
+        )
     if not engine.sctp and any(each.protocol == "SCTP" for each in ranges):
         yield "Cilium refuses policies with SCTP until it is turned on (sctp.enabled)"
 

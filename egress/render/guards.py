@@ -5,12 +5,17 @@ owner from answering with the metadata service's.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from core.base import names
 from core.base.networks import Network, any_holds, collapse, holds, subtract
 from egress.model.openings import Addresses, Block, Name, Opening, Service
+
+MOST_NAMED: Final = 256
+"""Networks that guards of a namespace are cut around one by one. Each hole takes some ten entries
+of the policy map of every Pod, and all pairs of them are compared."""
 
 
 class RangeGuard(msgspec.Struct, frozen=True):
@@ -50,8 +55,8 @@ def ranges_in_opening(opening: Opening, ranges: Sequence[Network]) -> tuple[Netw
     return collapse(
         part
         for block in _blocks(opening)
-        for part in subtract(block.network, block.excepts)
-        for part in (part, *(each for each in ranges if holds(part, each)))
+        for whole in subtract(block.network, block.excepts)
+        for part in (whole, *(each for each in ranges if holds(whole, each)))
         if any_holds(ranges, part)
     )
 
@@ -69,9 +74,12 @@ def build_guards(
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
     range for, it is closed as everything is, and only names may lead there. Who names a part of a
-    range that others name is spared in that part alone.
+    range that others name is spared in that part alone; where more than `MOST_NAMED` parts are
+    named, in the whole range.
     """
     accounts = _accounts_by_network(openings, reserved, named)
+    if len(accounts) > MOST_NAMED:
+        accounts = _by_range(accounts, reserved)
     open_there = collapse((*accounts, *spared))
     base = tuple(_without(each, open_there) for each in reserved if not any_holds(open_there, each))
     found = [RangeGuard(base)] if base else []
@@ -101,6 +109,17 @@ def _accounts_by_network(
     for opening in openings:
         for network in named(opening, reserved):
             found[network] = found.get(network, frozenset()) | frozenset(_accounts(opening))
+    return found
+
+
+def _by_range(
+    accounts: Mapping[Network, frozenset[str]], ranges: Sequence[Network]
+) -> Mapping[Network, frozenset[str]]:
+    """Return the same by whole ranges."""
+    found: dict[Network, frozenset[str]] = {}
+    for network, who in accounts.items():
+        whole = next((each for each in ranges if holds(each, network)), network)
+        found[whole] = found.get(whole, frozenset()) | who
     return found
 
 

@@ -12,7 +12,7 @@ import msgspec
 from core.base.errors import ClusterError, InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_json
 from core.base.networks import Address
-from core.egress.destinations import PortRange, Protocol
+from core.egress.destinations import PortRange, TransportProtocol
 from core.kubernetes.label_selectors import is_label_value
 from kube.client.objects import Objects, list_objects
 
@@ -30,7 +30,7 @@ class ServicePort(msgspec.Struct, frozen=True, gc=False):
     """A port of a Service."""
 
     name: str
-    protocol: Protocol
+    protocol: TransportProtocol
     port: int
 
     @property
@@ -196,7 +196,7 @@ def _range(port: _Port) -> PortRange | None:
     return PortRange(_protocol(port.protocol), port.port, port.port)
 
 
-def _protocol(text: str | None) -> Protocol:
+def _protocol(text: str | None) -> TransportProtocol:
     """Return a protocol; TCP without one (k8s.io/api/core/v1, ServicePort)."""
     match text or "TCP":
         case "TCP" | "UDP" | "SCTP" as known:

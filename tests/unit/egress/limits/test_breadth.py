@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import Destination, PodsSelector, Port, Protocol, ServiceName
 from core.kubernetes.label_selectors import Expression, LabelSelector
@@ -152,11 +153,21 @@ def test_many_ports_need_approval_however_they_are_written() -> None:
     assert _broad(*spread) == (every,)
 
 
-def test_ports_inside_the_namespace_and_of_services_need_none() -> None:
-    """A gang talks on any port among its own Pods; a Service has the ports that it has."""
+def test_ports_inside_the_namespace_need_none() -> None:
+    """A gang talks on any port among its own Pods; a headless Service elsewhere may have any."""
     assert not _broad(Destination(pods=PodsSelector(), all_ports=True))
-    assert not _broad(Destination(service=ServiceName("api", "data"), all_ports=True))
+    assert not _broad(Destination(service=ServiceName("api"), all_ports=True))
+    assert _broad(Destination(service=ServiceName("api", "data"), all_ports=True))
     assert _broad(Destination(pods=PodsSelector("data"), all_ports=True))
+    sctp = Port("SCTP", 1, 65535)
+    assert _broad(Destination(cidr="20.0.0.0/16", ports=[sctp])) == ("every port of SCTP",)
+
+
+def test_networks_of_within_count() -> None:
+    """Whoever owns the name chooses among their addresses."""
+    assert _broad(Destination(dns_name="a.example", within=["10.0.0.0/8"])) == (
+        "10.0.0.0/8 is broader than /16",
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,14 +176,21 @@ def test_ports_inside_the_namespace_and_of_services_need_none() -> None:
         (LabelSelector(), True),
         (LabelSelector(match_expressions=[Expression("team", "Exists")]), True),
         (LabelSelector(match_expressions=[Expression("team", "NotIn", ["a"])]), True),
-        (LabelSelector(match_labels={"team": "a"}), False),
+        (LabelSelector(match_labels={"team": "a"}), True),
+        (LabelSelector(match_labels={names.NAMESPACE_NAME_LABEL: "a"}), False),
+        (
+            LabelSelector(
+                match_expressions=[Expression(names.NAMESPACE_NAME_LABEL, "In", ["a", "b"])]
+            ),
+            False,
+        ),
     ],
 )
 def test_pods_of_namespaces_that_nothing_names_need_approval(
     selector: LabelSelector,
     broad: bool,  # noqa: FBT001 (a case)
 ) -> None:
-    """A label that must have a value is one that somebody gave the namespace."""
+    """Whoever may change a namespace may give it a label; nobody gives it another's name."""
     pods = PodsSelector(namespace_selector=selector)
     assert bool(_broad(Destination(pods=pods, ports=_ports((443, 443))))) is broad
 
@@ -188,9 +206,9 @@ def test_pods_of_namespaces_that_nothing_names_need_approval(
 )
 def test_the_nodes_subnet_needs_approval(entry: Destination) -> None:
     """Kubelets are there, and what cloud services do for nodes."""
-    limits = Limits(nodes=(IPv4Network("10.240.0.0/16"),))
+    limits = Limits(own=(IPv4Network("10.240.0.0/16"),))
     (reason,) = breadth_reasons([entry], limits, Tags())
-    assert "lies in the nodes' subnet" in reason
+    assert "lies in the cluster's own networks" in reason
     assert not breadth_reasons([Destination(cidr="10.241.0.7/32")], limits, Tags())
 
 
@@ -212,6 +230,8 @@ def test_the_nodes_subnet_needs_approval(entry: Destination) -> None:
         Destination(service_tag="AzureFrontDoor.Frontend"),
         Destination(cidr="151.101.1.0/24"),
         Destination(cidr="2606:4700::/48"),
+        Destination(cidr="64:ff9b::151.101.1.0/120"),
+        Destination(dns_name="workspace.ods.opinsights.azure.com"),
     ],
 )
 def test_what_strangers_own_too_needs_approval(entry: Destination) -> None:

@@ -11,7 +11,7 @@ from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Name, Opening, Peer, Pods, Problem
 from egress.render.engines import render
-from egress.render.target import KUBE_DNS, Engine, EngineKind, RenderTarget
+from egress.render.target import Engine, EngineKind, RenderTarget
 from tests.harness.oracles.cilium_semantics import Policies, Target
 from tests.harness.oracles.policy_semantics import Cluster, End, NamedPort, Pod
 from tests.harness.programs.cilium_policy import Destination, PodLabels, Question, judge
@@ -122,23 +122,14 @@ def test_a_named_port_is_the_one_that_each_pod_declares() -> None:
     assert _opens(policies, DB, "TCP", 80)
     assert not _opens(policies, DB, "TCP", 81)
     assert not _opens(policies, DB, "UDP", 80)
-    in_cilium, problems = _rendered(Pods("beta", APP), HTTP, engine=CILIUM)
-    assert problems == ()
-    assert judge(in_cilium).problems == ()
-    evaluated = Policies(in_cilium)
-    assert [evaluated.allows(SOURCE, Target("", DB), "TCP", each) for each in (80, 81)] == [
-        True,
-        False,
-    ]
 
 
-def test_a_named_port_opens_no_names_at_dns() -> None:
-    """CoreDNS names its port: on Cilium such an entry would open every name there."""
-    policies, problems = _rendered(KUBE_DNS, PortRange("UDP", 0, 0, "dns"), engine=CILIUM)
-    assert [(each.reason, each.closes) for each in problems] == [("DnsLeftOut", True)]
-    to = Destination(pod=PodLabels("kube-system", {"k8s-app": "kube-dns"}))
-    question = Question(PodLabels(SPACE, SOURCE.labels), to, "UDP", 53, "evil.example.net")
-    assert not judge(policies, [question]).answers[0].answered
+@pytest.mark.parametrize("kind", ["cilium", "cilium-aks", "cilium-aks-basic"])
+def test_cilium_gets_no_port_by_its_name(kind: EngineKind) -> None:
+    """It would look it up among all Pods of the cluster, whoever made them."""
+    _, (problem,) = _rendered(Pods("beta", APP), HTTP, engine=kind)
+    assert (problem.reason, problem.closes) == ("CannotSay", True)
+    assert "write the number" in problem.message
 
 
 def test_every_port_is_every_port_of_tcp_and_udp() -> None:

@@ -17,7 +17,7 @@ from core.egress.destinations import PortRange
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
-from egress.model.reserved_ranges import ALWAYS_RESERVED, PRIVATE
+from egress.model.reserved_ranges import ALWAYS_RESERVED, PRIVATE, with_translated
 from egress.render.cilium import MAP_ENTRIES
 from egress.render.cilium_words import map_entries
 from egress.render.engines import render
@@ -195,7 +195,7 @@ def test_cilium_policies_of_every_namespace_open_dns_alone() -> None:
     denied = {each["cidr"] for each in guard["spec"]["egressDeny"][0]["toCIDRSet"]}
     assert denied == set(map(str, ALWAYS_RESERVED))
     denied = {each["cidr"] for each in private["spec"]["egressDeny"][0]["toCIDRSet"]}
-    assert denied == set(map(str, PRIVATE))
+    assert denied == set(map(str, with_translated(PRIVATE)))
 
 
 def test_names_are_asked_for_with_the_search_list() -> None:
