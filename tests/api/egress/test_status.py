@@ -1,6 +1,6 @@
 """`egress status` reads states, conditions and CronJobs of a real kube-apiserver."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from cli.egress.status import StatusQuestion, exit_code, read_status
 from tests.api.kube.objects import new_name
 from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.availability import require
 from tests.harness.programs.client import Client, Json, read_objects
 
 DEFINITION = ROOT / "helm/sallyport-crds/templates/egressallowlists.yaml"
@@ -46,6 +47,18 @@ def _objects(place: str) -> list[Json]:
         },
     }
     return [*cron_jobs, allowlist]
+
+
+@pytest.fixture(scope="module")
+def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A kube-apiserver of this file alone: it would see others' objects, and delete their kinds."""
+    for program in ("etcd", "kube-apiserver"):
+        require(program)
+    server = ApiServer(tmp_path_factory.mktemp("status"))
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from app.settings.root import Settings, read_settings
 from cli.egress.enrol import EnrolmentStep, EnrolQuestion, enrol, exit_code, release_namespace
 from core.base import names
 from core.base.errors import SettingsError
+from core.egress.pod_labels import egress_labels
 from tests.api.egress.control.field import FLOOR, Field
 from tests.api.kube.objects import new_name
 from tests.harness.programs.apiserver import ApiServer
@@ -16,13 +17,16 @@ from tests.harness.programs.client import Client, Json
 pytestmark = pytest.mark.usefixtures("controlled")
 
 ONE = "sallyport-allow-one-0"
+WEB = "web-6d4cf56db6-abcde"
 
 
 @pytest.fixture
 async def used(client: Client) -> Field:
-    """A namespace in use, which has no label."""
+    """A namespace in use, which has no label; of its Deployment `web` a Pod runs."""
     made = Field(client, new_name("egress"))
     await client.create_namespace(made.name)
+    await client.create_service_account("default", made.name)
+    await client.create(_pod(made.name, WEB, egress_labels("default", ("Deployment", "web"))))
     return made
 
 
@@ -41,7 +45,7 @@ async def _marks(field: Field) -> tuple[str | None, str | None]:
 def _flows(folder: Path, field: Field, *destinations: str) -> list[str]:
     """Write flows of the Deployment `web`, as a CSV."""
     file = folder / "flows.csv"
-    rows = [f"{field.name},default,web-6d4cf56db6-abcde,{each},443,TCP" for each in destinations]
+    rows = [f"{field.name},default,{WEB},{each},443,TCP" for each in destinations]
     head = "namespace,service_account,pod,destination,port,protocol"
     file.write_text("\n".join([head, *rows]) + "\n")
     return [str(file)]
@@ -81,7 +85,7 @@ async def test_a_namespace_in_use_is_enrolled_and_released(
     assert (step.before, step.after) == ("deny", "audit")
     await used.settle(lambda now: not now)
     await release_namespace(settings, used.name, to_open=True)
-    assert await _marks(used) == (None, None)
+    assert await _marks(used) == ("open", None)
 
 
 async def test_what_would_be_closed_keeps_the_step_back(
@@ -96,7 +100,11 @@ async def test_what_would_be_closed_keeps_the_step_back(
     (hindrance,) = step.hindrances
     assert hindrance.startswith("it would close 198.51.100.9")
     asked = EnrolQuestion(namespace=used.name, flows=seen, close=["Job/a,Deployment/web"])
-    assert (await enrol(settings, asked)).hindrances == step.hindrances
+    both = await enrol(settings, asked)
+    assert both.hindrances == [
+        "no Pod of Job/a runs with its label, and no flow of it was seen: is it right?",
+        hindrance,
+    ]
     assert await _marks(used) == ("audit", None)
     assert await used.policies() == {}
     forced = await _close(settings, used, seen, force=True)
@@ -113,11 +121,23 @@ async def test_nothing_is_closed_on_what_nobody_knows(used: Field, settings: Set
     ]
     assert await _marks(used) == (None, None)
     await enrol(settings, EnrolQuestion(namespace=used.name))
-    await used.client.create_service_account("default", used.name)
-    await used.client.create(_pod(used.name))
+    await used.client.create(_pod(used.name, "old", {}))
     step = await _close(settings, used, [], whole=True)
     assert "Pod old lack the gate's labels" in step.hindrances[0]
     assert await _marks(used) == ("audit", None)
+
+
+async def test_a_list_that_cannot_be_read_is_released(used: Field, settings: Settings) -> None:
+    """Where nobody kept it from being stored, all Pods are closed: the way back must work."""
+    item = await used.client.get("v1", "Namespace", used.name)
+    broken = {names.EGRESS_WORKLOADS_ANNOTATION: "web"}
+    labels = {names.EGRESS_LABEL: "audit"}
+    await used.client.patch(item, {"metadata": {"annotations": broken, "labels": labels}})
+    await used.settle_names()
+    step = await release_namespace(settings, used.name, to_open=False)
+    assert step.changed
+    assert await _marks(used) == ("audit", None)
+    await used.settle(lambda now: not now)
 
 
 @pytest.mark.parametrize("close", ["web", "deployment/web", "Deployment/web,Job", "Job/a,"])
@@ -132,10 +152,10 @@ async def test_a_workload_that_is_none_is_refused(
         await enrol(settings, EnrolQuestion(namespace="nowhere"))
 
 
-def _pod(namespace: str) -> Json:
+def _pod(namespace: str, name: str, labels: dict[str, str]) -> Json:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "old", "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
         "spec": {"containers": [{"name": "main", "image": "img"}]},
     }
