@@ -188,6 +188,23 @@ async def test_generated_policies_are_controls_alone(
     assert (await judged(cluster, engine, made, CONTROL, kind=kind)).verdict is Verdict.ALLOW
 
 
+async def test_policies_of_single_closed_workloads_are_controls_alone(
+    engine: EmbeddedEngine, cluster: Watched, folder: Folder
+) -> None:
+    """Who took away what closes one workload would open it; others' policies are not compared."""
+    folder.namespace("part", **{"egress-workloads": "Job/fetch"})
+    folder.documents[-1]["metadata"]["labels"]["sallyport.dev/egress"] = "audit"
+    found = Watched(folder.cluster())
+    made = policy(name="sallyport-default-deny", meta=OURS | {"namespace": "part"})
+    other = policy(MORE, name="sallyport-default-deny", meta={"namespace": "part"})
+    for new in (other, None):
+        decision = await judged(found, engine, new, BOB, old=made, namespace="part")
+        assert decision.allowed is False
+        assert told(decision)[0][0] == "egress/generated"
+    own = policy(MORE, meta={"namespace": "part"})
+    assert (await judged(found, engine, own, BOB, namespace="part")).verdict is Verdict.ALLOW
+
+
 async def test_a_generated_policy_stays_generated(engine: EmbeddedEngine, cluster: Watched) -> None:
     """Its mark is not taken away, nor an owner added whose end would take it along."""
     made = policy(HTTPS, name="sallyport-allow-x-0", meta=OURS)

@@ -1,7 +1,11 @@
 """`egress plan`: what a change opens and closes, by who connects."""
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
+from core.base import names
+from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.overlay import FileIntents, changed_namespaces, overlay_intents, remove_intents
@@ -141,6 +145,39 @@ def test_enrolment_closes_everything_else() -> None:
     after = world(allowlist(NET), pods=[pod("train-0")])
     (back,) = plan(after, before, ["research"]).changes
     assert (back.sign, back.to, back.pods) == ("+", "everywhere", 1)
+
+
+def _marked(label: str, listed: str = "") -> Namespace:
+    annotations = {names.EGRESS_WORKLOADS_ANNOTATION: listed} if listed else {}
+    return Namespace("research", {names.EGRESS_LABEL: label}, annotations)
+
+
+def test_a_namespace_is_closed_one_workload_at_a_time() -> None:
+    """Each step counts the Pods that it closes, and no other; the way back opens them."""
+    steps = [
+        _marked("audit"),
+        _marked("audit", "Job/train-0"),
+        _marked("audit", "Job/train-0,Job/fetch-0"),
+        _marked("deny"),
+    ]
+    found = world(
+        allowlist(NET), pods=[pod("train-0"), pod("fetch-0"), pod("other-0")], enrolled=()
+    )
+    states = [
+        found.with_snapshot(replace(found.snapshot, namespaces={"research": step}), found.rights)
+        for step in steps
+    ]
+    said = []
+    for before, after in pairwise(states):
+        (change,) = plan(before, after, ["research"]).changes
+        said.append((change.sign, change.who, change.examples))
+        (back,) = plan(after, before, ["research"]).changes
+        assert (back.sign, back.who, back.examples) == ("+", change.who, change.examples)
+    assert said == [
+        ("-", "research/* Job.train-0", ["train-0"]),
+        ("-", "research/* Job.fetch-0", ["fetch-0"]),
+        ("-", "research/* but Job.fetch-0, Job.train-0", ["other-0"]),
+    ]
 
 
 def test_intent_of_a_namespace_that_is_not_enrolled_changes_nothing() -> None:

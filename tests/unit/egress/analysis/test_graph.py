@@ -1,12 +1,15 @@
 """`egress graph`: who may reach what, and the SVG of it."""
 
 import re
+from dataclasses import replace
 from ipaddress import ip_address
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base import names
+from core.decision.namespaces import Namespace
 from egress.analysis.graph import DNS, EVERYWHERE, Edge, EgressGraph, Node, build_graph
 from egress.analysis.graph_svg import render_svg, width_of
 from tests.unit.egress.allowlist_objects import allowlist
@@ -119,3 +122,21 @@ def test_same_picture_same_bytes() -> None:
 def test_wide_letters_take_more_room() -> None:
     """Boxes are as wide as their words."""
     assert width_of("mmmm") > width_of("llll")
+
+
+def test_pods_that_an_audited_namespace_does_not_close_are_open() -> None:
+    """They are drawn as connecting everywhere, and none of them as reaching nothing."""
+    found = world(
+        allowlist({"cidr": "192.0.2.0/24"}), pods=[pod("train-0"), pod("b", "batch")], enrolled=()
+    )
+    marked = Namespace(
+        "research",
+        {names.EGRESS_LABEL: "audit"},
+        {names.EGRESS_WORKLOADS_ANNOTATION: "Job/train-0"},
+    )
+    snapshot = replace(found.snapshot, namespaces={"research": marked})
+    picture = build_graph(found.with_snapshot(snapshot, found.rights), ["research"])
+    texts = {node.text: node.below for node in picture.nodes}
+    assert texts["research: Pods of other workloads"] == "audited, and not closed"
+    assert "research/batch" not in texts
+    assert any(edge.source == "open research" for edge in picture.edges)

@@ -175,3 +175,18 @@ def test_a_name_without_addresses_is_not_learning() -> None:
     """That it has none is told elsewhere."""
     burst = Burst(0.0, first=True)
     assert judge_burst(UNASKED, burst, 1.0, SETTINGS, over=False).learning is None
+
+
+def test_a_name_that_always_shows_something_new_is_bounded() -> None:
+    """Whoever owns it decides what is answered: neither memory nor time is theirs to take."""
+    settings = NamesSettings(max_addresses=4)
+    name = Name(settings=settings)
+    for number in range(180):
+        first = 0x0A000000 + number * 4000
+        fresh = [ip_address(first + each) for each in range(4000)]
+        name.answer(number * 5.0, reply(*fresh))
+    most = 4 * 4 + 4 * 4
+    assert len(name.burst.counts[4].addresses) <= most
+    assert len(name.burst.known) <= most + 4 * 4
+    assert is_over(name.burst, [FIRST], 905.0, settings)
+    assert not is_over(name.burst, [FIRST], 899.0, settings)

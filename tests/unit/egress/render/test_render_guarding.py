@@ -1,5 +1,6 @@
 """Who is denied which reserved addresses, on engines that can deny."""
 
+import time
 from ipaddress import IPv4Address, IPv4Network, ip_network
 
 from hypothesis import given
@@ -10,7 +11,7 @@ from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Block, Name, Opening, Peer
-from egress.render.guards import RangeGuard, build_guards
+from egress.render.guards import MOST_NAMED, RangeGuard, build_guards, ranges_in_opening
 
 LINK_LOCAL = ip_network("169.254.0.0/16")
 ACCOUNTS = ("s1", "s2", "s3")
@@ -81,3 +82,28 @@ def test_what_is_spared_is_denied_to_nobody() -> None:
             assert not _is_denied(found, account, IPv4Address("169.254.10.10"))
             assert not _is_denied(found, account, IPv4Address("169.254.10.11"))
         assert _is_denied(found, "s2", IPv4Address("169.254.169.254"))
+
+
+def test_many_named_networks_spare_their_account_in_the_whole_range() -> None:
+    """Holes for each would fill every Pod's policy map, and take minutes to compare."""
+    ranges = [ip_network("10.0.0.0/8"), ip_network("192.168.0.0/16")]
+    found = [
+        _opening("s1", IPv4Network((0x0A000000 + 4 * number, 32)))
+        for number in range(MOST_NAMED + 1)
+    ]
+    began = time.perf_counter()
+    guards = build_guards(found * 60, ranges, named=ranges_in_opening)
+    assert time.perf_counter() - began < 20
+    assert sum(len(block.excepts) for guard in guards for block in guard.blocks) <= len(ranges)
+    for address in ("10.0.0.1", "10.200.0.1"):
+        assert not _is_denied(guards, "s1", IPv4Address(address))
+        assert _is_denied(guards, "s2", IPv4Address(address))
+    assert _is_denied(guards, "s1", IPv4Address("192.168.0.1"))
+
+
+def test_a_wider_network_names_the_ranges_in_it() -> None:
+    """So that what an allowlist opens by address is not denied for what names could lead to."""
+    ranges = [ip_network("10.0.0.0/8")]
+    wide = build_guards([_opening("s1", IPv4Network("0.0.0.0/1"))], ranges, (), ranges_in_opening)
+    assert not _is_denied(wide, "s1", IPv4Address("10.1.1.1"))
+    assert _is_denied(wide, "s2", IPv4Address("10.1.1.1"))
