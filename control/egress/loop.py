@@ -15,6 +15,7 @@ import structlog
 from control.egress.cluster_state import CLUSTER, EgressState
 from control.egress.dns_pods import DnsPods
 from control.egress.dns_refresh import DnsRefresh
+from control.egress.endings import Endings
 from control.egress.lookups import EgressLookups
 from control.egress.metrics import EgressMetrics
 from control.egress.queue import NamespaceQueue, NamespaceTimes
@@ -59,6 +60,8 @@ class Egress:
     queue: NamespaceQueue = field(default_factory=NamespaceQueue)
     dns_pods: DnsPods | None = None
     """Finds the Pods of DNS, where they are asked for names."""
+    endings: Endings | None = None
+    """Tells that allowlists end."""
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     outcomes: dict[str, NamespaceOutcome] = field(default_factory=dict)
@@ -82,7 +85,8 @@ class Egress:
     def loops(self) -> list[Loop]:
         """All of them."""
         pods = [self.dns_pods.loop] if self.dns_pods else []
-        return [self.loop, self.facts_loop, self.naming.loop, *pods]
+        ends = [self.endings.loop] if self.endings else []
+        return [self.loop, self.facts_loop, self.naming.loop, *pods, *ends]
 
     @property
     def facts_loop(self) -> Loop:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -41,6 +41,12 @@ class EgressMetrics:
             "sallyport_egress_allowlists",
             "EgressAllowlists by the reason of their condition Ready; only the leader shows them.",
             ("state",),
+        )
+        self._ending = gauge(
+            "sallyport_egress_allowlists_ending",
+            "EgressAllowlists of closed namespaces that are in time, and end within so many days; "
+            "only the leader shows them.",
+            ("days",),
         )
         self._policies = gauge(
             "sallyport_egress_policies", "Policies that are generated; NaN where another leads."
@@ -104,6 +110,11 @@ class EgressMetrics:
         self._failures.inc(failures - self._counted)
         self._counted = failures
 
+    def ending(self, counts: Mapping[int, int]) -> None:
+        """Show how many allowlists end within so many days."""
+        for days, count in counts.items():
+            self._ending.labels(str(days)).set(count)
+
     def learning(self, names: int, refused: float) -> None:
         """Show how many names are still being learnt, and the largest share that is refused."""
         self._learning.set(names)
@@ -147,3 +158,4 @@ class EgressMetrics:
         ):
             each.set(math.nan)
         self._allowlists.clear()
+        self._ending.clear()

@@ -22,6 +22,7 @@ from control.egress.desired_state import DesiredStates
 from control.egress.dns_pods import DnsPods
 from control.egress.dns_refresh import DnsRefresh
 from control.egress.dns_store import DnsStore
+from control.egress.endings import Endings
 from control.egress.eviction import Evictions
 from control.egress.lookups import EgressLookups
 from control.egress.loop import Egress
@@ -32,6 +33,7 @@ from control.egress.reconciler import ClusterPolicies, Reconciler
 from control.egress.service_tags import TagFile
 from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import PolicyWriter
+from control.events import EventWriter
 from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster
@@ -76,7 +78,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         lambda meaning: render(meaning, target),
         clusternetworkpolicy.render_passes if section.floor else _nothing,
     )
-    queue = NamespaceQueue()
+    queue, metrics = NamespaceQueue(), EgressMetrics(registry)
 
     def touch(name: str) -> None:
         for each in sorted(state.referring("name", name)):
@@ -104,11 +106,12 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         ),
         naming,
         TagFile(section.tags),
-        EgressMetrics(registry),
+        metrics,
         CompilerFacts(0.0, ranges=ranges_of(section)),
         ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
         dns_pods=_dns_pods(section, objects, resolver),
+        endings=Endings(state, EventWriter(objects), metrics),
     )
 
 
