@@ -6,7 +6,6 @@ as networks only once somebody asks for the tag.
 """
 
 import difflib
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,8 +16,8 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error, decode_json
-from core.base.networks import Network, collapse, parse_network, span_of
-from egress.limits.shared_destinations import is_shared_tag, tag_sharing_warning
+from core.base.networks import Network, collapse, parse_network
+from egress.limits.shared_destinations import OwnedAddresses, is_shared_tag, tag_sharing_warning
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Of a file; in 2026, Azure's own has about 4 MiB."""
@@ -119,28 +118,13 @@ class ServiceTags:
 
     def shared_by(self, network: Network) -> str:
         """Return a tag of all tenants that has addresses in a network; empty where none has."""
-        found = self._shared[network.version]
-        index = bisect_right(found, int(network.broadcast_address), key=lambda each: each[0]) - 1
-        first = int(network.network_address)
-        return found[index][2] if index >= 0 and found[index][1] >= first else ""
+        return self._shared.owner_in(network)
 
     @cached_property
-    def _shared(self) -> Mapping[int, Sequence[tuple[int, int, str]]]:
-        """Return what all tenants share: first address, last and tag, sorted, none over another."""
-        spans = sorted(
-            (*span_of(network), tag.name)
-            for tag in self.tags.values()
-            if is_shared_tag(tag.name)
-            for network in self._networks_or_none(tag.name)
-        )
-        found: dict[int, list[tuple[int, int, str]]] = {4: [], 6: []}
-        for version, first, last, name in spans:
-            before = found[version][-1] if found[version] else None
-            if before is not None and first <= before[1]:
-                found[version][-1] = (before[0], max(before[1], last), before[2])
-            else:
-                found[version].append((first, last, name))
-        return found
+    def _shared(self) -> OwnedAddresses:
+        """Return what all tenants share, by tag."""
+        shared = (each.name for each in self.tags.values() if is_shared_tag(each.name))
+        return OwnedAddresses((each, self._networks_or_none(each)) for each in shared)
 
     def _networks_or_none(self, tag: str) -> tuple[Network, ...]:
         found = self.networks(tag)

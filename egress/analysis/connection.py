@@ -14,7 +14,7 @@ from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.model.openings import Addresses, Backend, Block, Name, Opening, Pods, Service
-from egress.model.reserved_ranges import PRIVATE, with_translated
+from egress.model.reserved_ranges import PRIVATE_OR_TRANSLATED
 from kube.egress.pods import EgressPod
 
 _TARGET: Final = re.compile(
@@ -191,7 +191,7 @@ def _is_denied(end: ConnectionEnd, opening: Opening, world: ClusterEgress) -> bo
     if not isinstance(opening.peer, Name):
         return False
     network = single_address_network(end.address)
-    return any_holds((*world.known.reserved, *with_translated(PRIVATE)), network)
+    return any_holds((*world.known.reserved, *PRIVATE_OR_TRANSLATED), network)
 
 
 def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_port: bool) -> bool:

@@ -16,7 +16,7 @@ from core.base.networks import MAPPED, Address, Network, collapse, holds, single
 from core.base.times import time_text
 from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings
 from egress.model.facts import ResolvedName
-from egress.model.reserved_ranges import PRIVATE, with_translated
+from egress.model.reserved_ranges import PRIVATE, PRIVATE_OR_TRANSLATED
 
 _ALL_ONES: Final = 0xFFFF_FFFF
 
@@ -42,8 +42,6 @@ _MOST_REMEMBERED: Final = 16_384
 """Sets of addresses: nearly all names have, at each look, those that they had before."""
 _FEW: Final = 16
 """Addresses and networks of `within` in a set that is remembered: all sets take some 80 MB."""
-
-_PRIVATE: Final = with_translated(PRIVATE)
 
 _Spans = Mapping[int, Sequence[tuple[int, int, Network]]]
 
@@ -103,7 +101,7 @@ class LearntNames:
         key = (name, tuple(within))
         if (found := self._resolved.get(key)) is None:
             learnt = self.state.get(name, UNASKED)
-            closed = (*self.reserved, *_PRIVATE)
+            closed = (*self.reserved, *PRIVATE_OR_TRANSLATED)
             split = split_usable((seen.address for seen in learnt.seen), within, closed)
             problem = resolution_problem(name, learnt, self.settings)
             learning = learning_message(name, learnt, self.settings)

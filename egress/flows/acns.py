@@ -14,7 +14,6 @@ REST API), as lines of JSON (export to storage), and as CSV (the portal).
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +22,7 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
 from core.base.times import seconds_of
 from egress.flows.hubble import HubbleFlow, flow_of
-from egress.flows.pieces import TOO_LONG, BrokenArrayError, lines_of, records_of
+from egress.flows.pieces import TOO_LONG, BrokenArrayError, lines_of, peek, records_of
 from egress.flows.records import DnsAnswer, Flow, FlowRecord, SkippedRecord, UnreadableRecord
 
 _UTC: Final = " [UTC]"
@@ -36,11 +35,7 @@ _MARK: Final = "\ufeff"
 
 def read_acns(pieces: Iterable[str]) -> Iterator[FlowRecord]:
     """Read rows, in any of the forms above; `line` of what could not be read is the row's place."""
-    pieces = iter(pieces)
-    first = ""
-    while not first.strip() and (piece := next(pieces, None)) is not None:
-        first += piece
-    whole = chain([first], pieces)
+    first, whole = peek(pieces)
     head = first.lstrip(f" \t\r\n{_MARK}")
     if head.startswith("["):
         yield from _of_array(whole, ())

@@ -19,7 +19,7 @@ import msgspec
 from core.base.json_errors import DECODE_ERRORS
 from core.base.times import seconds_of
 from core.egress.workload_names import gang_of
-from egress.flows.pieces import TOO_LONG, BrokenArrayError, bounded, lines_of, records_of
+from egress.flows.pieces import TOO_LONG, BrokenArrayError, bounded, lines_of, peek, records_of
 from egress.flows.records import (
     Flow,
     FlowRecord,
@@ -79,11 +79,7 @@ class _Log(msgspec.Struct, frozen=True):
 
 def read_calico(pieces: Iterable[str]) -> Iterator[FlowRecord]:
     """Read an array (also in `items`, as Whisker answers) or lines of JSON."""
-    pieces = iter(pieces)
-    first = ""
-    while not first.strip() and (piece := next(pieces, None)) is not None:
-        first += piece
-    whole = _rejoined(first, pieces)
+    first, whole = peek(pieces)
     head = "".join(first[:80].split())
     if head.startswith(("[", '{"items":')):
         yield from _of_array(whole)
@@ -96,11 +92,6 @@ def read_calico(pieces: Iterable[str]) -> Iterator[FlowRecord]:
                 yield _read(msgspec.json.decode(line), number)
             except DECODE_ERRORS as error:
                 yield UnreadableRecord(number, str(error))
-
-
-def _rejoined(first: str, pieces: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from pieces
 
 
 def _of_array(pieces: Iterable[str]) -> Iterator[FlowRecord]:

@@ -7,6 +7,7 @@ than one line or one record; what is longer is told, and left out.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 MAX_LINE: Final = 1024 * 1024
@@ -115,3 +116,12 @@ class _Feed:
 def bounded(text: str) -> str:
     """Return as much of a name as names have."""
     return text[:MAX_TEXT]
+
+
+def peek(pieces: Iterable[str]) -> tuple[str, Iterator[str]]:
+    """Return the first piece that is not blank, with what is before it, and all of them anew."""
+    rest = iter(pieces)
+    first = ""
+    while not first.strip() and (piece := next(rest, None)) is not None:
+        first += piece
+    return first, chain([first], rest)

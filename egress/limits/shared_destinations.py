@@ -4,10 +4,11 @@ Behind a CDN, a load balancer or a cloud's storage one address serves the names 
 opening one opens its neighbours, and is a way out for what is stolen.
 """
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from core.base.networks import Network, network_of
+from core.base.networks import Network, network_of, span_of
 from core.egress.dns_names import is_wildcard, labels_after_wildcard
 
 FRONT_ENDS: Final[Mapping[str, str]] = {
@@ -58,6 +59,31 @@ FRONT_END_NETWORKS: Final[Mapping[str, tuple[Network, ...]]] = {
 """Whose edge an address is, where names lead to it without an alias, as those of package registries
 do. From https://www.cloudflare.com/ips and https://api.fastly.com/public-ip-list; other CDNs are
 known by aliases (CNAME), and Azure's addresses by the operator's file of service tags."""
+
+
+class OwnedAddresses:
+    """Networks and whose they are, looked up by bisection: names have hundreds of addresses."""
+
+    def __init__(self, owned: Iterable[tuple[str, Iterable[Network]]]) -> None:
+        """Take networks by owner; where they overlap, whose begins first counts."""
+        spans = sorted((*span_of(each), owner) for owner, networks in owned for each in networks)
+        self._spans: dict[int, list[tuple[int, int, str]]] = {4: [], 6: []}
+        for version, first, last, owner in spans:
+            before = self._spans[version][-1] if self._spans[version] else None
+            if before is not None and first <= before[1]:
+                self._spans[version][-1] = (before[0], max(before[1], last), before[2])
+            else:
+                self._spans[version].append((first, last, owner))
+
+    def owner_in(self, network: Network) -> str:
+        """Return who owns an address of a network; empty where nobody does."""
+        found = self._spans[network.version]
+        index = bisect_right(found, int(network.broadcast_address), key=lambda each: each[0]) - 1
+        first = int(network.network_address)
+        return found[index][2] if index >= 0 and found[index][1] >= first else ""
+
+
+_FRONT_ENDS: Final = OwnedAddresses(FRONT_END_NETWORKS.items())
 
 SHARED_SERVICES: Final[Mapping[str, str]] = {
     "amazonaws.com": "Amazon Web Services",
@@ -146,10 +172,10 @@ def name_sharing_warning(name: str) -> str:
 
 def network_sharing_warning(network: Network) -> str:
     """Return who else shares addresses of a network; empty where that is not known."""
-    for owner, known in FRONT_END_NETWORKS.items():
-        if any(each.version == network.version and each.overlaps(network) for each in known):
-            return f"{owner} serves many customers by the same addresses: they are open too"
-    return ""
+    owner = _FRONT_ENDS.owner_in(network)
+    return (
+        f"{owner} serves many customers by the same addresses: they are open too" if owner else ""
+    )
 
 
 def _owner(name: str, owners: Mapping[str, str]) -> str:

@@ -58,6 +58,9 @@ PRIVATE: Final = tuple(
 )
 """What is somebody's own network: who owns a public name could lead it to any machine there."""
 
+PRIVATE_OR_TRANSLATED: Final = with_translated(PRIVATE)
+"""The same, and what a translator leads there."""
+
 METADATA: Final = tuple(
     map(
         network_of,

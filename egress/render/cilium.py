@@ -28,7 +28,7 @@ from egress.model.openings import (
     Problem,
     Service,
 )
-from egress.model.reserved_ranges import PRIVATE, with_translated
+from egress.model.reserved_ranges import PRIVATE_OR_TRANSLATED
 from egress.render.cilium_dns import (
     but_dns_addresses,
     but_dns_pods,
@@ -69,8 +69,6 @@ from egress.render.partition import (
     too_large_problem,
 )
 from egress.render.target import RenderedNamespace, RenderTarget
-
-_PRIVATE: Final = with_translated(PRIVATE)
 
 API_VERSION: Final = "cilium.io/v2"
 KIND: Final = "CiliumNetworkPolicy"
@@ -292,7 +290,9 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     guards = build_guards(meaning.openings, target.reserved, dns.addresses)
     private: tuple[RangeGuard, ...] = ()
     if target.engine.learns_names:  # Whoever owns a name chooses where it leads.
-        private = build_guards(meaning.openings, _PRIVATE, dns.addresses, ranges_in_opening)
+        private = build_guards(
+            meaning.openings, PRIVATE_OR_TRANSLATED, dns.addresses, ranges_in_opening
+        )
     return [
         _policy(namespace, DEFAULT_DENY, closed, {"egress": [{}]}),
         _policy(namespace, DNS, closed, {"egress": dns_rules(target, zone)}),

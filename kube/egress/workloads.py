@@ -6,7 +6,7 @@ DaemonSets, Jobs and CronJobs; of a JobSet its owner alone is read.
 """
 
 import ipaddress
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -281,10 +281,8 @@ def read_folder_workloads(path: Path | None) -> WorkloadSnapshot:
     return looking.seen()
 
 
-async def read_cluster_workloads(
-    objects: Objects, within: Sequence[str] | None = None
-) -> WorkloadSnapshot:
-    """Look at a cluster; of `within`, namespaces, None means all.
+async def read_cluster_workloads(objects: Objects) -> WorkloadSnapshot:
+    """Look at all namespaces of a cluster.
 
     What may not be listed is told in `unlisted`: without it fewer flows have a service account.
 
@@ -294,14 +292,13 @@ async def read_cluster_workloads(
     looking = _Builder()
     unlisted: list[str] = []
     for kind, root, plural in _KINDS:
-        for place in [""] if within is None else [f"/namespaces/{each}" for each in within]:
-            try:
-                async for raw in list_objects(objects, f"{root}{place}/{plural}"):
-                    looking.take(kind, raw)
-            except ClusterError as error:
-                if error.status == HTTPStatus.NOT_FOUND:
-                    break
-                if error.status != HTTPStatus.FORBIDDEN:
-                    raise
-                unlisted.append(f"{kind}: {error}")
+        try:
+            async for raw in list_objects(objects, f"{root}/{plural}"):
+                looking.take(kind, raw)
+        except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                continue
+            if error.status != HTTPStatus.FORBIDDEN:
+                raise
+            unlisted.append(f"{kind}: {error}")
     return looking.seen(unlisted)
