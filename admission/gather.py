@@ -228,7 +228,7 @@ class Gatherer:
     @cached_property
     def pod_labels(self) -> PodLabelGatherer:
         """The gatherer of the labels by which egress policies know Pods."""
-        return PodLabelGatherer(self.cluster, self.intent_settings)
+        return PodLabelGatherer(self.cluster, self.intent_settings, self.terms, self.clock)
 
     @cached_property
     def _network_policies(self) -> NetworkPolicyGatherer:

@@ -96,8 +96,10 @@ def due_events(
             continue
         by = one.meta.annotation(names.ACTIVATED_BY_ANNOTATION)
         where = ", ".join(one.spec.namespaces[:8])
-        message = f"Activated by {by}, until {one.until}, in {where}: {one.spec.reason}"
+        opens = "; opens egress" if one.spec.egress else ""
+        message = f"Activated by {by}, until {one.until}, in {where}{opens}: {one.spec.reason}"
         yield DueEvent(break_glass.KIND, one.meta, one.began, "GlassBroken", message[:1000])
-        message = "Over: what it relaxed is refused again. sallyport decisions --rule "
+        opens = ", and the egress that it opened is closed" if one.spec.egress else ""
+        message = f"Over: what it relaxed is refused again{opens}. sallyport decisions --rule "
         message += "break-glass/relaxed shows what it let in."
         yield DueEvent(break_glass.KIND, one.meta, one.ends, "GlassOver", message)

@@ -101,6 +101,13 @@ class ExceptionSource(Protocol):
 class BreakGlassSource(Protocol):
     """The BreakGlasses of a cluster, and their approvals. All but `read` is from memory."""
 
+    def everywhere(self) -> tuple[BreakGlass, ...]:
+        """Return all of them, whether activated or not.
+
+        Raises:
+            NotSyncedError: as `activated_in`.
+        """
+
     def activated_in(self, namespace: str) -> tuple[BreakGlass, ...]:
         """Return those that were activated and name a namespace, whether in force still or not.
 

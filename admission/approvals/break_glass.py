@@ -177,7 +177,7 @@ class BreakGlassGatherer:
         if not wrong:
             return facts
         wanted = [one for one in opened if any(one.relaxes(*each) for each in wrong)]
-        used = tuple([one for one in wanted if await self._in_force(one, now)])
+        used = tuple([one for one in wanted if await self._counts(one, now)])
         if all(any(one.relaxes(*each) for one in used) for each in wrong):
             return msgspec.structs.replace(facts, break_glasses=used)
         return msgspec.structs.replace(facts, remarks=(*facts.remarks, *_remarks(opened, used)))
@@ -212,16 +212,25 @@ class BreakGlassGatherer:
         ]
         return all(answers)
 
-    async def _in_force(self, one: BreakGlass, now: float) -> bool:
-        opener = read_person(one.meta.annotation(names.ACTIVATED_BY_ANNOTATION))
-        if one.began is None or not stays_open(opener, one.began, self.terms):
-            return False
-        consents = self.cluster.break_glasses.consents(one.meta.uid)
-        tier = names.BREAK_GLASS_TIER
-        answer = await ask_approved(
-            self.cluster, one.approvable, consents, tier, now, self.terms, endures=True
-        )
-        return isinstance(answer, Approved)
+    async def _counts(self, one: BreakGlass, now: float) -> bool:
+        return await is_in_force(self.cluster, one, now, self.terms)
+
+
+async def is_in_force(cluster: Cluster, one: BreakGlass, now: float, terms: ApprovalTerms) -> bool:
+    """Return whether an open BreakGlass counts: it is approved, and its opener not at risk.
+
+    Raises:
+        NotSyncedError: the approvals are not known.
+        AccessReviewError: the cluster did not say whether an approver may approve.
+    """
+    opener = read_person(one.meta.annotation(names.ACTIVATED_BY_ANNOTATION))
+    if one.began is None or not stays_open(opener, one.began, terms):
+        return False
+    consents = cluster.break_glasses.consents(one.meta.uid)
+    answer = await ask_approved(
+        cluster, one.approvable, consents, names.BREAK_GLASS_TIER, now, terms, endures=True
+    )
+    return isinstance(answer, Approved)
 
 
 def relax_outcomes(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> list[Outcome]:

@@ -10,6 +10,12 @@ from core.decision.request import Request
 HOST_NETWORK: Final = "egress/host-network"
 """The rule of Pods that egress does not hold: it only warns."""
 
+BREAK_GLASS: Final = "egress/break-glass"
+"""The rule of Pods that a BreakGlass lets connect everywhere: it only warns."""
+
+ONLY_WARNS: Final = frozenset({HOST_NETWORK, BREAK_GLASS})
+"""Rules of egress that refuse nothing."""
+
 
 def check_egress(_: Request, facts: Facts) -> Outcome:
     """Refuse what would open more than is written down, in whatever mode a namespace is."""
@@ -20,10 +26,13 @@ def check_egress(_: Request, facts: Facts) -> Outcome:
 
 
 def check_host_network(_: Request, facts: Facts) -> Outcome:
-    """Warn of Pods on their node's network, in namespaces where policies hold the others."""
+    """Warn of Pods that no policy holds, in namespaces where policies hold the others.
+
+    They are on their node's network, or a BreakGlass opens them.
+    """
     return Outcome(facts.egress.beside, told=True) if facts.egress else NOTHING
 
 
 def is_of_egress(finding: Finding) -> bool:
     """Return whether a finding is about what holds egress."""
-    return finding.rule.startswith("egress/") and finding.rule != HOST_NETWORK
+    return finding.rule.startswith("egress/") and finding.rule not in ONLY_WARNS

@@ -27,6 +27,7 @@ from core.egress.enrolment import WHOLLY_CLOSED
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
 from egress.limits.settings import IntentSettings
+from egress.render.generated_objects import BREAK_GLASS_NAMES
 
 GENERATED_RULE: Final = "egress/generated"
 OPENS_RULE: Final = "egress/opens"
@@ -138,11 +139,15 @@ class NetworkPolicyGatherer:
         return EgressFacts(tuple(findings), _HEADLINE, _ADVICE) if findings else None
 
     async def _there(self, namespace: str) -> tuple[EgressRule, ...]:
-        """Return what is open in a namespace; a policy that cannot be read opens nothing known."""
+        """Return what is open in a namespace; a policy that cannot be read opens nothing known.
+
+        What a BreakGlass opens does not count: a policy that repeats it would outlive it.
+        """
         found: list[EgressRule] = []
         for raw in await self.cluster.generated_policies(namespace):
             try:
-                found += read_rules(raw, namespace, trusted=True)
+                if _name_of(raw) not in BREAK_GLASS_NAMES:
+                    found += read_rules(raw, namespace, trusted=True)
             except InvalidObjectError:
                 continue
             await asyncio.sleep(0)
@@ -169,6 +174,10 @@ class NetworkPolicyGatherer:
         )
         finding = Finding(UNCOMPARED_RULE, Action.DENY, "spec.egress", message, remedy)
         return EgressFacts((finding,), _HEADLINE, advice)
+
+
+def _name_of(raw: msgspec.Raw) -> str:
+    return str(decode_json_as(dict[str, Any], raw, "policy").get("metadata", {}).get("name", ""))
 
 
 def _opening(rule: EgressRule, found: list[str]) -> Finding:

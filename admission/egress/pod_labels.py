@@ -6,26 +6,32 @@ namespace and where the Pod was traced to; in an enrolled namespace also whether
 is in memory (`kube.egress.generated_policies`).
 """
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from admission.egress.check import HOST_NETWORK
+from admission.approvals.break_glass import is_in_force
+from admission.egress.check import BREAK_GLASS, HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
 from admission.model.judged_object import LeftAlone, Reading
 from admission.objects.size_limits import is_too_large
+from core.approvals.break_glass import BreakGlass
+from core.approvals.break_glass_egress import BreakGlassOpening, egress_opening
 from core.base import names
-from core.base.errors import InvalidObjectError
+from core.base.errors import AccessReviewError, InvalidObjectError, NotSyncedError
 from core.base.safe_text import printable
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding, Patch
 from core.decision.namespaces import Namespace
 from core.decision.request import DecodedPod, Operation, Phase, Request
 from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
+from core.kubernetes.label_selectors import matches
 from core.kubernetes.object_meta import ObjectMeta
 from core.kubernetes.pod import Pod, decode_metadata
+from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
 from egress.limits.settings import IntentSettings
 
 LABELS_RULE: Final = "egress/labels"
@@ -53,6 +59,8 @@ class PodLabelGatherer:
 
     cluster: Cluster
     settings: IntentSettings
+    terms: ApprovalTerms = ORDINARY_TERMS
+    clock: Callable[[], float] = time.time
 
     async def facts_of(self, request: Request, reading: Reading | LeftAlone, facts: Facts) -> Facts:
         """Add which labels are due, and what is wrong with those that are there.
@@ -62,6 +70,8 @@ class PodLabelGatherer:
             NotSyncedError: it is not known whether an enrolled namespace is closed.
         """
         beside = self._beside(reading, facts)
+        if not request.running:
+            beside += await self._opened(request, reading, facts)
         found = None if request.running else await self._found(request, reading, facts)
         if beside:
             found = msgspec.structs.replace(found or EgressFacts(), beside=beside)
@@ -81,6 +91,44 @@ class PodLabelGatherer:
             for part, pod in zip(reading.parts, reading.pods, strict=False)
             if pod.spec.host_network
         )
+
+    async def _opened(
+        self, request: Request, reading: Reading | LeftAlone, facts: Facts
+    ) -> tuple[Finding, ...]:
+        """Warn of a Pod that connects everywhere while a BreakGlass is open."""
+        place, is_new = facts.namespace, request.operation is Operation.CREATE
+        if isinstance(reading, LeftAlone) or place is None or not is_new:
+            return ()
+        if (request.kind.group, request.kind.kind) != _POD:
+            return ()
+        closure = self.settings.enrolment.closure(place)
+        if not closure.closes:
+            return ()
+        root = facts.root
+        labels = egress_labels(
+            reading.pods[0].spec.account, (root.kind, root.name) if root else None
+        )
+        if not matches(closure.selects, labels):
+            return ()
+        return tuple([_glass(each) for each in await self._openings(place.name, labels)])
+
+    async def _openings(self, namespace: str, labels: Mapping[str, str]) -> list[BreakGlassOpening]:
+        """Return by which BreakGlasses a Pod is open; none where it is not known."""
+        now = self.clock()
+        try:
+            return [
+                opening
+                for each in self.cluster.break_glasses.activated_in(namespace)
+                if (opening := egress_opening(each))
+                and each.is_open(now)
+                and opening.holds(labels)
+                and await self._counts(each, now)
+            ]
+        except (NotSyncedError, AccessReviewError):  # It is only to warn: control asks by itself.
+            return []
+
+    async def _counts(self, one: BreakGlass, now: float) -> bool:
+        return await is_in_force(self.cluster, one, now, self.terms)
 
     def holds(self, request: Request, namespace: Namespace | None) -> bool:
         """Return whether a request that cannot be judged is refused in every mode.
@@ -201,6 +249,12 @@ def _on_node(path: str) -> Finding:
     message = "puts the Pod on its node's network, where no policy of egress holds it"
     remedy = "Leave it out, unless the Pod needs the node's network itself."
     return Finding(HOST_NETWORK, Action.WARN, path, message, remedy)
+
+
+def _glass(opening: BreakGlassOpening) -> Finding:
+    message = f"connects everywhere, whatever allowlists say: {opening}"
+    remedy = "Write an EgressAllowlist for what it needs after that."
+    return Finding(BREAK_GLASS, Action.WARN, "metadata.namespace", message, remedy)
 
 
 def _not_closed() -> Finding:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from admission.egress.check import HOST_NETWORK, is_of_egress
+from admission.egress.check import ONLY_WARNS, is_of_egress
 from admission.fields.check import is_of_field
 from admission.model.candidates import is_special
 from admission.model.messages import join_words
@@ -196,7 +196,7 @@ def is_advisory(document: DecisionDocument) -> bool:
 
 
 def _only_warns(finding: Finding) -> bool:
-    return is_of_identity(finding) or finding.rule == HOST_NETWORK or is_of_field(finding)
+    return is_of_identity(finding) or finding.rule in ONLY_WARNS or is_of_field(finding)
 
 
 def is_catalogue_warning(document: DecisionDocument) -> bool:

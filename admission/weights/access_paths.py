@@ -13,10 +13,12 @@ import msgspec
 
 from admission.model.judged_object import Part, Reading
 from admission.objects.sign_ins import SignIns
+from core.base import names
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.other_objects import path_in_pod
 from core.decision.request import Request
+from core.egress.pod_labels import workload_label
 from core.kubernetes.blob_volumes import BlobMount
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
@@ -88,7 +90,7 @@ class AccessPaths:
             ways = (
                 *self._volumes(request, pod, stores),
                 *self._signs_in(request, pod, stores),
-                *self._connects(request.namespace, account, stores),
+                *self._connects(request.namespace, account, _workload(request, pod), stores),
             )
             for way in ways:
                 path = _placed(way.path, part, reading)
@@ -126,11 +128,14 @@ class AccessPaths:
                 yield from (way for way in hidden if way.store.name == grant.spec.store)
 
     def _connects(
-        self, namespace: str, account: str, stores: WeightStoreSet
+        self, namespace: str, account: str, workload: str, stores: WeightStoreSet
     ) -> Iterator[AccessPath]:
-        """Yield the ways of what allowlists open; a namespace that is left open has none."""
+        """Yield the ways of what allowlists and BreakGlasses open.
+
+        A namespace that is left open has none.
+        """
         for one in self.cluster.weights.openings(namespace) if namespace else ():
-            store = stores.named(one.store) if one.account == account else None
+            store = stores.named(one.store) if one.is_of(account, workload) else None
             if store is not None:
                 public = one.to if one.public else ""
                 path = "spec.serviceAccountName"
@@ -147,6 +152,13 @@ class AccessPaths:
     @property
     def _signing_in(self) -> SignIns:
         return SignIns(self.cluster)
+
+
+def _workload(request: Request, pod: Pod) -> str:
+    """Return the workload of an object's Pods as the gate's label says it; empty if not known."""
+    if request.kind.kind == "Pod":
+        return (pod.metadata.labels or {}).get(names.EGRESS_WORKLOAD_LABEL, "")
+    return workload_label(request.kind.kind, request.name)
 
 
 def _of_mounting_identities(

@@ -15,7 +15,7 @@ from core.base.safe_text import printable
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
 from core.weights.access_grants import KIND
-from core.weights.access_paths import AccessPath, UngrantedPath
+from core.weights.access_paths import EVERYWHERE, AccessPath, UngrantedPath
 
 GRANT_RULE: Final = "weights/grant"
 PUBLIC_ROUTE_RULE: Final = "weights/public-route"
@@ -51,6 +51,8 @@ def _what(way: AccessPath) -> str:
         held = f"{printable(container, 100)} of " if container else ""
         shown = printable(way.shown, 100) if account else f"{held}an account that it hides"
         return f"mounts {shown}{secret}, which is of"
+    if way.by == "network" and way.shown.startswith(EVERYWHERE):
+        return f"may connect {printable(way.shown, 100)}, and so to"
     if way.by == "network":
         return f"may connect to {way.shown}, the private endpoint of"
     if not way.shown:

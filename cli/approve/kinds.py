@@ -69,15 +69,22 @@ def _excuse(excuse: ExceptionItem) -> str:
 def _relaxed(one: BreakGlass) -> Iterator[Line]:
     state = f"activated, until {one.until}" if one.spec.activated else "sealed"
     yield f"state:    {state}", ""
-    hours = one.spec.hours
-    yield f"once activated, for {hours} hour{'' if hours == 1 else 's'}, only warn", ""
-    for namespace in one.spec.namespaces:
+    while_open = f"once activated, for {one.spec.hours} hour{'' if one.spec.hours == 1 else 's'}"
+    if one.spec.rules or one.spec.privileges:
+        yield f"{while_open}, only warn", ""
+    for namespace in one.spec.namespaces if one.spec.rules or one.spec.privileges else ():
         yield f"in namespace {namespace} of", ""
         for rule in one.spec.rules or ():
             whole = "EVERYTHING that can be relaxed"
             yield f"+ {whole if rule == break_glass.EVERYTHING else f'the rule {rule}'}", "red"
         for pattern in one.spec.privileges or ():
             yield f"+ the privilege {pattern}", "red"
+    if one.spec.egress is not None:
+        workloads = ", ".join(one.spec.egress.workloads or ())
+        pods = f"Pods of {workloads}" if workloads else "ALL Pods"
+        yield f"{while_open}, whatever allowlists say", ""
+        for namespace in one.spec.namespaces:
+            yield f"+ {pods} of namespace {namespace} connect EVERYWHERE", "red"
 
 
 def _opened(one: EgressAllowlist) -> Iterator[Line]:

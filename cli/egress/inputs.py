@@ -13,6 +13,7 @@ from msgspec import structs
 from app.settings.egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from app.settings.root import Settings
 from cli.output import STANDARD_INPUT
+from core.approvals.approvals import Approval
 from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network
@@ -211,15 +212,19 @@ async def make_world(
             namespace,
         )
     ]
-    tier = (names.APPROVE_VERB, names.TIERS_RESOURCE, names.EGRESS_TIER, "")
-    holders = [
-        each.consent.approval
-        for each in snapshot.approvals
-        if each.consent and await ask(each.consent.approver, *tier)
-    ]
-    rights = EgressRights(frozenset(usable), frozenset(holders))
+    holders = await _holders(snapshot.approvals, names.EGRESS_TIER, ask)
+    glass = snapshot.approvals if any(each.spec.egress for each in snapshot.break_glasses) else ()
+    glass_holders = await _holders(glass, names.BREAK_GLASS_TIER, ask)
+    rights = EgressRights(frozenset(usable), holders, glass_holders)
     services = _services(snapshot, site.target.pods)
     return ClusterEgress(snapshot, site, rights, services)
+
+
+async def _holders(approvals: Iterable[Approval], tier: str, ask: Ask) -> frozenset[str]:
+    """Return the UIDs of the approvals whose approver may approve a tier now."""
+    right = (names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
+    consents = (each.consent for each in approvals if each.consent)
+    return frozenset([each.approval for each in consents if await ask(each.approver, *right)])
 
 
 def _services(

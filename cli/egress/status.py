@@ -86,6 +86,8 @@ class NamespaceStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     """None where no flows were given."""
     beside: list[str]
     """Pods that no policy holds: on their node's network."""
+    opened: list[str] = []
+    """By which BreakGlasses it is open, until when, and of which workloads alone."""
 
 
 class EgressStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -224,6 +226,7 @@ def _of_namespace(
         allowlists=sorted(here, key=lambda each: each.name),
         coverage=cover(observed, namespace) if observed else None,
         beside=sorted(beside),
+        opened=[str(each) for each in world.opened(namespace)],
     )
 
 
@@ -287,6 +290,8 @@ def print_status(status: EgressStatus, console: Console, now: float) -> None:
         print_line(
             console, f"{each.name}: {each.state}{closed}", f"bold {_STATE_COLOURS[each.state]}"
         )
+        for glass in each.opened:
+            print_indented(console, glass, 2, "bold red")
         if each.coverage is None:
             print_indented(console, "coverage is not known: give flows with --flows", 2)
         else:

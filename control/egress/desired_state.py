@@ -9,6 +9,7 @@ from control.egress.approvals import Approval, Approvals, Broad
 from control.egress.cluster_state import EgressState
 from control.egress.lookups import EgressLookups
 from control.egress.plan import Json
+from core.approvals.break_glass_egress import BreakGlassOpening, opened_pods
 from core.base.errors import AccessReviewError, ClusterError
 from core.egress.allowlists import EgressAllowlist
 from core.kubernetes.label_selectors import Requirements
@@ -49,6 +50,8 @@ class DesiredState:
     """Unix seconds at which something ends, past or to come."""
     notes: tuple[str, ...] = ()
     """What could not be asked again, so that an older answer counts."""
+    opened: tuple[BreakGlassOpening, ...] = ()
+    """What BreakGlasses open beside."""
 
 
 @dataclass
@@ -81,9 +84,18 @@ class DesiredStates:
             or any(self.approvals.consents(what) != before for what, before in known)
         )
 
-    def floor(self, namespace: str, selects: Requirements = ()) -> tuple[Json, ...]:
-        """Return what a namespace has from its first moment; `selects` says whose Pods close."""
-        return self.render(CompiledAllowlists(namespace, selects=selects)).objects
+    def floor(
+        self,
+        namespace: str,
+        selects: Requirements = (),
+        opened: Sequence[BreakGlassOpening] = (),
+    ) -> tuple[Json, ...]:
+        """Return what a namespace has from its first moment; `selects` says whose Pods close.
+
+        With what BreakGlasses open.
+        """
+        meaning = CompiledAllowlists(namespace, selects=selects, opened=opened_pods(opened))
+        return self.render(meaning).objects
 
     def forget(self, namespace: str) -> DesiredState:
         """Say that a namespace should have nothing."""
@@ -92,24 +104,27 @@ class DesiredStates:
         self._approved.pop(namespace, None)
         return DesiredState()
 
-    async def of(
+    async def of(  # noqa: PLR0913, PLR0917  All that it depends on.
         self,
         namespace: str,
         intents: Mapping[str, Intent],
         known: CompilerFacts,
         failed: int,
         selects: Requirements = (),
+        opened: tuple[BreakGlassOpening, ...] = (),
     ) -> DesiredState:
         """Say what an enrolled namespace should have, which has failed so often before.
 
-        `selects` says which of its Pods are closed: none of them for all.
+        `selects` says which of its Pods are closed: none of them for all. `opened` is what
+        BreakGlasses open of these.
 
         Raises:
             UnknownError: something could not be asked for.
             NotSyncedError: approvals have not been loaded.
         """
         sound = [each.allowlist for each in intents.values() if each.allowlist is not None]
-        wanted = DesiredState(ends=[each.expires for each in sound])
+        wanted = DesiredState(ends=[each.expires for each in sound], opened=opened)
+        wanted.ends += [each.ends for each in opened]
         current = [each for each in sound if each.in_time(known.now)]
         wanted.references = references_of(current, self.state.sets)
         self.state.refer(namespace, wanted.references)
@@ -124,7 +139,8 @@ class DesiredStates:
             unapproved=unapproved,
             approved=approved,
         )
-        wanted.meaning = compile_allowlists(namespace, sound, known).narrowed(selects)
+        meaning = compile_allowlists(namespace, sound, known).narrowed(selects)
+        wanted.meaning = meaning.with_opened(opened_pods(opened))
         rendered = self.render(wanted.meaning)
         wanted.policies, wanted.open = rendered.objects, rendered.open
         wanted.problems = (*wanted.meaning.problems, *rendered.problems)

@@ -16,6 +16,7 @@ from control.events import build_event
 from core.base.errors import InvalidObjectError
 from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
 from egress.model.network_policies import KIND
+from egress.render.generated_objects import BREAK_GLASS_NAMES
 from kube.egress.network_policies import LivePolicy
 
 REASON = "OpensMore"
@@ -31,6 +32,8 @@ async def find_wider_policies(
 ) -> AsyncIterator[tuple[LivePolicy, str]]:
     """Yield others' NetworkPolicies that open more than those that are wanted, and what.
 
+    What a BreakGlass opens does not count: theirs would outlive it.
+
     Those for which there is no time any more are told as `UNCOMPARED`.
     """
     theirs = [each for each in live if not each.ours and each.spec]
@@ -39,7 +42,7 @@ async def find_wider_policies(
     there = [
         rule
         for policy in wanted
-        if policy["kind"] == KIND
+        if policy["kind"] == KIND and policy["metadata"]["name"] not in BREAK_GLASS_NAMES
         for rule in read_rules(
             msgspec.json.encode(policy), policy["metadata"]["namespace"], trusted=True
         )

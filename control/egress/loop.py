@@ -134,6 +134,9 @@ class Egress:
             self._add(state.referring("service", service))
         for right in rights:
             self._add(state.referring("right", right))
+        if self.reconciler.glass is not None:
+            named = self.reconciler.glass.reconsider()
+            self._add({each for each in named if state.closure_of(each).closes})
         self._add(self.reconciler.wanting.reconsider(self.clock()))
 
     def forget(self) -> None:
@@ -144,11 +147,15 @@ class Egress:
         self.facts.clear()
         self.state.clear()
         self._problems.clear()
+        if self.reconciler.glass is not None:
+            self.reconciler.glass.forget()
         self._resynced = self._resync_began = None
         self.metrics.forget()
 
     async def _synced(self) -> None:
         """Wait for the watches, which load when the process starts.
+
+        Those of BreakGlasses only then: without them nothing is open by one.
 
         Raises:
             NotSyncedError: they have not loaded, or are too old.
@@ -160,9 +167,18 @@ class Egress:
             except NotSyncedError:
                 if self._resynced is not None or self.elapsed() >= until:
                     raise
-                await asyncio.sleep(0.05)
             else:
-                return
+                if self._resynced is not None or self.elapsed() >= until or self._knows_glass():
+                    return
+            await asyncio.sleep(0.05)
+
+    def _knows_glass(self) -> bool:
+        try:
+            if self.reconciler.glass is not None:
+                self.reconciler.glass.require()
+        except NotSyncedError:
+            return False
+        return True
 
     def _add(self, namespaces: frozenset[str] | set[str]) -> None:
         for each in sorted(namespaces):

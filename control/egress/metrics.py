@@ -37,6 +37,11 @@ class EgressMetrics:
             "Namespaces whose Pods connect only where allowlists say; NaN where another replica "
             "leads.",
         )
+        self._opened = gauge(
+            "sallyport_egress_namespaces_opened",
+            "Namespaces of which a BreakGlass opens all egress, or that of some workloads; NaN "
+            "where another replica leads.",
+        )
         self._allowlists = gauge(
             "sallyport_egress_allowlists",
             "EgressAllowlists by the reason of their condition Ready; only the leader shows them.",
@@ -124,15 +129,17 @@ class EgressMetrics:
         self, outcomes: Iterable[NamespaceOutcome], names: int, failing: int, *, tags: bool
     ) -> None:
         """Show how all namespaces stand."""
-        enrolled = policies = taken = foreign = 0
+        enrolled = policies = taken = foreign = opened = 0
         states: Counter[str] = Counter()
         for each in outcomes:
             enrolled += each.enrolled
             policies += each.policies
             taken += len(each.taken)
             foreign += each.foreign
+            opened += each.opened
             states.update(each.states)
         self._enrolled.set(enrolled)
+        self._opened.set(opened)
         self._policies.set(policies)
         self._taken.set(taken)
         self._foreign.set(foreign)
@@ -146,6 +153,7 @@ class EgressMetrics:
         """Take back what only a leader knows."""
         for each in (
             self._enrolled,
+            self._opened,
             self._policies,
             self._names,
             self._learning,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.base import names
-from egress.render.generated_objects import DEFAULT_DENY, DNS
+from egress.render.generated_objects import BREAK_GLASS_NAMES, DEFAULT_DENY, DNS
 from kube.egress.network_policies import LivePolicy, digest_of
 
 Json = dict[str, Any]
@@ -50,9 +50,10 @@ def plan_of(wanted: Sequence[Json], live: Collection[LivePolicy]) -> Plan:
     """Compare what is wanted with what is there.
 
     What closes the namespace comes first. Then the policies go of which nothing is left: what
-    somebody took back is closed before anything else is opened. Then each allowlist is brought to
-    what it says: what it has more of is made, before what it has no more is taken away, so that an
-    address that moves from one of its policies to another is never closed.
+    somebody took back, and what a BreakGlass opened, is closed before anything else is opened. Then
+    each allowlist is brought to what it says: what it has more of is made, before what it has no
+    more is taken away, so that an address that moves from one of its policies to another is never
+    closed.
 
     Where nothing is wanted, the namespace is not enrolled: everything is open to it by its label.
     The default deny goes first then, and what opens goes last, so that nothing that is open closes
@@ -92,8 +93,11 @@ def _rest(
         key=lambda each: (each.live is not None, _name(each)),
     )
     leaving = sorted(gone, key=lambda each: (each.name, each.kind))
-    over = [Delete(each) for each in leaving if each.allowlist and each.allowlist not in said]
-    surplus = [Delete(each) for each in leaving if not each.allowlist or each.allowlist in said]
+    over: list[Step] = []
+    surplus: list[Step] = []
+    for each in leaving:
+        is_over = each.name in BREAK_GLASS_NAMES or (each.allowlist and each.allowlist not in said)
+        (over if is_over else surplus).append(Delete(each))
     return [*over, *opening, *surplus]
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from control.egress import eviction, foreign_policies
 from control.egress import status as telling
 from control.egress.approvals import Approval
+from control.egress.break_glass import BreakGlassOpenings
 from control.egress.cluster_state import CLUSTER, EgressState
 from control.egress.desired_state import DesiredState, DesiredStates
 from control.egress.eviction import Evictions
@@ -16,11 +17,12 @@ from control.egress.plan import Apply, Delete, Json, Step, plan_of
 from control.egress.status import AllowlistSituation
 from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import NameTakenError, PolicyWriter
+from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
 from core.base import names
-from core.base.errors import ClusterError
+from core.base.errors import ClusterError, NotSyncedError
 from core.egress.enrolment import Closure
 from egress.model.facts import CompilerFacts
-from egress.render.generated_objects import DEFAULT_DENY, DNS
+from egress.render.generated_objects import BREAK_GLASS_NAMES, DEFAULT_DENY, DNS
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
 from kube.leader.lease import Leadership
@@ -47,6 +49,8 @@ class NamespaceOutcome:
     """Writes that failed, for people."""
     waits: bool = False
     """Whether Pods are left that could not be evicted yet."""
+    opened: bool = False
+    """Whether a BreakGlass opens all of it, or some Pods."""
 
 
 @dataclass
@@ -57,6 +61,8 @@ class _NamespaceLook:
     closure: Closure
     intents: Mapping[str, Intent]
     wanted: DesiredState = field(default_factory=DesiredState)
+    opened: tuple[BreakGlassOpening, ...] = ()
+    """What BreakGlasses open."""
     failures: dict[str, list[str]] = field(default_factory=dict)
     """Of each allowlist; those of none under the empty name."""
     taken: dict[str, list[str]] = field(default_factory=dict)
@@ -83,6 +89,7 @@ class _NamespaceLook:
             ends=min((each for each in self.wanted.ends if each > now), default=None),
             failures=tuple(text for texts in self.failures.values() for text in texts),
             waits=any(each.status == "False" for each in self.evicted.values()),
+            opened=bool(self.opened),
         )
 
 
@@ -98,6 +105,8 @@ class Reconciler:
     """Whether what others' policies open beyond allowlists is taken away, not only told."""
     weights: WeightOpenings | None = None
     """Who tells the gate what leads to model weights; None where nobody does."""
+    glass: BreakGlassOpenings | None = None
+    """Who says what BreakGlasses open; None where nobody does, and none opens anything."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -121,11 +130,12 @@ class Reconciler:
         )
         look.wanted = self.wanting.forget(namespace)
         if look.closure.closes:
+            await self._shut(leadership, look)
             if not place.terminating:
                 await self._deny(leadership, look)
                 await self._hold_all(leadership, look)
             look.wanted = await self.wanting.of(
-                namespace, look.intents, known, failed, look.closure.selects
+                namespace, look.intents, known, failed, look.closure.selects, look.opened
             )
         if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
@@ -140,6 +150,34 @@ class Reconciler:
     def _live(self, namespace: str) -> tuple[LivePolicy, ...]:
         return tuple(self.state.policies.get(namespace, {}).values())
 
+    async def _shut(self, leadership: Leadership, look: _NamespaceLook) -> None:
+        """Close what no BreakGlass opens any more, before anything else is asked or written."""
+        live = tuple(
+            each
+            for each in self._live(look.namespace)
+            if each.ours and each.name in BREAK_GLASS_NAMES
+        )
+        if self.glass is not None:
+            await self._look_for_glass(self.glass, look, is_open=bool(live))
+        if not live:
+            return
+        there = {each.name for each in live}
+        floor = self.wanting.floor(look.namespace, look.closure.selects, look.opened)
+        kept = [each for each in floor if each["metadata"]["name"] in there]
+        for step in plan_of(kept, live).steps:
+            await self._do(leadership, look, step)
+
+    async def _look_for_glass(
+        self, glass: BreakGlassOpenings, look: _NamespaceLook, *, is_open: bool
+    ) -> None:
+        """Note what BreakGlasses open; nothing where that is not known."""
+        try:
+            look.opened, problem = await glass.of(look.namespace)
+        except NotSyncedError as error:
+            problem = f"what a BreakGlass opened is closed: {error}" if is_open else ""
+        if problem:
+            look.fail("", problem)
+
     async def _deny(self, leadership: Leadership, look: _NamespaceLook) -> None:
         """Make what is missing of what closes the namespace, before anything is asked.
 
@@ -148,11 +186,12 @@ class Reconciler:
         """
         live = self._live(look.namespace)
         there = {each.name for each in live}
-        floor = self.wanting.floor(look.namespace, look.closure.selects)
+        floor = self.wanting.floor(look.namespace, look.closure.selects, look.opened)
         wanted = [
             each
             for each in floor
-            if each["metadata"]["name"] not in there or each["metadata"]["name"] in _CLOSING
+            if (name := each["metadata"]["name"]) in _CLOSING
+            or not (name in there or name in BREAK_GLASS_NAMES)
         ]
         named = {each["metadata"]["name"] for each in wanted}
         steps = plan_of(wanted, tuple(each for each in live if each.name in named)).steps
@@ -250,6 +289,7 @@ class Reconciler:
                 tuple(look.taken.get(name, ())),
                 notes if name in openings else (),
                 look.evicted.get(name),
+                describe_openings(look.wanted.opened),
             )
             status = telling.status_of(intent, situation, now)
             ready = status.condition(telling.READY)

@@ -49,6 +49,8 @@ class AllowlistSituation:
     """What could not be asked again just now, so that an older answer counts."""
     evicted: Condition | None = None
     """How far its eviction is, once it has expired."""
+    opened: str = ""
+    """By which BreakGlasses the namespace is open beside, and until when; empty for none."""
 
 
 def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> IntentStatus:
@@ -93,7 +95,8 @@ def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
         (LEARNING, _cut(_texts(_of_learning(situation)))),
     )
     reason, message = next((each for each in found if each[1]), ("", ""))
-    return reason, _cut([message])
+    glass = situation.opened if reason and situation.closure.closes else ""
+    return reason, _cut([*filter(None, (glass,)), message])
 
 
 def _approved(situation: AllowlistSituation) -> Condition:
@@ -122,7 +125,8 @@ def _of_learning(situation: AllowlistSituation) -> list[Problem]:
 
 def _warned(situation: AllowlistSituation) -> Condition:
     warnings = [each for each in situation.problems if not each.closes and each.reason != LEARNING]
-    told = [*_texts(warnings), *situation.notes]
+    glass = f"all else is {situation.opened}" if situation.opened else ""
+    told = [*filter(None, (glass,)), *_texts(warnings), *situation.notes]
     if told:
         return Condition(WARNED, "True", "SeeMessage", _cut(told))
     return Condition(WARNED, "False", "Nothing", "")

@@ -13,7 +13,7 @@ from core.base.errors import ClusterError
 from core.cluster import WeightSource
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.weights.egress_openings import WeightOpening, encode_openings
-from egress.compiler.weight_openings import openings_to_weights
+from egress.compiler.weight_openings import glass_to_weights, openings_to_weights
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.weights.openings import OPENINGS_KIND, OPENINGS_NAME
@@ -50,7 +50,8 @@ class WeightOpenings:
             return
         if namespace not in self._told:
             self._told[namespace] = _written(self.weights.openings(namespace))
-        text = _written(openings_to_weights(wanted.meaning, allowlists, sets, stores))
+        by_allowlists = openings_to_weights(wanted.meaning, allowlists, sets, stores)
+        text = _written((*by_allowlists, *glass_to_weights(wanted.opened, stores)))
         if self._told[namespace] == text:
             return
         leadership.require()

@@ -10,7 +10,8 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.sallyport_objects import Metadata, convert_spec, parse_time, read_object
 from core.base.times import time_text
-from core.kubernetes.names import LABEL
+from core.kubernetes.names import KIND as WORKLOAD_KIND
+from core.kubernetes.names import LABEL, is_subdomain
 from core.people.two_person import Approvable, approvable_of
 from core.profiles.privileges import covers, validate_pattern
 from core.sandbox.decision import ENTERED
@@ -20,11 +21,11 @@ KIND: Final = "BreakGlass"
 MOST_HOURS: Final = 24
 
 EVERYTHING: Final = "*"
-"""The one rule that stands for all that can be relaxed."""
+"""The one rule that stands for all that can be relaxed of what is judged: not for egress."""
 
 _HOUR_S: Final = 3600
 _ACTIVATED: Final = "activated"
-_OPTIONAL: Final = frozenset({"rules", "privileges", _ACTIVATED})
+_OPTIONAL: Final = frozenset({"rules", "privileges", "egress", _ACTIVATED})
 _RULE: Final = re.compile(r"(privileges|rules)(/[a-z0-9_]+)+|identity/(risk|stale)")
 
 _NAMED: Final = ("privileges/", "rules/", "identity/")
@@ -37,6 +38,19 @@ ROOT_NOTE_RULE: Final = "notes/root"
 
 _BESIDES: Final = _OF_ROOTS | {ENTERED}
 """Entering ends with the connection; what runs without its sandbox would stay."""
+
+
+class EgressRelaxation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`spec.egress`: Pods of the namespaces connect everywhere while it is open."""
+
+    workloads: (
+        Annotated[
+            list[Annotated[str, msgspec.Meta(max_length=317)]],
+            msgspec.Meta(min_length=1, max_length=64),
+        ]
+        | None
+    ) = None
+    """Only those of these workloads, `Job/fetch`; None for all Pods."""
 
 
 class BreakGlassSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -62,6 +76,8 @@ class BreakGlassSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
         ]
         | None
     ) = None
+    egress: EgressRelaxation | None = None
+    """Not among what the one rule `*` stands for: what was approved before must not grow."""
     activated: bool = False
     """Outside of what is approved: whoever opens it changes nothing else."""
 
@@ -143,12 +159,16 @@ def _check(spec: BreakGlassSpec, what: str) -> None:
         if not LABEL.fullmatch(name):
             message = f"{name!r} must be the whole name of one namespace"
             raise InvalidObjectError(what, f"spec.namespaces[{index}]", message)
-    if not (spec.rules or spec.privileges):
-        message = 'must name rules, privileges, or both; the one rule "*" is for everything'
+    if not (spec.rules or spec.privileges or spec.egress):
+        message = (
+            'must name rules, privileges, egress, or several of them; the one rule "*" is for '
+            "everything but egress"
+        )
         raise InvalidObjectError(what, "spec", message)
+    _check_workloads((spec.egress and spec.egress.workloads) or (), what)
     if EVERYTHING in (spec.rules or ()):
         if spec.rules != [EVERYTHING] or spec.privileges is not None:
-            message = '"*" is for everything: it stands alone, without other rules or privileges'
+            message = '"*" is for every rule: it stands alone, without other rules or privileges'
             raise InvalidObjectError(what, "spec.rules", message)
         return
     for index, rule in enumerate(spec.rules or ()):
@@ -160,3 +180,11 @@ def _check(spec: BreakGlassSpec, what: str) -> None:
             raise InvalidObjectError(what, f"spec.rules[{index}]", message)
     for index, pattern in enumerate(spec.privileges or ()):
         validate_pattern(pattern, field=f"spec.privileges[{index}]", what=what)
+
+
+def _check_workloads(workloads: Sequence[str], what: str) -> None:
+    for index, workload in enumerate(workloads):
+        kind, slash, name = workload.partition("/")
+        if not (slash and WORKLOAD_KIND.fullmatch(kind) and is_subdomain(name)):
+            message = f"{workload!r} must be KIND/NAME, such as Job/fetch"
+            raise InvalidObjectError(what, f"spec.egress.workloads[{index}]", message)

@@ -40,6 +40,7 @@ OWN: Final = frozenset(
         "break-glass/sealed",
         "break-glass/used",
         "egress/approval",
+        "egress/break-glass",
         "egress/broad",
         "egress/default-deny",
         "egress/finalizer",

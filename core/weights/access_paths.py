@@ -18,6 +18,9 @@ from core.weights.stores import Right, WeightStore
 HIDDEN_CLIENT: Final = ""
 """Stands for a client id that a Pod does not show."""
 
+EVERYWHERE: Final = "everywhere by BreakGlass"
+"""Before the name of the one that opens every connection, where an address would stand."""
+
 _READS: Final[frozenset[Right]] = frozenset({"read"})
 _WRITES: Final[frozenset[Right]] = frozenset({"read", "write"})
 _EVERYTHING: Final[frozenset[Right]] = frozenset({"read", "write", "delete"})

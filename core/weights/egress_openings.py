@@ -9,7 +9,9 @@ from core.base.json_errors import decode_error, decode_json
 FORMAT: Final = 1
 
 
-class WeightOpening(msgspec.Struct, frozen=True, order=True, rename="camel", gc=False):
+class WeightOpening(
+    msgspec.Struct, frozen=True, order=True, rename="camel", gc=False, omit_defaults=True
+):
     """Pods of a service account may connect to a store, or past its private endpoints."""
 
     account: str
@@ -19,6 +21,16 @@ class WeightOpening(msgspec.Struct, frozen=True, order=True, rename="camel", gc=
     allowlist: str
     public: bool = False
     """Whether it leads to public addresses of the account, or may."""
+    break_glass: str = ""
+    """The BreakGlass that opens it, for every service account, in place of an allowlist."""
+    workload: str = ""
+    """As the gate's label says it: only Pods of this one; empty for all."""
+
+    def is_of(self, account: str, workload: str) -> bool:
+        """Return whether it is of Pods of an account and a workload; an empty one may be any."""
+        if self.break_glass:
+            return not (self.workload and workload) or self.workload == workload
+        return self.account == account
 
 
 class _Summary(msgspec.Struct, frozen=True):

@@ -117,7 +117,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 _RULES = """
 ## Rules in Python
 A rule id of three parts is a folder of `policies/rego/`; one of two parts is written in Python, where this
-table says. `identity/behaviour`, `egress/host-network` and what is said of an intent by itself (`egress/broad`)
+table says. `identity/behaviour`, `egress/host-network`, `egress/break-glass` and what is said of an intent by itself (`egress/broad`)
 warn and refuse nothing; `break-glass/relaxed` stands on what an open BreakGlass admits.
 
 | Rule id | Module |

@@ -7,6 +7,8 @@ from functools import cached_property
 
 import msgspec
 
+from core.approvals.break_glass import BreakGlass
+from core.approvals.break_glass_egress import BreakGlassOpening, egress_opening, opened_pods
 from core.base import names
 from core.base.networks import Network
 from core.base.sallyport_objects import Metadata
@@ -21,6 +23,8 @@ from core.people.two_person import (
     Consent,
     NotApproved,
     judge_approval,
+    read_person,
+    stays_open,
 )
 from egress.compiler.allowlists import compile_allowlists, not_approved_message
 from egress.dns.learnt_names import LearntName, NamesSettings
@@ -57,7 +61,9 @@ class EgressRights:
     usable: frozenset[tuple[str, str, str]] = frozenset()
     """Namespace, service account and set, where the one may `use` the other."""
     holders: frozenset[str] = frozenset()
-    """UIDs of the approvals whose approver may approve now."""
+    """UIDs of the approvals whose approver may approve egress now."""
+    glass_holders: frozenset[str] = frozenset()
+    """UIDs of those whose approver may approve BreakGlasses now."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,29 @@ class ClusterEgress:
         closure = self.closure(pod.namespace)
         return closure.closes and matches(closure.selects, pod.labels)
 
+    def opened(self, namespace: str) -> tuple[BreakGlassOpening, ...]:
+        """Return what BreakGlasses open of a namespace that is closed, or of what is closed."""
+        if self.closed or not self.enrolled(namespace):
+            return ()
+        here = (each for each in self.snapshot.break_glasses if namespace in each.spec.namespaces)
+        found = ((each, egress_opening(each)) for each in here)
+        return tuple(opening for each, opening in found if opening and self._in_force(each))
+
+    def opened_by(self, pod: EgressPod) -> tuple[BreakGlassOpening, ...]:
+        """Return by which BreakGlasses a Pod connects everywhere."""
+        return tuple(each for each in self.opened(pod.namespace) if each.holds(pod.labels))
+
+    def _in_force(self, one: BreakGlass) -> bool:
+        site = self.site
+        opener = read_person(one.meta.annotation(names.ACTIVATED_BY_ANNOTATION))
+        if one.began is None or not one.is_open(site.now):
+            return False
+        consents, holders = self._consents(one.meta), self.rights.glass_holders
+        found = judge_approval(
+            one.approvable, consents, holders, site.now, site.terms, endures=True
+        )
+        return isinstance(found, Approved) and stays_open(opener, one.began, site.terms)
+
     def allowlists(self, namespace: str) -> list[EgressAllowlist]:
         """Return the allowlists of a namespace, by name."""
         found = self.snapshot.allowlists.values()
@@ -171,7 +200,8 @@ class ClusterEgress:
             closure = self.closure(namespace)
             found = self.allowlists(namespace) if closure.closes else ()
             whole = compile_allowlists(namespace, found, self.known)
-            self._meanings[namespace] = whole.narrowed(closure.selects)
+            narrowed = whole.narrowed(closure.selects)
+            self._meanings[namespace] = narrowed.with_opened(opened_pods(self.opened(namespace)))
         return self._meanings[namespace]
 
     def rendered(self, namespace: str) -> RenderedNamespace:

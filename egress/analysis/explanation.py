@@ -1,12 +1,14 @@
 """Explains whether one connection is open, by which entry, or what is missing. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
 import msgspec
 
+from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
 from core.base import names
+from core.base.networks import any_holds, single_address_network
 from core.base.sallyport_objects import Metadata
 from core.egress.allowlists import AllowlistSpec, EgressAllowlist
 from core.egress.destinations import Destination, PortRange, SetName
@@ -25,6 +27,7 @@ from egress.analysis.connection import (
 from egress.compiler.allowlists import compile_allowlists
 from egress.model.descriptions import describe_networks, describe_ports, set_of, subjects_of
 from egress.model.openings import Opening, Service
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.engines import render
 from kube.egress.pods import EgressPod
 from kube.egress.service_endpoints import API_SERVER
@@ -101,7 +104,38 @@ def explain(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Expl
     if is_dns(aim, world):
         why = "the cluster's DNS is open to every Pod of an enrolled namespace (sallyport-dns)"
         return msgspec.structs.replace(base, verdict="open", why=why)
-    return _by_openings(base, pod, aim, world)
+    found = _by_openings(base, pod, aim, world)
+    glass = world.opened_by(pod)
+    return _by_break_glass(found, glass, aim) if glass and found.verdict != "open" else found
+
+
+def _by_break_glass(
+    found: Explanation, glass: Sequence[BreakGlassOpening], aim: ConnectionTarget
+) -> Explanation:
+    """Return the answer for a Pod that connects to all but what is reserved everywhere."""
+    kept = [
+        str(each.address)
+        for each in aim.ends
+        if any_holds(ALWAYS_RESERVED, single_address_network(each.address))
+    ]
+    closed = [each for each in found.closed_addresses if each in kept]
+    opened = [str(each.address) for each in aim.ends if str(each.address) not in closed]
+    why = describe_openings(glass)
+    if closed:
+        why = f"{why}, but no address that is reserved everywhere: an allowlist must name it"
+    elif not aim.ends:
+        why = f"{why}, unless it leads to a reserved address"
+    if closed and not opened:
+        return msgspec.structs.replace(found, why=why)
+    return msgspec.structs.replace(
+        found,
+        verdict="partly" if closed else "open",
+        why=why,
+        open_addresses=opened,
+        closed_addresses=closed,
+        near=[],
+        add=None,
+    )
 
 
 def _by_openings(

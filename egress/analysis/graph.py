@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from core.base.times import time_text
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import learns_names
 from egress.model.descriptions import (
@@ -189,6 +190,12 @@ def _beside(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]:
         yield Node(named, "beside", 0, namespace, text, "audited, and not closed")
         why = "the namespace is audited: only the workloads that it lists are closed"
         yield Edge(named, EVERYWHERE, said=False, why=why)
+    for each in world.opened(namespace):
+        named = f"glass {namespace} {each.name}"
+        who = ", ".join(each.workloads) or "all Pods"
+        below = f"BreakGlass {each.name} until {time_text(each.ends)}"
+        yield Node(named, "beside", 0, namespace, f"{namespace}: {who}", below)
+        yield Edge(named, EVERYWHERE, said=False, why=str(each))
     found = world.beside(namespace)
     hosts = [pod.name for pod, _ in found if pod.host_network]
     others = [pod.name for pod, _ in found if not pod.host_network]

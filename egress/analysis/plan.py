@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from core.approvals.break_glass_egress import describe_openings
 from core.base import names
 from core.base.networks import Network, collapse, subtract
 from core.egress.destinations import PortRange
@@ -246,6 +247,8 @@ def plan(before: ClusterEgress, after: ClusterEgress, touched: Iterable[str]) ->
             for each in after.problems(namespace)
             if each not in known and not any(each.message in waits for waits in said)
         ]
+        if opened := describe_openings(after.opened(namespace)):
+            notes.append(f"namespace {namespace} is {opened}: its Pods connect everywhere so far")
         if after.enrolled(namespace):
             beside += [UnheldPod(namespace, pod.name, why) for pod, why in after.beside(namespace)]
         if after.allowlists(namespace) and not after.enrolled(namespace):

@@ -1,11 +1,12 @@
 """Which openings of a namespace lead to model weights. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from core.approvals.break_glass_egress import BreakGlassOpening
 from core.base.networks import any_holds, holds, overlap
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.weights.access_paths import WeightStoreSet
+from core.weights.access_paths import EVERYWHERE, WeightStoreSet
 from core.weights.egress_openings import WeightOpening
 from core.weights.stores import WeightStore
 from egress.model.descriptions import entry_in
@@ -32,6 +33,30 @@ def openings_to_weights(
             for to, public in _ways(opening, store, tag):
                 for account in allowlist.spec.service_accounts:
                     found.add(WeightOpening(account, store.name, to, opening.allowlist, public))
+    return tuple(sorted(found))
+
+
+def glass_to_weights(
+    opened: Iterable[BreakGlassOpening], stores: WeightStoreSet
+) -> tuple[WeightOpening, ...]:
+    """Return what BreakGlasses open to stores: every one of them.
+
+    That it may be by public addresses too is not said: no grant covers that, and two people have
+    opened every address.
+    """
+    found = {
+        WeightOpening(
+            account="",
+            store=store.name,
+            to=f"{EVERYWHERE} {each.name}",
+            allowlist="",
+            break_glass=each.name,
+            workload=workload,
+        )
+        for each in opened
+        for store in stores.all
+        for workload in each.workloads or ("",)
+    }
     return tuple(sorted(found))
 
 

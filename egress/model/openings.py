@@ -145,6 +145,16 @@ class CompiledAllowlists(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     selects: Requirements = ()
     """Which Pods of the namespace are closed; none of them for all. No policy is about others."""
+    opened: Requirements | None = None
+    """Which of those a BreakGlass opens to all but `ALWAYS_RESERVED`: `()` for all of them, None
+    for none."""
+
+    @property
+    def open_pods(self) -> Requirements | None:
+        """Which Pods of the namespace a BreakGlass opens; None for none."""
+        if self.opened is None:
+            return None
+        return sort_requirements((*self.selects, *self.opened))
 
     def narrowed(self, selects: Requirements) -> "CompiledAllowlists":
         """Return the same for the Pods of a selector alone; for all where it demands nothing.
@@ -159,6 +169,10 @@ class CompiledAllowlists(msgspec.Struct, frozen=True):
             if may_overlap(each.selects, selects)
         )
         return msgspec.structs.replace(self, openings=tuple(openings), selects=selects)
+
+    def with_opened(self, opened: Requirements | None) -> "CompiledAllowlists":
+        """Return the same, with Pods that a BreakGlass opens."""
+        return msgspec.structs.replace(self, opened=opened)
 
     def of(self, allowlist: str) -> tuple[Opening, ...]:
         """Return the openings of one allowlist."""

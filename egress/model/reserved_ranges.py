@@ -101,3 +101,7 @@ def _less(network: Network, holes: Iterable[Network]) -> Block | None:
     if inside and not subtract(network, inside):
         return None
     return Block(network, inside)
+
+
+EVERYWHERE_ELSE: Final = blocks_of(map(network_of, ("0.0.0.0/0", "::/0")), ALWAYS_RESERVED)
+"""Every address but those that are reserved everywhere, in IPv4 and in IPv6."""

@@ -28,7 +28,11 @@ from egress.model.openings import (
     Problem,
     Service,
 )
-from egress.model.reserved_ranges import PRIVATE_OR_TRANSLATED
+from egress.model.reserved_ranges import (
+    ALWAYS_RESERVED,
+    EVERYWHERE_ELSE,
+    PRIVATE_OR_TRANSLATED,
+)
 from egress.render.cilium_dns import (
     but_dns_addresses,
     but_dns_pods,
@@ -50,6 +54,7 @@ from egress.render.cilium_words import (
     selector_of,
 )
 from egress.render.generated_objects import (
+    BREAK_GLASS,
     DEFAULT_DENY,
     DNS,
     GUARD,
@@ -68,7 +73,7 @@ from egress.render.partition import (
     rules,
     too_large_problem,
 )
-from egress.render.target import RenderedNamespace, RenderTarget
+from egress.render.target import RenderedNamespace, RenderTarget, family_of
 
 API_VERSION: Final = "cilium.io/v2"
 KIND: Final = "CiliumNetworkPolicy"
@@ -296,10 +301,51 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     return [
         _policy(namespace, DEFAULT_DENY, closed, {"egress": [{}]}),
         _policy(namespace, DNS, closed, {"egress": dns_rules(target, zone)}),
-        *(_guard(meaning, f"{GUARD}-{index}", each) for index, each in enumerate(guards)),
-        *(_guard(meaning, f"{GUARD}-private-{index}", each) for index, each in enumerate(private)),
+        *_guards(meaning, GUARD, guards, _kept_closed(meaning)),
+        *_guards(meaning, f"{GUARD}-private", private, _kept_closed(meaning)),
         *_dns_guards(meaning, target),
+        *_break_glass(meaning, target),
     ]
+
+
+def _kept_closed(meaning: CompiledAllowlists) -> Requirements | None:
+    """Return which Pods no BreakGlass opens; None for none."""
+    if meaning.opened is None:
+        return meaning.selects
+    others = (Requirement(each.key, "NotIn", each.values) for each in meaning.opened)
+    return sort_requirements((*meaning.selects, *others)) if meaning.opened else None
+
+
+def _break_glass(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
+    """Yield what opens every connection of Pods, but to what is reserved everywhere.
+
+    Of the guards these have those alone that deny that.
+    """
+    who = meaning.open_pods
+    if who is None:
+        return
+    guards = build_guards(meaning.openings, ALWAYS_RESERVED, target.dns.addresses)
+    yield from _guards(meaning, f"{GUARD}-open", guards, who)
+    families = target.engine.ip_families
+    blocks = (each for each in EVERYWHERE_ELSE if family_of(each.network) in families)
+    items = sorted(block_items("toCIDRSet", (((), each) for each in blocks)))
+    outside = [{field: peers} for field, _, peers in rules(items)]
+    pods = {"toEndpoints": [selector_of(Pods("", namespaces=()))]}
+    nodes = {"toEntities": ["host", "remote-node", "unmanaged", _API_SERVER]}
+    rules_of = {"egress": [pods, nodes, *outside]}
+    yield _policy(meaning.namespace, BREAK_GLASS, selector(who), rules_of)
+
+
+def _guards(
+    meaning: CompiledAllowlists,
+    name: str,
+    guards: Iterable[RangeGuard],
+    who: Requirements | None,
+) -> Iterator[Json]:
+    """Yield the policies of guards for some Pods; None for no Pods."""
+    if who is not None:
+        for index, each in enumerate(guards):
+            yield _guard(meaning.namespace, f"{name}-{index}", each, who)
 
 
 def _dns_guards(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
@@ -314,19 +360,20 @@ def _dns_guards(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[J
     every = (PortRange(protocol, 1, MAX_PORT) for protocol in ("TCP", "UDP"))
     but_dns = tuple(part for each in every for part in without_dns(each, dns.port))
     for index, each in enumerate(build_guards(meaning.openings, spared)):
-        yield _guard(meaning, f"{GUARD}-dns-{index}", each, but_dns)
+        yield _guard(meaning.namespace, f"{GUARD}-dns-{index}", each, meaning.selects, but_dns)
 
 
-def _guard(meaning: CompiledAllowlists, name: str, guard: RangeGuard, ports: Ports = ()) -> Json:
-    """Return the policy of a guard; without ports it denies all of them."""
-    who = meaning.selects
+def _guard(
+    namespace: str, name: str, guard: RangeGuard, who: Requirements, ports: Ports = ()
+) -> Json:
+    """Return the policy of a guard for some Pods; without ports it denies all of them."""
     if guard.but_for:
         others = Requirement(names.EGRESS_ACCOUNT_LABEL, "NotIn", guard.but_for)
         who = sort_requirements((*who, others))
     items = sorted(block_items("toCIDRSet", ((ports, block) for block in guard.blocks)))
     on = open_on(ports) if ports else [{}]
     denied = [{field: peers, **each} for field, _, peers in rules(items) for each in on]
-    return _policy(meaning.namespace, name, selector(who), {"egressDeny": denied})
+    return _policy(namespace, name, selector(who), {"egressDeny": denied})
 
 
 def _allowlist(

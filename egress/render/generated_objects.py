@@ -12,6 +12,10 @@ DEFAULT_DENY: Final = "sallyport-default-deny"
 DNS: Final = "sallyport-dns"
 DNS_IPV6: Final = "sallyport-dns-ipv6"
 GUARD: Final = "sallyport-guard"
+BREAK_GLASS: Final = "sallyport-break-glass"
+BREAK_GLASS_IPV6: Final = "sallyport-break-glass-ipv6"
+BREAK_GLASS_NAMES: Final = frozenset({BREAK_GLASS, BREAK_GLASS_IPV6})
+"""What BreakGlasses open: nobody else's policy may repeat it, since it would outlive them."""
 MANAGED_LABELS: Final = {"app.kubernetes.io/managed-by": "sallyport"}
 """On every generated object."""
 

@@ -23,7 +23,10 @@ from egress.model.openings import (
     Problem,
     Service,
 )
+from egress.model.reserved_ranges import EVERYWHERE_ELSE
 from egress.render.generated_objects import (
+    BREAK_GLASS,
+    BREAK_GLASS_IPV6,
     DEFAULT_DENY,
     DNS,
     DNS_IPV6,
@@ -41,7 +44,7 @@ from egress.render.partition import (
     rules,
     too_large_problem,
 )
-from egress.render.target import Dns, RenderedNamespace, RenderTarget
+from egress.render.target import Dns, RenderedNamespace, RenderTarget, family_of
 
 API_VERSION: Final = "networking.k8s.io/v1"
 KIND: Final = "NetworkPolicy"
@@ -52,6 +55,7 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
     objects = [
         _policy(meaning.namespace, DEFAULT_DENY, meaning.selects, []),
         *_dns(meaning, target.dns),
+        *_break_glass(meaning, target),
     ]
     problems = [_no_icmp(each) for each in meaning.openings if _icmp(each)]
     without = (_without_icmp(each) for each in meaning.openings)
@@ -72,6 +76,20 @@ def _dns(meaning: CompiledAllowlists, dns: Dns) -> Iterator[Json]:
     for name, items in zip((DNS, DNS_IPV6), _by_family(_dns_items(dns)), strict=True):
         if items or name == DNS:
             yield _policy(meaning.namespace, name, meaning.selects, _rules(items))
+
+
+def _break_glass(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
+    """Yield what opens every connection of Pods, but to what is reserved everywhere."""
+    if meaning.open_pods is None:
+        return
+    named = zip((BREAK_GLASS, BREAK_GLASS_IPV6), EVERYWHERE_ELSE, strict=True)
+    families = target.engine.ip_families
+    inside: list[Json] = [{"namespaceSelector": {}}]  # For engines that know Pods not by address.
+    for name, block in ((one, each) for one, each in named if family_of(each.network) in families):
+        without = {"except": [str(each) for each in block.excepts]}
+        peers: list[Json] = [{"ipBlock": {"cidr": str(block.network), **without}}, *inside]
+        yield _policy(meaning.namespace, name, meaning.open_pods, [{"to": peers}])
+        inside = []
 
 
 def _by_family(items: Iterable[PolicyItem]) -> tuple[list[PolicyItem], list[PolicyItem]]:

@@ -18,6 +18,12 @@ IpFamily = Literal["IPv4", "IPv6"]
 
 BOTH_FAMILIES: Final[tuple[IpFamily, ...]] = ("IPv4", "IPv6")
 
+
+def family_of(network: Network) -> IpFamily:
+    """Return the family of a network, as the setting says it."""
+    return BOTH_FAMILIES[network.version == 6]  # noqa: PLR2004 (IPv6)
+
+
 _LINK_LOCAL: Final = (network_of("169.254.0.0/16"), network_of("fe80::/10"))
 
 

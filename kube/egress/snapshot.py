@@ -14,6 +14,8 @@ import msgspec
 
 from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
 from core.approvals.approvals import KIND as APPROVAL
+from core.approvals.break_glass import KIND as BREAK_GLASS
+from core.approvals.break_glass import BreakGlass, parse_break_glass
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError
 from core.base.json_errors import decode_json
@@ -29,7 +31,7 @@ from core.egress.allowlists import (
 from core.egress.destinations import Destination
 from core.kubernetes.label_selectors import matches, requirements_of
 from core.kubernetes.object_meta import NameMeta
-from kube.approvals.watch import APPROVALS_PATH, CLUSTER_APPROVALS_PATH
+from kube.approvals.watch import APPROVALS_PATH, BREAK_GLASSES_PATH, CLUSTER_APPROVALS_PATH
 from kube.client.objects import Objects, list_objects
 from kube.egress.allowlists import SETS_PATH
 from kube.egress.pods import EgressPod, read_egress_pod
@@ -60,6 +62,7 @@ _WHOLE: Final = (
     (SET_KIND, SETS_PATH, True),
     (APPROVAL, APPROVALS_PATH, True),
     (CLUSTER_KIND, CLUSTER_APPROVALS_PATH, True),
+    (BREAK_GLASS, BREAK_GLASSES_PATH, True),
 )
 """Kinds that are read whole, with their paths; whether a cluster may lack them."""
 
@@ -90,6 +93,7 @@ class EgressSnapshot:
     """What was learnt of DNS names, by ConfigMap."""
     broken: tuple[str, ...] = ()
     """What could not be read, and is left out; for people."""
+    break_glasses: tuple[BreakGlass, ...] = ()
 
 
 class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
@@ -114,6 +118,7 @@ class SnapshotBuilder:
         self._approvals: list[Approval] = []
         self._learnt: dict[str, bytes] = {}
         self._broken: list[str] = []
+        self._break_glasses: list[BreakGlass] = []
 
     @property
     def seen(self) -> EgressSnapshot:
@@ -128,6 +133,7 @@ class SnapshotBuilder:
             tuple(self._approvals),
             self._learnt,
             tuple(self._broken),
+            tuple(self._break_glasses),
         )
 
     def take(self, kind: str, raw: bytes | msgspec.Raw, where: str = "") -> None:
@@ -168,6 +174,8 @@ class SnapshotBuilder:
             self._sets[found.meta.name] = found
         elif kind in {APPROVAL, CLUSTER_KIND}:
             self._approvals.append(parse_approval(raw, kind=kind))
+        elif kind == BREAK_GLASS:
+            self._break_glasses.append(parse_break_glass(raw))
 
     def _take_slice(self, raw: bytes | msgspec.Raw) -> None:
         metadata = _HEAD.decode(raw).get("metadata") or {}
@@ -268,7 +276,9 @@ async def _list(
         async for raw in list_objects(objects, path):
             looking.take(kind, raw)
     except ClusterError as error:
-        if not (optional and error.status == HTTPStatus.NOT_FOUND):
+        if kind == BREAK_GLASS and error.status == HTTPStatus.FORBIDDEN:
+            looking.tell_broken(f"whether a {kind} opens egress is not known: {error}")
+        elif not (optional and error.status == HTTPStatus.NOT_FOUND):
             message = f"every {kind} at {path} must be listed: {error}"
             raise ClusterError(message, error.status) from None
 

@@ -17,6 +17,7 @@ from app.settings.egress import (
 from app.settings.root import Settings
 from app.wiring import terms_of
 from control.egress.approvals import Approvals
+from control.egress.break_glass import BreakGlassOpenings
 from control.egress.cluster_state import EgressState
 from control.egress.desired_state import DesiredStates
 from control.egress.dns_pods import DnsPods
@@ -103,6 +104,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
             Evictions(objects, writer),
             section.foreign_policies == "delete",
             WeightOpenings(objects, settings.namespace, cluster.weights),
+            BreakGlassOpenings(cluster, lambda: terms),
         ),
         naming,
         TagFile(section.tags),

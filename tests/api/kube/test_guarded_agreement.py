@@ -142,6 +142,13 @@ CLUSTER_APPROVALS: dict[str, tuple[bool, Any]] = {
     "of nothing": (False, without(CLUSTER_APPROVAL, "for")),
 }
 GLASS: Spec = {"namespaces": ["train"], "rules": ["*"], "hours": 4, "reason": "it burns"}
+
+
+def glass_egress(*workloads: str) -> Spec:
+    """Return the `spec` of a BreakGlass for the egress of some workloads."""
+    return {**without(GLASS, "rules"), "egress": {"workloads": [*workloads]}}
+
+
 BREAK_GLASSES: dict[str, tuple[bool, Any]] = {
     "plain": (True, GLASS),
     "a day": (True, {**GLASS, "hours": 24}),
@@ -151,6 +158,20 @@ BREAK_GLASSES: dict[str, tuple[bool, Any]] = {
     "rules of risk": (True, {**GLASS, "rules": ["identity/risk", "identity/stale"]}),
     "privileges": (True, {**without(GLASS, "rules"), "privileges": ["host/*", "a/%20/**", "**"]}),
     "both": (True, {**GLASS, "rules": ["rules/a/b"], "privileges": ["host/*"]}),
+    "egress alone": (True, {**without(GLASS, "rules"), "egress": {}}),
+    "egress and everything": (True, {**GLASS, "egress": {}}),
+    "egress of workloads": (True, glass_egress("Job/fetch", "Deployment/a.b-c")),
+    "egress of nulls": (True, {**GLASS, "egress": {"workloads": None}}),
+    "egress of no workload": (False, glass_egress()),
+    "egress of too many": (False, glass_egress(*["Job/fetch"] * 65)),
+    "egress of a kind alone": (False, glass_egress("Job")),
+    "egress of every Job": (False, glass_egress("Job/*")),
+    "egress of a lower kind": (False, glass_egress("job/fetch")),
+    "egress of a namespace's": (False, glass_egress("train/Job/fetch")),
+    "egress of a long name": (False, glass_egress(f"Job/{'a' * 254}")),
+    "egress to somewhere": (False, {**GLASS, "egress": {"to": []}}),
+    "egress in words": (False, {**GLASS, "egress": "all"}),
+    "egress is null alone": (False, {**without(GLASS, "rules"), "egress": None}),
     "spec is null": (False, None),
     "nothing relaxed": (False, without(GLASS, "rules")),
     "no rule": (False, {**GLASS, "rules": []}),

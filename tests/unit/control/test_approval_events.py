@@ -48,13 +48,13 @@ class Written(Objects):
 class World:
     """An exception, a BreakGlass, a clock."""
 
-    def __init__(self, objects: Written, *, began: str = "") -> None:
+    def __init__(self, objects: Written, *, began: str = "", **spec: Any) -> None:
         self.now = ENDS
         self.registry = CollectorRegistry()
         self.endings = ApprovalEvents(
             objects,
             Exceptions([parse_exception(raw(written()))]),
-            BreakGlasses([parse_break_glass(raw(sealed(began)))]),
+            BreakGlasses([parse_break_glass(raw(sealed(began, **spec)))]),
             self.registry,
             lambda: self.now,
         )
@@ -109,6 +109,19 @@ async def test_the_glass_is_announced_when_it_breaks_and_when_it_is_over() -> No
     reasons = [event["reason"] for event in objects.events.values()]
     assert reasons == ["GlassBroken", "GlassOver"]
     assert all(path.startswith("/api/v1/namespaces/default/") for path in objects.events)
+
+
+async def test_the_events_say_that_egress_opens_and_closes() -> None:
+    """Only those of a BreakGlass for egress."""
+    cases: list[tuple[dict[str, Any], list[bool]]]
+    cases = [({}, [False, False]), ({"egress": {}}, [True, True])]
+    for spec, told in cases:
+        objects = Written()
+        world = World(objects, began="2026-06-05T00:00:00Z", **spec)
+        for seconds in (0, 3600):
+            await world.at(4 * 86_400 - 3600 + seconds)
+        events = list(objects.events.values())
+        assert ["egress" in each["message"] for each in events] == told
 
 
 async def test_what_ends_within_a_day_is_counted_by_the_leader_alone() -> None:

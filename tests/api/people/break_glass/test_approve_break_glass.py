@@ -23,11 +23,13 @@ async def test_it_is_shown_and_approved_as_it_was_shown(
     await admin.apply(grant("glass-shower", kinds, *people))
     await admin.as_user("alice").wait_until_can("approve", TIER)
     namespace, name = await new_namespace(admin), new_name()
-    await admin.as_user(AUTHOR).create(sealed(namespace, name))
+    glass = sealed(namespace, name, egress={"workloads": ["Job/fetch"]})
+    await admin.as_user(AUTHOR).create(glass)
     code, shown, _ = await approve(installation, "alice", "breakglass", name, "--show")
     assert code == 0
     for words in ("state:    sealed", "for 1 hour, only warn", "+ EVERYTHING that can be relaxed"):
         assert words in shown
+    assert f"+ Pods of Job/fetch of namespace {namespace} connect EVERYWHERE" in shown
     code, shown, errors = await approve(
         installation, "alice", "breakglass", name, "--yes", "-o", "json"
     )

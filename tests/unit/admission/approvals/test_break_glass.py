@@ -12,6 +12,7 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.approvals.approvals import CLUSTER_KIND, account_of
 from core.approvals.break_glass import parse_break_glass
+from core.approvals.break_glass_egress import egress_opening
 from core.base.names import API_VERSION
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.document import build_document
@@ -38,7 +39,7 @@ def sealed(began: str = BEGAN, **spec: Any) -> dict[str, Any]:
     if began:
         annotations["sallyport.dev/activated-at"] = began
     fields = {"namespaces": ["train"], "hours": 1, "reason": "the fabric is down"}
-    what = {} if "rules" in spec or "privileges" in spec else {"rules": ["*"]}
+    what = {} if {"rules", "privileges", "egress"} & spec.keys() else {"rules": ["*"]}
     return {
         "apiVersion": API_VERSION,
         "kind": "BreakGlass",
@@ -279,3 +280,26 @@ async def test_nothing_short_of_all_of_it_relaxes(
     right = began == BEGAN and {2, 3} <= people and not changed
     assert (decision.verdict is Verdict.WARN) is right
     assert decision.allowed is right
+
+
+@pytest.mark.parametrize("egress", [{}, {"workloads": ["Job/fetch"]}])
+async def test_egress_alone_relaxes_nothing_that_is_judged(
+    engine: EmbeddedEngine, world: Callable[..., Watched], egress: dict[str, Any]
+) -> None:
+    """It opens connections, and no check becomes a warning."""
+    decision = await decide(world(*opened(egress=egress)), engine, request(ON_HOST))
+    assert decision.verdict is Verdict.DENY
+    parsed = parse_break_glass(raw(sealed(egress=egress)))
+    assert not parsed.relaxes("privileges/host/network", ["host/network"])
+
+
+def test_what_was_approved_has_no_egress() -> None:
+    """`*` stands for what it did: its digest, and what it opens, stay as they were."""
+    without = parse_break_glass(raw(sealed()))
+    beside = parse_break_glass(raw(sealed(egress={})))
+    beside_rules = parse_break_glass(raw(sealed(rules=["*"], egress={})))
+    assert egress_opening(without) is None
+    assert without.approvable.digest != beside_rules.approvable.digest
+    found = egress_opening(beside)
+    assert found is not None
+    assert str(found) == "open by BreakGlass fire until 2026-06-01T00:30:00Z"

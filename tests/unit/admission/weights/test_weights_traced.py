@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from admission.judge import Judge
+from core.approvals.break_glass_egress import BreakGlassOpening
 from core.base.names import API_VERSION
 from core.base.networks import network_of
 from core.decision.decision import Action, Decision, Verdict
@@ -15,7 +16,7 @@ from core.people.subject import Subject
 from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
 from core.weights.stores import parse_store
-from egress.compiler.weight_openings import openings_to_weights
+from egress.compiler.weight_openings import glass_to_weights, openings_to_weights
 from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded_engine import EmbeddedEngine
@@ -206,6 +207,36 @@ def test_openings_are_told_by_what_they_lead_to() -> None:
         told = openings_to_weights(meaning, allowlists, {}, stores)
         assert [(each.to, each.public) for each in told] == wanted
         assert decode_openings(encode_openings(told), "it") == told
+
+
+async def test_a_break_glass_for_egress_is_a_way_to_every_store(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Whatever the service account; with workloads, for Pods of these and those not traced yet."""
+    stores = WeightStoreSet([parse_store(raw(STORE))])
+    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR)], stores)
+    assert decode_openings(encode_openings(told), "it") == told
+    cluster = opened(world(folder).cluster(), *told)
+    decision = await decide(cluster, engine, request(pod(serviceAccountName="other")))
+    assert rules(decision) == GRANT
+    assert "may connect everywhere by BreakGlass fire, and so to WeightStore" in decision.message
+
+    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR, ("Job.fetch",))], stores)
+    cluster = opened(folder.cluster(), *told)
+    for workload, wanted in (("Job.fetch", GRANT), ("Job.web", set())):
+        made = pod()
+        made["metadata"]["labels"] = {"egress.sallyport.dev/workload": workload}
+        assert rules(await decide(cluster, engine, request(made))) == wanted
+    assert rules(await decide(cluster, engine, request(pod()))) == GRANT
+    for name, wanted in (("fetch", GRANT), ("web", set())):
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name, "namespace": "train"},
+            "spec": {"template": {"spec": pod()["spec"]}},
+        }
+        asked = request(job, kind=Kind("Job", "v1", "batch"), name=name)
+        assert rules(await decide(cluster, engine, asked)) == wanted
 
 
 async def test_openings_that_are_not_known_are_an_error(

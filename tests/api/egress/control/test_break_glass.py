@@ -1,0 +1,223 @@
+"""A BreakGlass opens the egress of the namespaces that it names, and it closes at its end."""
+
+import pytest
+
+from core.base import names
+from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field
+from tests.api.egress.control.glass import (
+    ANN,
+    BEN,
+    activate,
+    approve,
+    break_glass,
+    let_approve,
+    seal,
+)
+from tests.api.egress.control.test_weights import store, told
+from tests.api.kube.objects import new_name, wait_for
+from tests.harness.programs.apiserver import ApiServer
+from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import Controlled, controlling, settings_of
+
+__all__ = ["store"]
+
+GLASS = {"sallyport-break-glass", "sallyport-break-glass-ipv6"}
+ONE = "sallyport-allow-one-0"
+
+
+@pytest.fixture(autouse=True)
+async def _approvers(client: Client) -> None:
+    await let_approve(client, ANN, BEN)
+
+
+@pytest.fixture
+async def other(client: Client) -> Field:
+    """Another enrolled namespace."""
+    made = Field(client, new_name("egress"))
+    await made.prepare()
+    return made
+
+
+async def _is_open(field: Field) -> dict[str, Json]:
+    return await field.settle(lambda found: found.keys() >= GLASS)
+
+
+async def _is_closed(field: Field, *allows: str) -> None:
+    await field.settle_names(*allows)
+
+
+def _blocks(policy: Json) -> list[Json]:
+    rules = policy["spec"]["egress"]
+    return [peer["ipBlock"] for rule in rules for peer in rule["to"] if "ipBlock" in peer]
+
+
+async def test_egress_is_open_once_approved_and_activated_and_closed_once_deleted(
+    controlled: Controlled, client: Client, field: Field, other: Field
+) -> None:
+    """In the namespace that it names alone; metadata stays closed; statuses say until when."""
+    await field.allow("one", {"cidr": "192.0.2.0/24"})
+    glass = await seal(client, new_name("fire"), field.name)
+    await approve(client, glass, ANN, BEN)
+    await field.settle_reason("one", "Open")
+    assert (await field.policies()).keys() == FLOOR | {ONE}
+    await activate(client, glass)
+    found = await _is_open(field)
+    assert found.keys() == FLOOR | GLASS | {ONE}
+    policy = found["sallyport-break-glass"]
+    assert policy["spec"]["podSelector"] == {}
+    (block,) = _blocks(policy)
+    assert block["cidr"] == "0.0.0.0/0"
+    assert {"169.254.0.0/16", "168.63.129.16/32"} <= set(block["except"])
+    warned = await field.settle_reason("one", "SeeMessage", "Warned")
+    assert f"open by BreakGlass {glass['metadata']['name']} until " in warned["message"]
+    assert (await field.condition("one"))["reason"] == "Open"
+    await other.allow("one", {"cidr": "192.0.2.0/24"})
+    await other.settle_reason("one", "Open")
+    assert (await other.policies()).keys() == FLOOR | {ONE}
+
+    async def is_shown() -> bool:
+        return controlled.metric("sallyport_egress_namespaces_opened") >= 1
+
+    await wait_for(is_shown, PATIENCE_S)
+    await client.delete(glass)
+    await _is_closed(field, ONE)
+    await field.settle_reason("one", "Nothing", "Warned")
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_egress_closes_at_the_end(client: Client, field: Field) -> None:
+    """Nobody needs to do anything."""
+    glass = await seal(client, new_name("fire"), field.name)
+    await approve(client, glass, ANN, BEN)
+    await activate(client, glass, left_s=6)
+    await _is_open(field)
+    await _is_closed(field)
+    assert await client.get(names.API_VERSION, "BreakGlass", glass["metadata"]["name"])
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_egress_closes_when_an_approval_is_withdrawn(client: Client, field: Field) -> None:
+    """One of two is not enough; and it opens again if another gives it back."""
+    glass = await seal(client, new_name("fire"), field.name)
+    _, second = await approve(client, glass, ANN, BEN)
+    await activate(client, glass)
+    await _is_open(field)
+    await client.delete(second)
+    await _is_closed(field)
+    await approve(client, glass, BEN)
+    await _is_open(field)
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_one_workload_is_opened_and_others_stay_closed(client: Client, field: Field) -> None:
+    """By the gate's label, which no author of a Pod writes."""
+    workloads = {"workloads": ["Job/fetch", "Deployment/web"]}
+    await break_glass(client, new_name("fire"), field.name, egress=workloads)
+    found = await _is_open(field)
+    only = {
+        "key": names.EGRESS_WORKLOAD_LABEL,
+        "operator": "In",
+        "values": ["Deployment.web", "Job.fetch"],
+    }
+    for name in GLASS:
+        assert found[name]["spec"]["podSelector"] == {"matchExpressions": [only]}
+    assert found["sallyport-default-deny"]["spec"]["podSelector"] == {}
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_nothing_opens_without_two_people_for_egress_as_it_is(
+    client: Client, field: Field, other: Field
+) -> None:
+    """One approval, none, approvals of another content, or of every rule open no egress."""
+    alone = await seal(client, new_name("fire"), field.name)
+    await approve(client, alone, ANN)
+    changed = await seal(client, new_name("fire"), other.name)
+    await approve(client, changed, ANN, BEN)
+    changed = await client.patch(changed, {"spec": {"namespaces": [other.name, field.name]}})
+    rules = await seal(client, new_name("fire"), field.name, egress=None, rules=["*"])
+    await approve(client, rules, ANN, BEN)
+    for each in (alone, changed, rules):
+        await activate(client, each)
+    third = Field(client, new_name("egress"))
+    await third.prepare()
+    await break_glass(client, new_name("fire"), third.name)
+    await _is_open(third)
+    for place in (field, other):
+        await place.allow("one", {"cidr": "192.0.2.0/24"})
+        await place.settle_reason("one", "Open")
+        assert (await place.policies()).keys() == FLOOR | {ONE}
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_release_and_enrolment_go_on_while_it_is_open(client: Client, field: Field) -> None:
+    """Nothing is left of a namespace that is released; one that is enrolled is open at once."""
+    await break_glass(client, new_name("fire"), field.name)
+    await _is_open(field)
+    item = await client.get("v1", "Namespace", field.name)
+    await client.patch(item, {"metadata": {"labels": {names.EGRESS_LABEL: "audit"}}})
+    await field.settle(lambda found: not found)
+    await client.patch(item, {"metadata": {"labels": {names.EGRESS_LABEL: "deny"}}})
+    assert (await _is_open(field)).keys() == FLOOR | GLASS
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_a_policy_of_others_does_not_outlive_it(client: Client, field: Field) -> None:
+    """What repeats the policy of the BreakGlass is told as more than is open."""
+    await break_glass(client, new_name("fire"), field.name)
+    found = await _is_open(field)
+    same = found["sallyport-break-glass"]["spec"]
+    await client.create({**field.policy("same"), "spec": same})
+    await field.settle_event("OpensMore")
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_the_gate_is_told_that_weights_can_be_reached(
+    client: Client, field: Field, store: str
+) -> None:
+    """Whatever its service account, and every store, before it opens."""
+    glass = await break_glass(client, new_name("fire"), field.name)
+    await _is_open(field)
+    found = [each for each in await told(client, field.name) if each["store"] == store]
+    assert [each["breakGlass"] for each in found] == [glass["metadata"]["name"]]
+    await client.delete(glass)
+
+    async def is_gone() -> bool:
+        return not await told(client, field.name)
+
+    await wait_for(is_gone, PATIENCE_S)
+
+
+async def test_a_restart_opens_and_closes_nothing(
+    apiserver: ApiServer, client: Client, field: Field
+) -> None:
+    """The policy stays the same one; what has ended meanwhile is closed after the start."""
+    settings = settings_of(apiserver.kubeconfig(), OWN)
+    async with controlling(settings):
+        glass = await break_glass(client, new_name("fire"), field.name)
+        before = await _is_open(field)
+    async with controlling(settings):
+        await field.allow("one", {"cidr": "192.0.2.0/24"})
+        await field.settle_reason("one", "Open")
+        after = await field.policies()
+    for name in GLASS:
+        was, now = before[name]["metadata"], after[name]["metadata"]
+        assert (was["uid"], was["resourceVersion"]) == (now["uid"], now["resourceVersion"])
+    await client.delete(glass)
+    async with controlling(settings):
+        await _is_closed(field, ONE)
+
+
+async def test_the_floor_of_the_cluster_opens_no_more(
+    apiserver: ApiServer, client: Client, field: Field
+) -> None:
+    """Reserved addresses are denied above all; no pass is made for a BreakGlass."""
+    async with controlling(settings_of(apiserver.kubeconfig(), OWN, {"floor": True})):
+        await break_glass(client, new_name("fire"), field.name)
+        await _is_open(field)
+        path = "/apis/policy.networking.k8s.io/v1alpha2/clusternetworkpolicies"
+        _, found = await client.request("GET", path)
+        made = {each["metadata"]["name"] for each in found["items"]}
+        assert {each for each in made if each.startswith("sallyport-")} == {
+            "sallyport-floor",
+            "sallyport-reserved",
+        }
