@@ -45,7 +45,7 @@ _MAY: Final[Mapping[SinkKind, tuple[str, ...]]] = {
 _ALL: Final = ("name", "kind", "at_least", "stores", "events", "since")
 
 KafkaSignIn = Literal["entra", "connection-string", "plain", "scram-sha-512", "certificate"]
-EventName = Literal["finding", "gap", "approval-waiting", "ends-soon"]
+EventName = Literal["finding", "gap", "approval-waiting", "ends-soon", "ended-in-use"]
 
 
 def _ordinary_events() -> list[EventName]:

@@ -37,7 +37,9 @@ class NoticeEvent(enum.Enum):
     APPROVAL_WAITING = "approval-waiting"
     """A grant, an exception or a BreakGlass that two people have not approved."""
     ENDS_SOON = "ends-soon"
-    """A grant or an exception that counts now, and ends within days."""
+    """A grant or an exception that counts now, and ends within days; an opening of egress."""
+    ENDED_IN_USE = "ended-in-use"
+    """An EgressAllowlist that has ended while Pods that it was for still run."""
     TEST = "test"
     """Somebody tries a sink: nothing happened."""
 
@@ -137,7 +139,9 @@ def notice_of_test(cluster: str, sink: str, now_ms: int) -> Notice:
     )
 
 
-DUE_EVENTS: Final = frozenset({NoticeEvent.APPROVAL_WAITING, NoticeEvent.ENDS_SOON})
+DUE_EVENTS: Final = frozenset(
+    {NoticeEvent.APPROVAL_WAITING, NoticeEvent.ENDS_SOON, NoticeEvent.ENDED_IN_USE}
+)
 """Of what people must still do: they come with time, and not by an entry of the log."""
 
 NOTICE_KINDS: Final = frozenset({FrameKind.FINDING, FrameKind.LOG_GAP})

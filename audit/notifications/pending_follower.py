@@ -9,6 +9,7 @@ from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.log.entries import DocumentKey
 from audit.ledger.records.frames import FrameKind
+from audit.notifications.egress_endings import EgressEndings
 from audit.notifications.notice import Notice
 from audit.notifications.notice_ledger import NoticeLedger
 from audit.notifications.pending_objects import PendingObjects, PendingTerms
@@ -35,6 +36,7 @@ class PendingFollower:
         self._logger = logger
         self._clock = clock
         self._objects = PendingObjects()
+        self._endings = EgressEndings()
         self._position: int | None = None
         self._reading = asyncio.Lock()
 
@@ -54,7 +56,8 @@ class PendingFollower:
                     self._take(entry.payload)
                 self._position = page[-1].position + 1
             self._position = max(self._position, size)
-            return list(self._objects.due(self._terms, round(self._clock() * 1000)))
+            now_ms = round(self._clock() * 1000)
+            return [*self._objects.due(self._terms, now_ms), *self._endings.due(now_ms)]
 
     async def _read_past(self) -> int:
         """Take in what is recorded; give up to where. By its own table: the log is far longer."""
@@ -72,7 +75,9 @@ class PendingFollower:
         if payload is None:
             return  # Retention removed it.
         try:
-            self._objects.take(decode_change(payload))
+            change = decode_change(payload)
+            self._objects.take(change)
+            self._endings.take(change)
         except ValueError as error:
             kind = type(error).__name__  # Its text may quote.
             self._logger.error("a recorded change cannot be read", problem=kind)  # noqa: TRY400

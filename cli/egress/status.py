@@ -29,10 +29,12 @@ from egress.analysis.coverage import (
     ClosedDestination,
     FlowWindow,
     NamespaceCoverage,
+    RefusedSinceEnd,
     State,
     UnseenCronJob,
     cover,
     is_whole,
+    refused_since_end,
     silent_namespaces,
     state_of,
     window_of,
@@ -72,6 +74,8 @@ class AllowlistStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     """None where it lies more than two weeks ahead; below 0 once it has ended."""
     closed: list[str]
     """What of it stays closed once the namespace is enrolled, and why."""
+    refused: RefusedSinceEnd | None = None
+    """Of one that has ended: what was dropped since, by the flows; None where none were given."""
 
 
 class NamespaceStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -205,7 +209,7 @@ def _of_namespace(
 ) -> NamespaceStatus:
     problems = closed.problems(namespace)
     here = [
-        _of_allowlist(each, problems, stored.get(each.key), world.site.now)
+        _of_allowlist(each, problems, stored.get(each.key), world.site.now, observed)
         for each in world.allowlists(namespace)
     ]
     known = {each.name for each in here}
@@ -238,7 +242,11 @@ def _closed(world: ClusterEgress, namespace: str) -> list[str]:
 
 
 def _of_allowlist(
-    allowlist: EgressAllowlist, problems: Iterable[Problem], stored: Intent | None, now: float
+    allowlist: EgressAllowlist,
+    problems: Iterable[Problem],
+    stored: Intent | None,
+    now: float,
+    observed: ObservedFlows | None,
 ) -> AllowlistStatus:
     ready = stored.status.condition("Ready") if stored else None
     left = allowlist.expires - now
@@ -253,6 +261,7 @@ def _of_allowlist(
             for each in problems
             if each.allowlist == allowlist.meta.name and each.closes
         ],
+        refused=refused_since_end(observed, allowlist) if observed and left <= 0 else None,
     )
 
 
@@ -399,6 +408,17 @@ def _print_allowlists(found: Sequence[AllowlistStatus], console: Console) -> Non
         print_indented(console, text, 2, style)
         for problem in each.closed[:_SHOWN]:
             print_indented(console, f"closed: {problem}", 4, "yellow")
+        if each.refused is not None:
+            _print_refused(each.refused, console)
+
+
+def _print_refused(refused: RefusedSinceEnd, console: Console) -> None:
+    if not refused.flows:
+        print_indented(console, "refused since its end: nothing that these flows show", 4)
+        return
+    count = f"{refused.flows:,} flow{'' if refused.flows == 1 else 's'}"
+    text = f"refused since its end: {count}, last {_time(refused.last)}"
+    print_indented(console, text, 4, "red")
 
 
 def _end(each: AllowlistStatus) -> str:

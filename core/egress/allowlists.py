@@ -34,6 +34,9 @@ MAX_SETS: Final = 16
 MAX_DAYS: Final = 366
 """An allowlist ends within so many days after it is made or changed."""
 
+ENDS_DAYS: Final = (14, 3, 1)
+"""So many days before the end of an allowlist, or of a set, people are told."""
+
 _OPTIONAL: Final = OPTIONAL | {"workloads", "podSelector", "whenExpired", "expiresAt"}
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]

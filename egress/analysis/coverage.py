@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from core.base.times import DAY_S
+from core.egress.allowlists import EgressAllowlist
 from core.egress.destinations import PortRange
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.observed_flows import FlowSource, ObservedFlows, source_of
@@ -199,6 +200,32 @@ def cover(observed: ObservedFlows, namespace: str) -> NamespaceCoverage:
         silent_pods=[each.name for each in silent[:MOST_PODS]],
         silent=len(silent),
     )
+
+
+class RefusedSinceEnd(msgspec.Struct, frozen=True, rename="camel"):
+    """Connections that something dropped, and an allowlist opened before it ended."""
+
+    flows: int
+    last: float
+    """Unix seconds."""
+
+
+def refused_since_end(observed: ObservedFlows, allowlist: EgressAllowlist) -> RefusedSinceEnd:
+    """Return what was dropped since an allowlist ended, that it would open and nothing else does.
+
+    Flows that a log sums up count whole if the last of them is later than the end.
+    """
+    flows, last = 0, 0.0
+    for flow in observed.within(allowlist.meta.namespace).flows:
+        is_late = flow.last is not None and flow.last >= allowlist.expires
+        if flow.verdict != "dropped" or not is_late or not flow.account:
+            continue
+        if observed.opening_of(flow, flow.names) is not None:
+            continue
+        if observed.would_be_let_through(flow, allowlist.meta.name):
+            flows += max(flow.count, 1)
+            last = max(last, flow.last or 0.0)
+    return RefusedSinceEnd(flows, last)
 
 
 def _closed(pairs: _Pairs) -> Iterator[tuple[ClosedDestination, int]]:

@@ -1,6 +1,7 @@
 """Observed flows matched with a cluster: whose they are, and where they went. Pure."""
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -165,12 +166,24 @@ class ObservedFlows:
         mine = self._mine(flow, self._ideal)
         return next((each for each in mine if _names_it(each, flow, named)), None)
 
+    def would_be_let_through(self, flow: Flow, allowlist: str) -> bool:
+        """Return whether an allowlist of the flow's namespace would open it, had it not ended."""
+        mine = [each for each in self._mine(flow, self._ideal) if each.allowlist == allowlist]
+        if self._first(mine, flow, flow.names, self._ideal) is not None:
+            return True
+        return any(_names_it(each, flow, flow.names) for each in mine)
+
     @cached_property
     def _ideal(self) -> ClusterEgress:
         return self.closed.with_nothing_over()
 
     def _opening_in(self, flow: Flow, named: Sequence[str], world: ClusterEgress) -> Opening | None:
-        mine = self._mine(flow, world)
+        return self._first(self._mine(flow, world), flow, named, world)
+
+    def _first(
+        self, mine: Sequence[Opening], flow: Flow, named: Sequence[str], world: ClusterEgress
+    ) -> Opening | None:
+        """Return the first opening that lets a flow through."""
         if not mine:
             return None
         pod = self._to_pod(flow)
@@ -390,6 +403,9 @@ class _FlowEnds:
         self._index = index
         self._named = {(each.namespace, each.name): each for each in pods}
         self._at = {address: each for each in pods for address in each.addresses}
+        self._ends: dict[str, list[float]] = defaultdict(list)
+        for each in sorted(world.snapshot.allowlists.values(), key=lambda one: one.expires):
+            self._ends[each.meta.namespace].append(each.expires)
         self._behind: dict[tuple[Address, PortRange], tuple[str, str, int]] = {}
         self._cluster_ips = {
             address: key
@@ -406,6 +422,10 @@ class _FlowEnds:
     def fill(self, flow: Flow) -> Flow:
         """Return a flow with what the cluster says of its ends."""
         flow = self._from(_sound(flow))
+        seen = flow.first if flow.last is None else flow.last
+        if flow.verdict == "dropped" and seen is not None and flow.namespace in self._ends:
+            ended = bisect_right(self._ends[flow.namespace], seen)
+            flow = msgspec.structs.replace(flow, ended=ended)
         return flow if flow.to_service else self._to(flow)
 
     def _from(self, flow: Flow) -> Flow:

@@ -66,6 +66,9 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Unix seconds."""
     last: float | None = None
     count: int = 1
+    ended: int = 0
+    """Of one that was dropped: how many of its namespace's allowlists had ended by then. So flows
+    of before and after an end are not summed up together."""
 
 
 class DnsAnswer(msgspec.Struct, frozen=True):

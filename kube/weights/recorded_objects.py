@@ -26,7 +26,7 @@ from kube.watch.listwatch import ListWatch, Resource, skip_broken
 PROFILE: Final = approvals.PROFILE
 
 MOST_SPEC: Final = 32 * 1024
-"""Bytes; of a larger `spec` only the digest is recorded."""
+"""Bytes; of a larger `spec` only the digest is recorded, and when it ends."""
 
 _RESOURCES: Final[Mapping[str, str]] = {
     access_grants.KIND: names.ACCESS_GRANTS_RESOURCE,
@@ -133,12 +133,18 @@ def _written(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject:
         digest=written.digest,
         by=(consent.approver.label,) if consent else _marks(meta, names.AUTHOR_ANNOTATION),
         editors=_marks(meta, names.EDITORS_ANNOTATION),
-        spec=written.spec if size <= MOST_SPEC else {"omitted": f"{size} bytes"},
+        spec=written.spec if size <= MOST_SPEC else _omitted(written.spec, size),
         expires=_expiry(written.spec),
         approvable=approvable_of(written) if kind in approvals.TIERS else None,
         consent=consent,
         grant=_grant(written) if kind == access_grants.KIND else None,
     )
+
+
+def _omitted(spec: Any, size: int) -> dict[str, Any]:
+    """Return what is recorded of a larger `spec`: its size, and when it ends."""
+    ends = spec.get("expiresAt") if isinstance(spec, dict) else None
+    return {"omitted": f"{size} bytes"} | ({"expiresAt": ends} if isinstance(ends, str) else {})
 
 
 def _grant(written: UntypedObject) -> access_grants.AccessGrant | None:

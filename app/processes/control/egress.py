@@ -80,6 +80,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         clusternetworkpolicy.render_passes if section.floor else _nothing,
     )
     queue, metrics = NamespaceQueue(), EgressMetrics(registry)
+    glass = BreakGlassOpenings(cluster, lambda: terms)
 
     def touch(name: str) -> None:
         for each in sorted(state.referring("name", name)):
@@ -104,7 +105,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
             Evictions(objects, writer),
             section.foreign_policies == "delete",
             WeightOpenings(objects, settings.namespace, cluster.weights),
-            BreakGlassOpenings(cluster, lambda: terms),
+            glass,
         ),
         naming,
         TagFile(section.tags),
@@ -113,7 +114,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
         dns_pods=_dns_pods(section, objects, resolver),
-        endings=Endings(state, EventWriter(objects), metrics),
+        endings=Endings(state, EventWriter(objects), metrics, objects, opened=glass.last),
     )
 
 

@@ -155,6 +155,9 @@ class _Control:
         ]
         fields = FilledFields(self.objects, namespace, self.cluster.known_fields)
         loops += [self._backstop(), self._capacity(), self._bundles(), fields.loop]
+        if self.egress.endings is not None and self.recording is not None:
+            self.egress.endings.cluster = cluster
+            self.egress.endings.record = self.recording.recorder.record_change
         loops += self.egress.loops
         if self.taking is not None:
             loops.append(self.taking.loop)

@@ -14,6 +14,11 @@ FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
 
+ENDED_IN_USE: Final = "ended-in-use"
+"""Event of an EgressAllowlist that ended while Pods that it was for still ran; `why` counts them.
+"""
+
+
 class ObjectChange(DocumentPart, frozen=True, kw_only=True):
     """An object that people decide with was made, changed, or is gone."""
 
@@ -25,7 +30,7 @@ class ObjectChange(DocumentPart, frozen=True, kw_only=True):
     cluster: str
     event: str
     """`there` (seen for the first time), `changed`, `approved` (its approval began to count),
-    `ended` (expired, or its approval no longer counts), `deleted`."""
+    `ended` (expired, or its approval no longer counts), `ended-in-use`, `deleted`."""
     kind: str
     """AccessGrant, WeightStore, Approval, ContainerProfile, PolicyException, EgressAllowlist,
     BreakGlass, AuditStatement, ServiceAccount, Bundle …"""

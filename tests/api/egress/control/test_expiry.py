@@ -1,15 +1,19 @@
 """What ends by the clock: an allowlist closes, and its Pods are evicted where it says so."""
 
+import asyncio
 import time
 
 import pytest
 
-from control.egress import loop
+from control.egress import endings, loop
 from core.base import names
-from tests.api.egress.control.field import SOON_S, Field, later
+from core.weights.documents.object_change import ObjectChange
+from tests.api.egress.control.field import OWN, PATIENCE_S, SOON_S, Field, later
 from tests.api.egress.control.pods import has_pod, pod, running
+from tests.api.kube.objects import wait_for
+from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, Json
-from tests.harness.programs.egress_control import Controlled
+from tests.harness.programs.egress_control import Controlled, controlling, settings_of
 
 ONE = "sallyport-allow-one-0"
 
@@ -63,3 +67,37 @@ async def test_pods_are_evicted_once(field: Field, client: Client) -> None:
     assert not await has_pod(client, field.name, "kept")
     assert await has_pod(client, field.name, "new")
     await field.settle_event("NotEvicted")
+
+
+async def test_an_end_in_use_is_told_and_recorded_once(
+    apiserver: ApiServer, client: Client, field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many Pods that it was for still run; of one that no Pod uses nothing is told."""
+    monkeypatch.setattr(endings, "INTERVAL_S", 0.5)
+    for name, account in (("a", "default"), ("b", "default"), ("c", "other")):
+        await client.create(pod(field.name, name, **{names.EGRESS_ACCOUNT_LABEL: account}))
+    recorded: list[ObjectChange] = []
+    async with controlling(settings_of(apiserver.kubeconfig(), OWN)) as controlled:
+        assert controlled.egress.endings is not None
+        controlled.egress.endings.record = recorded.append
+        until = later(3)
+        await field.allow("one", {"cidr": "192.0.2.0/24"}, expiresAt=until)
+        unused = {"serviceAccounts": ["nobody"], "expiresAt": until}
+        await field.allow("two", {"cidr": "192.0.2.0/24"}, **unused)
+        await field.settle_names(ONE, "sallyport-allow-two-0")
+        event = await field.settle_event("EndedInUse")
+        await asyncio.sleep(1.2)
+    assert event["involvedObject"]["name"] == "one"
+    assert "It has ended, and 2 Pods that it was for still run" in event["message"]
+    told = [(each.name, each.event, each.why) for each in recorded]
+    assert told == [("one", "ended-in-use", "2 Pods that it was for still run")]
+    async with controlling(settings_of(apiserver.kubeconfig(), OWN)) as controlled:
+        assert controlled.egress.endings is not None
+        controlled.egress.endings.record = recorded.append
+
+        async def is_recorded() -> bool:
+            return len(recorded) == 2
+
+        await wait_for(is_recorded, PATIENCE_S)
+    assert recorded[0].id == recorded[1].id
+    assert len(await field.events("EndedInUse")) == 1

@@ -229,3 +229,27 @@ def test_bad_use_is_told(run: Run, arguments: tuple[Any, ...], said: str) -> Non
 def test_shares_are_never_rounded_up(part: int, whole: int, shown: str) -> None:
     """What is not all of it is not 100 %."""
     assert percent(part, whole) == shown
+
+
+def test_what_was_refused_since_an_end_is_counted(run: Run, tmp_path: Path) -> None:
+    """Dropped after the end, of its account, where it led; and nothing where flows show none."""
+    dropped = "research,{account},{pod},198.51.100.7,{port},{verdict},{count},{time}\n"
+    rows = [
+        dropped.format(account=who, pod=pod, port=port, verdict=verdict, count=count, time=time)
+        for who, pod, port, verdict, count, time in (
+            ("trainer", "train-0", 443, "dropped", 7, "2026-02-01T08:00:00Z"),
+            ("trainer", "train-0", 443, "dropped", 100, "2026-01-30T08:00:00Z"),
+            ("trainer", "train-0", 443, "forwarded", 1000, "2026-02-01T09:00:00Z"),
+            ("trainer", "train-0", 80, "dropped", 10_000, "2026-02-01T09:00:00Z"),
+            ("notebooks", "notebook-ada", 443, "dropped", 100_000, "2026-02-01T09:00:00Z"),
+        )
+    ]
+    done = run("egress", "status", "research", "--flows", _flows(tmp_path, *rows), *CLUSTER)
+    lines = done.out.splitlines()
+    said = "    refused since its end: 7 flows, last 2026-02-01T08:00:00Z"
+    assert lines[lines.index(next(each for each in lines if "old-mirror" in each)) :].count(said)
+    assert done.out.count("refused since its end") == 1
+    done = run("egress", "status", "research", "--flows", _flows(tmp_path, ALLOWED), *CLUSTER)
+    assert "    refused since its end: nothing that these flows show" in done.out.splitlines()
+    done = run("egress", "status", "research", *CLUSTER)
+    assert "refused since its end" not in done.out

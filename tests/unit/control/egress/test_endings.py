@@ -6,15 +6,24 @@ from collections.abc import Iterable
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from control.egress.endings import Endings, count_endings, due_endings
+from control.egress.endings import (
+    Endings,
+    count_endings,
+    due_endings,
+    in_use_change,
+    is_ended,
+)
 from control.egress.metrics import EgressMetrics
-from control.events import DueEvent, EventWriter
-from core.base.times import DAY_S
-from core.egress.allowlists import EgressAllowlist
+from control.events import LATE_S, DueEvent, EventWriter
+from core.base import names
+from core.base.times import DAY_S, time_text
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.enrolment import NOTHING_CLOSED, WHOLLY_CLOSED, Closure
+from kube.client.connection import Connection
+from kube.client.objects import Objects
 from kube.egress.watch import Intent, IntentStatus
 from kube.leader.lease import Leadership
-from tests.unit.egress.allowlist_objects import allowlist
+from tests.unit.egress.allowlist_objects import allowlist, destinations
 
 ENDS = 1_798_675_200.0
 """2026-12-31T00:00:00Z, when allowlists of these tests end."""
@@ -62,6 +71,12 @@ class _State:
         self.intents = {
             place: {"pypi": _intent(_made("2026-11-01T00:00:00Z"))} for place in ("a", "b")
         }
+        self.sets: dict[str, EgressDestinations] = {}
+        self.used: frozenset[str] = frozenset()
+
+    def referring(self, kind: str, name: str) -> frozenset[str]:
+        assert kind == "set"
+        return frozenset({"a"}) if name in self.used else frozenset()
 
     def closure_of(self, namespace: str) -> Closure:
         return WHOLLY_CLOSED if namespace == "a" else NOTHING_CLOSED
@@ -113,9 +128,61 @@ def test_only_closed_namespaces_are_looked_at() -> None:
         state,  # type: ignore[arg-type]
         events,
         EgressMetrics(registry),
+        Objects(Connection(None)),
         clock=lambda: ENDS - 3 * DAY_S + 60,
     )
     asyncio.run(endings.run(_Leads()))
     assert [each.reason for each in events.due] == ["EndsIn3Days"]
     shown = registry.get_sample_value("sallyport_egress_allowlists_ending", {"days": "3"})
     assert shown == 1
+
+
+def test_the_end_of_a_set_is_told_where_an_allowlist_names_it() -> None:
+    """Of one without an end, or that nobody uses, nothing is."""
+    events, state = _Events(), _State()
+    ends = time_text(ENDS)
+    for name, end in (("used", ends), ("unused", ends), ("endless", None)):
+        found = destinations({"cidr": "192.0.2.0/24"}, name=name)
+        meta = msgspec.structs.replace(found.meta, creation_timestamp="2026-11-01T00:00:00Z")
+        expires = ENDS if end else None
+        state.sets[name] = msgspec.structs.replace(found, meta=meta, expires=expires)
+    state.used = frozenset({"used", "endless"})
+    endings = Endings(
+        state,  # type: ignore[arg-type]
+        events,
+        EgressMetrics(CollectorRegistry()),
+        Objects(Connection(None)),
+        clock=lambda: ENDS - DAY_S,
+    )
+    asyncio.run(endings.run(_Leads()))
+    told = [(each.kind, each.meta.name, each.reason) for each in events.due]
+    assert told == [
+        ("EgressAllowlist", "pypi", "EndsTomorrow"),
+        ("EgressDestinations", "used", "EndsTomorrow"),
+    ]
+
+
+def _opened(**changes: object) -> Intent:
+    made = _intent(_made("2026-11-01T00:00:00Z"))
+    return msgspec.structs.replace(made, finalizers=(names.EGRESS_FINALIZER,), **changes)
+
+
+def test_use_at_the_end_is_looked_for_once_something_was_open() -> None:
+    """Neither of one that never opened anything, nor whose Pods are evicted, nor long after."""
+    made = _made("2026-11-01T00:00:00Z")
+    assert is_ended(_opened(), made, ENDS)
+    assert not is_ended(_opened(), made, ENDS - 1)
+    assert not is_ended(_opened(), made, ENDS + LATE_S)
+    assert not is_ended(_opened(deleting=True), made, ENDS)
+    assert not is_ended(_intent(made), made, ENDS)
+    spec = msgspec.structs.replace(made.spec, when_expired="Evict")
+    assert not is_ended(_opened(), msgspec.structs.replace(made, spec=spec), ENDS)
+
+
+def test_the_record_of_use_has_the_same_id_whoever_makes_it() -> None:
+    """It is kept once; it names the allowlist, and says how many."""
+    made = _made("2026-11-01T00:00:00Z")
+    one, other = (in_use_change(made, "prod", left) for left in ("2 Pods", "3 Pods"))
+    assert one.id == other.id
+    assert (one.event, one.kind, one.name) == ("ended-in-use", "EgressAllowlist", "pypi")
+    assert (one.time, one.why) == ("2026-12-31T00:00:00.000Z", "2 Pods")
