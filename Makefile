@@ -66,7 +66,7 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python -m docs.generate.adr_index
 
 fuzz: setup ## Fuzz each parser of what strangers send for SECONDS (1800)
-	@for target in http review yaml bundle registry logs claims; do \
+	@for target in http review yaml bundle registry logs claims dnslog; do \
 		$(BIN)/python -m tests.fuzz $$target --seconds $${SECONDS:-1800} --corpus dist/fuzz/$$target || exit 1; \
 	done
 

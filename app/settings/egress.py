@@ -14,6 +14,7 @@ from core.egress.enrolment import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from core.people.subject import service_account_subject
 from egress.dns.learnt_names import NamesSettings
+from egress.dns.log_settings import DnsLogSettings
 from egress.dns.resolver_settings import ResolverSettings
 from egress.limits.breadth import Approve, Limits
 from egress.limits.settings import IntentSettings
@@ -107,6 +108,27 @@ class EgressResolver(Section):
     at_once: int = Field(
         _RESOLVER.at_once, ge=1, le=1000, description="Questions under way, to all servers."
     )
+
+
+class EgressDnsLog(Section):
+    """The dnstap log of each Pod of `egress.dns`, of which hints are taken when to ask for names.
+
+    Off unless `server_name` is set; then all others are needed.
+    """
+
+    server_name: str = Field(
+        "",
+        pattern=rf"^(({_DNS_LABEL}\.)*{_DNS_LABEL})?$",
+        max_length=253,
+        description="Which name the certificate of each Pod of `egress.dns` must have; empty: no "
+        "log of theirs is read.",
+    )
+    port: int = Field(
+        6053, ge=1, le=65535, description="Where these Pods listen for readers of their logs, TCP."
+    )
+    ca: Path | None = Field(None, description="PEM of the authority of these Pods' certificates.")
+    cert: Path | None = Field(None, description="PEM of the certificate that these Pods are shown.")
+    key: Path | None = Field(None, description="PEM of its key.")
 
 
 class EgressNames(Section):
@@ -217,6 +239,7 @@ class EgressSection(Section):
     ranges: EgressRanges = EgressRanges()
     dns: EgressDns = EgressDns()
     resolver: EgressResolver = EgressResolver()
+    dns_log: EgressDnsLog = EgressDnsLog()
     names: EgressNames = EgressNames()
     limits: EgressLimits = EgressLimits()
 
@@ -342,6 +365,49 @@ def names_of(section: EgressSection) -> NamesSettings:
         names.burst_questions,
         names.burst_name_questions,
     )
+
+
+def dns_log_of(section: EgressSection) -> DnsLogSettings | None:
+    """Return how the logs of the cluster's DNS are read; None where they are not.
+
+    Raises:
+        SettingsError: something is missing without which they cannot be, or would do nothing.
+    """
+    log, problem = section.dns_log, _dns_log_problem(section)
+    if problem:
+        raise SettingsError(problem)
+    if not (log.server_name and log.ca and log.cert and log.key):
+        return None
+    return DnsLogSettings(log.server_name, log.port, log.ca, log.cert, log.key)
+
+
+def _dns_log_problem(section: EgressSection) -> str:
+    log = section.dns_log
+    files = {"ca": log.ca, "cert": log.cert, "key": log.key}
+    given = [name for name, path in files.items() if path]
+    if not log.server_name:
+        if not given:
+            return ""
+        return (
+            f"egress.dns_log.server_name: missing, though {given[0]} is set: name whom the "
+            "certificates of the cluster's DNS are for, or remove the section"
+        )
+    if missing := [name for name in files if name not in given]:
+        return (
+            f"egress.dns_log.{missing[0]}: missing: a log is read only where both ends show a "
+            "certificate: set ca, cert and key, or remove egress.dns_log.server_name"
+        )
+    if not section.resolver.pods:
+        return (
+            "egress.dns_log: nobody looks for the Pods of the cluster's DNS: set "
+            "egress.resolver.pods to true, or remove egress.dns_log.server_name"
+        )
+    if engine_of(section).learns_names:
+        return (
+            f"egress.dns_log: {section.engine} learns names by itself, so a log is of no use: "
+            "remove egress.dns_log.server_name"
+        )
+    return ""
 
 
 def _networks(texts: list[str], field: str) -> list[Network]:

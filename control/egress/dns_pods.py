@@ -24,12 +24,17 @@ class DnsPods:
         where: Sequence[LabelledPods],
         port: int,
         tell: Callable[[Sequence[NameServer]], None],
+        tell_pods: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
-        """Take where the Pods are, on which port they answer, and whom to tell."""
+        """Take where the Pods are, on which port they answer, and whom to tell.
+
+        `tell` is told all their addresses, `tell_pods` one of each Pod.
+        """
         self._objects = objects
         self._where = where
         self._port = port
         self._tell = tell
+        self._tell_pods = tell_pods
         self.loop = Loop("egress-dns-pods", INTERVAL_S, self.run)
 
     async def run(self, leadership: Leadership) -> None:
@@ -47,3 +52,5 @@ class DnsPods:
         ]
         found = {NameServer(str(each), self._port) for pod in pods for each in pod.addresses}
         self._tell(sorted(found, key=str))
+        if self._tell_pods:
+            self._tell_pods(sorted({str(pod.addresses[0]) for pod in pods if pod.addresses}))

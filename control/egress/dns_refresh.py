@@ -1,6 +1,7 @@
 """Resolves the DNS names of allowlists, and stores each address before anything opens by it."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
@@ -11,9 +12,10 @@ import structlog
 from control.egress.dns_store import DnsStore
 from control.egress.question_budget import QuestionBudget
 from control.loop import Loop
-from core.base.networks import Network
+from core.base.networks import Address, Network
 from egress.dns.bursts import (
     Burst,
+    ask_anew,
     begin_burst,
     estimate_share,
     is_over,
@@ -32,6 +34,8 @@ SAVE_S: Final = 60.0
 """That an address was seen again is stored so often; a new address at once."""
 MOST_AT_ONCE: Final = 200
 """Names in one run."""
+HINTS_S: Final = 2.0
+"""Between two hints for one name."""
 PATIENCE_S: Final = 0.25
 """A run waits so long for answers; those that take longer are the next run's."""
 
@@ -85,6 +89,8 @@ class DnsRefresh:
         self._bursts: dict[str, Burst] = {}
         self._budget = QuestionBudget(settings.burst_questions)
         self._budgets: dict[str, QuestionBudget] = {}
+        self._hints: set[str] = set()
+        self._hinted: dict[str, float] = {}
         self._asking: dict[_Asked, asyncio.Task[Sequence[DnsReply]]] = {}
         self._saved_at = 0.0
         self._loading = asyncio.Lock()
@@ -135,6 +141,30 @@ class DnsRefresh:
         for name in changed:
             self._changed(name)
 
+    def takes_hints(self, name: str) -> bool:
+        """Return whether a name would be asked for sooner, for an address that is not known."""
+        now = self._clock()
+        return (
+            bool(self._families)
+            and _is_wanted(self.source.state, name)
+            and not 0 <= now - self._hinted.get(name, -math.inf) < HINTS_S
+        )
+
+    def hint(self, name: str, addresses: Sequence[Address]) -> bool:
+        """Ask for a name soon if somebody was answered an address that is not known.
+
+        The addresses open nothing: they are compared with those that our own servers gave, which
+        are asked then, within the bounds of bursts. Returns whether they are asked.
+        """
+        if not self.takes_hints(name):
+            return False
+        known = {each.address for each in self.source.state[name].seen}
+        if not any(each.version in self._families and each not in known for each in addresses):
+            return False
+        self._hinted[name] = self._clock()
+        self._hints.add(name)
+        return True
+
     def learning(self) -> tuple[int, float]:
         """Return how many names are still being learnt, and the largest share refused, 0 to 1."""
         names = (self.source.state.get(name) for name in self._bursts)
@@ -154,6 +184,7 @@ class DnsRefresh:
         self._budgets = {
             name: self._budgets[name] for name in self._bursts if name in self._budgets
         }
+        self._take_hints(state, now)
         due = [
             name
             for name, each in state.items()
@@ -167,6 +198,16 @@ class DnsRefresh:
             self._start((name, None), self._resolver.ask(name))
         for name, question in self._due_in_bursts(state, now):
             self._start((name, question), self._ask_one(name, question))
+
+    def _take_hints(self, state: Mapping[str, LearntName], now: float) -> None:
+        """Have names asked for of which a log shows an address that is not known."""
+        for name in self._hints:
+            if not _is_wanted(state, name):
+                continue
+            burst = self._bursts.get(name)
+            self._bursts[name] = ask_anew(burst) if burst else begin_burst(state[name], now)
+        self._hints.clear()
+        self._hinted = {name: at for name, at in self._hinted.items() if 0 <= now - at < HINTS_S}
 
     def _due_in_bursts(
         self, state: Mapping[str, LearntName], now: float
@@ -263,6 +304,8 @@ class DnsRefresh:
             each.cancel()
         self._asking.clear()
         self._bursts.clear()
+        self._hints.clear()
+        self._hinted.clear()
 
 
 def _settled(learnt: LearntName) -> LearntName:

@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from control.egress.cluster_state import CLUSTER, EgressState
+from control.egress.dns_logs import DnsLogs
 from control.egress.dns_pods import DnsPods
 from control.egress.dns_refresh import DnsRefresh
 from control.egress.endings import Endings
@@ -60,6 +61,8 @@ class Egress:
     queue: NamespaceQueue = field(default_factory=NamespaceQueue)
     dns_pods: DnsPods | None = None
     """Finds the Pods of DNS, where they are asked for names."""
+    dns_logs: DnsLogs | None = None
+    """Follows the logs of these Pods, where that is set."""
     endings: Endings | None = None
     """Tells that allowlists end."""
     clock: Callable[[], float] = time.time
@@ -85,8 +88,9 @@ class Egress:
     def loops(self) -> list[Loop]:
         """All of them."""
         pods = [self.dns_pods.loop] if self.dns_pods else []
+        logs = [self.dns_logs.loop] if self.dns_logs else []
         ends = [self.endings.loop] if self.endings else []
-        return [self.loop, self.facts_loop, self.naming.loop, *pods, *ends]
+        return [self.loop, self.facts_loop, self.naming.loop, *pods, *logs, *ends]
 
     @property
     def facts_loop(self) -> Loop:

@@ -89,7 +89,32 @@ class EgressMetrics:
             "sallyport_egress_service_tags_healthy",
             "0 when the file of service tags cannot be read; NaN where another leads.",
         )
+        self._logs = gauge(
+            "sallyport_egress_dns_logs_open",
+            "Pods of the cluster's DNS whose log is being read; NaN where another leads, and where "
+            "no logs are set.",
+        )
+        self._logs_left_out = gauge(
+            "sallyport_egress_dns_logs_left_out",
+            "Pods of the cluster's DNS whose log is not read, because there are too many; NaN as "
+            "before.",
+        )
         counter = partial(Counted, registry=registry)
+        self._log_messages = counter(
+            "sallyport_egress_dns_log_messages", "Messages of DNS logs, whatever they hold."
+        )
+        self._log_hints = counter(
+            "sallyport_egress_dns_log_hints",
+            "Answers in DNS logs with an address that was not known, for which a name was asked "
+            "sooner.",
+        )
+        self._log_dropped = counter(
+            "sallyport_egress_dns_log_dropped",
+            "Messages of DNS logs that were not read: too many came, or they hold no answer.",
+        )
+        self._log_ends = counter(
+            "sallyport_egress_dns_log_ends", "DNS logs that ended, or did not open."
+        )
         self._failures = counter(
             "sallyport_egress_resolver_failures", "Answers that name servers did not give."
         )
@@ -114,6 +139,30 @@ class EgressMetrics:
         """Note how many answers were not given since the start of the process."""
         self._failures.inc(failures - self._counted)
         self._counted = failures
+
+    def dns_logs(self, is_open: int) -> None:
+        """Show how many DNS logs are being read."""
+        self._logs.set(is_open)
+
+    def dns_logs_left_out(self, count: int) -> None:
+        """Show of how many Pods no log is read, because there are too many."""
+        self._logs_left_out.set(count)
+
+    def dns_log_message(self) -> None:
+        """Count a message of a DNS log."""
+        self._log_messages.inc()
+
+    def dns_log_hint(self) -> None:
+        """Count a message for which a name is asked sooner."""
+        self._log_hints.inc()
+
+    def dns_log_dropped(self) -> None:
+        """Count a message that was not read."""
+        self._log_dropped.inc()
+
+    def dns_log_ended(self) -> None:
+        """Count a DNS log that ended, or did not open."""
+        self._log_ends.inc()
 
     def ending(self, counts: Mapping[int, int]) -> None:
         """Show how many allowlists end within so many days."""
@@ -163,6 +212,8 @@ class EgressMetrics:
             self._foreign,
             self._resync,
             self._tags,
+            self._logs,
+            self._logs_left_out,
         ):
             each.set(math.nan)
         self._allowlists.clear()

@@ -209,6 +209,10 @@ class NamespaceMarkError(CannotJudgeError):
     kind = "namespace"
 
 
+class DnsLogError(SallyportError):
+    """The log of a DNS server cannot be read: nothing is learnt by it, and names are asked for."""
+
+
 class NotSyncedError(CannotJudgeError):
     """What a watch brings is not there yet, or is too old to decide by."""
 

@@ -95,6 +95,11 @@ def is_question_due(burst: Burst, key: QuestionKey, now: float, settings: NamesS
     return not now < burst.due.get(key, now) <= now + settings.max_refresh_s
 
 
+def ask_anew(burst: Burst) -> Burst:
+    """Return the burst with each question due now: somebody was answered meanwhile."""
+    return replace(burst, due={})
+
+
 def note_reply(burst: Burst, reply: DnsReply, now: float, settings: NamesSettings) -> Burst:
     """Return the burst after a reply: its addresses counted, and when it is due again."""
     wait = settings.min_refresh_s

@@ -14,7 +14,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(
-    include=["webhooks", "policies", "kube", "audit", "identity", "core"]
+    include=["webhooks", "policies", "kube", "audit", "identity", "core", "egress"]
 ):
     from tests.fuzz.targets import TARGETS
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 import aiohttp
+import dns.exception
+import dns.message
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from uvicorn.config import Config
@@ -26,6 +28,7 @@ from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import (
     BundleRefusedError,
+    DnsLogError,
     InvalidObjectError,
     InvalidReviewError,
     RegistryAwayError,
@@ -33,6 +36,7 @@ from core.base.errors import (
 )
 from core.decision.request import DecodedPod, Request
 from core.kubernetes.pod import decode_pod
+from egress.dns.dnstap import answered_addresses, asked_name, read_client_answer
 from identity.push.security_events import SecurityEventSettings, read_claims
 from kube.manifests.reader import read_stream
 from network.asgi import Receive, Scope, Send
@@ -375,6 +379,25 @@ def _bodies(written: bytes) -> list[bytes]:
     return [part for part in written.split(b"\r\n") if part.startswith((b"HTTP/1.1 ", b"[", b"{"))]
 
 
+def check_dns_log(data: bytes) -> None:
+    """Read a message of a DNS log, and what a client was answered in it.
+
+    The name that is read cheaply is the one that a DNS library reads, or none.
+    """
+    try:
+        found = read_client_answer(data)
+    except DnsLogError:
+        return
+    response = found.response if found else data
+    name = asked_name(response)
+    with suppress(DnsLogError):
+        answered_addresses(response)
+    with suppress(dns.exception.DNSException):
+        asked = dns.message.from_wire(response, question_only=True).question
+        if name is not None:
+            assert asked[0].name.to_text(omit_final_dot=True).lower() == name
+
+
 TARGETS: Final[Mapping[str, Check]] = {
     "http": check_http,
     "review": check_review,
@@ -383,4 +406,5 @@ TARGETS: Final[Mapping[str, Check]] = {
     "registry": check_registry,
     "logs": check_logs,
     "claims": check_claims,
+    "dnslog": check_dns_log,
 }

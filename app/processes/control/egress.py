@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from app.settings.egress import (
     EgressSection,
+    dns_log_of,
     enrolment_of,
     limits_of,
     names_of,
@@ -20,6 +21,7 @@ from control.egress.approvals import Approvals
 from control.egress.break_glass import BreakGlassOpenings
 from control.egress.cluster_state import EgressState
 from control.egress.desired_state import DesiredStates
+from control.egress.dns_logs import DnsLogs, LogMessages
 from control.egress.dns_pods import DnsPods
 from control.egress.dns_refresh import DnsRefresh
 from control.egress.dns_store import DnsStore
@@ -96,6 +98,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         names_of(section),
         bursts=_burst_families(target.engine),
     )
+    logs = _dns_logs(section, naming, metrics)
     return Egress(
         state,
         Reconciler(
@@ -113,7 +116,8 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         CompilerFacts(0.0, ranges=ranges_of(section)),
         ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
-        dns_pods=_dns_pods(section, objects, resolver),
+        dns_pods=_dns_pods(section, objects, resolver, logs),
+        dns_logs=logs,
         endings=Endings(state, EventWriter(objects), metrics, objects, opened=glass.last),
     )
 
@@ -151,13 +155,26 @@ def _burst_families(engine: Engine) -> tuple[int, ...]:
     return tuple(each for each in (4, 6) if f"IPv{each}" in engine.ip_families)
 
 
-def _dns_pods(section: EgressSection, objects: Objects, resolver: Resolver) -> DnsPods | None:
+def _dns_logs(section: EgressSection, naming: DnsRefresh, metrics: EgressMetrics) -> DnsLogs | None:
+    """Return what follows the logs of DNS; None where none is set.
+
+    Raises:
+        SettingsError: something is missing without which they cannot be read.
+    """
+    settings = dns_log_of(section)
+    return DnsLogs(settings, LogMessages(naming, metrics), metrics) if settings else None
+
+
+def _dns_pods(
+    section: EgressSection, objects: Objects, resolver: Resolver, logs: DnsLogs | None
+) -> DnsPods | None:
     """Return what finds the Pods of DNS; None where they are not to be asked."""
     if not section.resolver.pods:
         return None
     others = ((each.namespace, each.labels) for each in section.dns.others)
     where = ((section.dns.namespace, section.dns.labels), *others)
-    return DnsPods(objects, where, section.dns.port, resolver.set_pods)
+    tell_pods = logs.set_pods if logs else None
+    return DnsPods(objects, where, section.dns.port, resolver.set_pods, tell_pods)
 
 
 def _resolver(section: EgressSection) -> Resolver:

@@ -78,6 +78,17 @@ written as one of IPv6 counts as what it is: the Pods' network plug-in takes it 
 {{- range .Values.egress.dns.addresses }}{{ if or (hasPrefix "169.254." .) (regexMatch "^fe[89ab][0-9a-f]:" (lower .)) }}{{ . }} {{ end }}{{ end }}
 {{- end }}
 
+{{/* The Pods of the cluster's DNS, as peers. Takes the values of egress.dns. */}}
+{{- define "sallyport.network.dnsPods" -}}
+{{- range prepend .others (pick . "namespace" "labels") }}
+- namespaceSelector:
+    matchLabels: {kubernetes.io/metadata.name: {{ .namespace }}}
+  podSelector:
+    matchLabels:
+      {{- toYaml .labels | nindent 6 }}
+{{- end }}
+{{- end }}
+
 {{/* The cluster's DNS, as egress.dns describes it. */}}
 {{- define "sallyport.network.dns" -}}
 {{- with .Values.egress.dns }}
@@ -85,18 +96,7 @@ written as one of IPv6 counts as what it is: the Pods' network plug-in takes it 
     - {port: {{ int .port }}, protocol: UDP}
     - {port: {{ int .port }}, protocol: TCP}
   to:
-    - namespaceSelector:
-        matchLabels: {kubernetes.io/metadata.name: {{ .namespace }}}
-      podSelector:
-        matchLabels:
-          {{- toYaml .labels | nindent 10 }}
-    {{- range .others }}
-    - namespaceSelector:
-        matchLabels: {kubernetes.io/metadata.name: {{ .namespace }}}
-      podSelector:
-        matchLabels:
-          {{- toYaml .labels | nindent 10 }}
-    {{- end }}
+    {{- include "sallyport.network.dnsPods" . | nindent 4 }}
     {{- range .addresses }}
     - ipBlock: {cidr: {{ ternary . (printf "%s/%s" . (ternary "128" "32" (contains ":" .))) (contains "/" .) | quote }}}
     {{- end }}

@@ -34,7 +34,7 @@ sandbox:
   points: {{ toJson $values.sandbox.points }}
   gpu_label: {{ $values.sandbox.gpuLabel | quote }}
   new_account_hours: {{ $values.sandbox.newAccountHours }}
-{{- include "sallyport.settings.egress" $values.egress }}
+{{- include "sallyport.settings.egress" (merge (dict "component" .component) $values.egress) }}
 {{- if $values.bundle.configMap }}
 bundle: /etc/sallyport/bundle/bundle.tar.gz
 {{- end }}
@@ -103,7 +103,7 @@ shipping:
 {{- end }}
 {{- end }}
 
-{{/* Where Pods may connect. Takes the values of egress. */}}
+{{/* Where Pods may connect. Takes the values of egress, with the component. */}}
 {{- define "sallyport.settings.egress" }}
 egress:
   default: {{ .default }}
@@ -133,6 +133,14 @@ egress:
     timeout: {{ .resolver.timeoutSeconds }}
     tries: {{ int64 .resolver.tries }}
     at_once: {{ int64 .resolver.atOnce }}
+  {{- if and .dnsLog.serverName (eq .component "control") }}
+  dns_log:
+    server_name: {{ .dnsLog.serverName | quote }}
+    port: {{ int64 .dnsLog.port }}
+    ca: /etc/sallyport/dns-log/ca.crt
+    cert: /etc/sallyport/dns-log/tls.crt
+    key: /etc/sallyport/dns-log/tls.key
+  {{- end }}
   names:
     window: {{ int64 .names.windowSeconds }}
     min_refresh: {{ int64 .names.minRefreshSeconds }}

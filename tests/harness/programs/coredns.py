@@ -14,7 +14,7 @@ from tests.tools.provide import provide
 
 _TIMEOUT_S = 30.0
 
-_COREFILE = """.:{port} {{
+_BLOCK = """{zone}:{port} {{
   bind 127.0.0.1
   errors
   {more}
@@ -26,11 +26,20 @@ _COREFILE = """.:{port} {{
 
 
 @contextmanager
-def running_coredns(folder: Path, upstream: int, more: str = "") -> Iterator[int]:
-    """Run one that asks a name server on loopback; yield its port. `more` is of its Corefile."""
+def running_coredns(folder: Path, upstream: int, more: str = "", zone: str = ".") -> Iterator[int]:
+    """Run one that asks a name server on loopback; yield its port.
+
+    `more` is of its Corefile, in the block of `zone`; another block answers all else.
+    """
     port = free_ports(1)[0]
+    blocks = {".": "", zone: more}
     settings = folder / f"Corefile-{port}"
-    settings.write_text(_COREFILE.format(port=port, upstream=upstream, more=more))
+    settings.write_text(
+        "".join(
+            _BLOCK.format(zone=each, port=port, upstream=upstream, more=lines)
+            for each, lines in blocks.items()
+        )
+    )
     command: list[str | Path] = [provide("coredns"), "-conf", settings]
     process = ServerProcess("coredns", command, folder / f"coredns-{port}.log")
     try:

@@ -50,6 +50,9 @@ SWITCHES: Final = MappingProxyType[str, Values](
         "policies from a registry that nobody signs": {
             "bundle": {"source": {"oci": "registry.example/policies/site:1", "unsigned": True}}
         },
+        "logs of DNS": {
+            "egress": {"dnsLog": {"serverName": "kube-dns.example", "existingSecret": "dns-log"}}
+        },
         "a candidate beside": {"shadow": {"configMap": "candidate-5f0c2d9e7a41", "budget": 0.2}},
         "an OPA server": {
             "evaluation": {"engine": "opa", "opa": {"image": "registry.example/opa@sha256:0"}}

@@ -113,6 +113,32 @@ def test_control_alone_reaches_the_registry_of_bundles(helm: Helm, image: str, p
         assert all(r.get("to") != to for r in policy(objects, component)["egress"])
 
 
+def test_control_alone_reaches_the_logs_of_dns(helm: Helm) -> None:
+    """At the Pods of the cluster's DNS alone, all of them, and only where logs are read."""
+    egress: Values = {
+        "dnsLog": {"serverName": "kube-dns.example", "port": 6100, "existingSecret": "dns-log"},
+        "dns": {"others": [{"namespace": "dns", "labels": {"app": "cache"}}]},
+    }
+    objects = helm.objects({"egress": egress})
+    (rule,) = [r for r in policy(objects, "control")["egress"] if ports([r]) == {6100}]
+    assert rule == {
+        "ports": [{"port": 6100, "protocol": "TCP"}],
+        "to": [
+            {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+                "podSelector": {"matchLabels": labels},
+            }
+            for namespace, labels in (
+                ("kube-system", {"k8s-app": "kube-dns"}),
+                ("dns", {"app": "cache"}),
+            )
+        ],
+    }
+    for component in ("gate", "auditor", "test"):
+        assert 6100 not in ports(policy(objects, component)["egress"])
+    assert ports(policy(helm.objects({}), "control")["egress"]) == {443, 6443, 53, 9444}
+
+
 def test_metrics_are_for_the_namespaces_that_are_named(helm: Helm) -> None:
     """Nobody's, if none is."""
     for namespaces in (["monitoring", "prometheus"], []):

@@ -23,6 +23,7 @@ SINK: Values = {
         ]
     }
 }
+DNS_LOG: Values = {"serverName": "kube-dns.example", "existingSecret": "dns-log"}
 HUB = {
     "servers": ["logs.servicebus.windows.net:9093"],
     "topics": ["logs"],
@@ -85,6 +86,17 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             "bundle.source.username: missing",
         ),
         ({"bundle": {"source": {"oci": "http://r.example/a:b"}}}, "does not match pattern"),
+        ({"egress": {"dnsLog": {"serverName": "a"}}}, "egress.dnsLog.existingSecret: missing"),
+        ({"egress": {"dnsLog": {"existingSecret": "a"}}}, "egress.dnsLog.serverName: missing"),
+        (
+            {"egress": {"dnsLog": DNS_LOG, "resolver": {"pods": False}}},
+            "set egress.resolver.pods=true",
+        ),
+        (
+            {"egress": {"dnsLog": DNS_LOG, "engine": "cilium"}},
+            "cilium learns names by itself",
+        ),
+        ({"egress": {"dnsLog": {"serverName": "https://a"}}}, "does not match pattern"),
         ({"rollout": {"new": "enforce"}}, "rollout.new and rollout.newSince come together"),
         ({"identity": {"enabled": True}}, "identity.tenant: missing"),
         ({"identity": {"enabled": True, "tenant": GUID}}, "identity.clientId: missing"),

@@ -6,10 +6,12 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from app.records import recorder
+from app.settings.egress import dns_log_of
 from app.settings.identity import IdentitySection, require_sources, require_tenant
 from app.settings.root import Settings, read_settings
 from audit.ledger.server.instances import AUDIENCE
 from audit.ledger.spool.queue import Spool
+from egress.dns.log_settings import DnsLogSettings
 from kube.leader.lease import LeaseSettings
 from tests.harness.programs.client import Json
 from tests.harness.programs.helm import Helm, named, pod_templates
@@ -57,6 +59,12 @@ def files_of_weights(settings: Settings) -> list[Path | None]:
     ]
 
 
+def files_of_dns_log(settings: Settings) -> list[Path | None]:
+    """Return the files by which the logs of the cluster's DNS are read."""
+    log = settings.egress.dns_log
+    return [log.ca, log.cert, log.key]
+
+
 def components(objects: list[Json]) -> list[str]:
     """Return the processes that are installed."""
     return [name.removeprefix("sallyport-") for name in pod_templates(objects)]
@@ -92,6 +100,7 @@ def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) ->
             *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key, settings.bundle),
             *(settings.receive.cert, settings.receive.key, settings.receive.client_ca),
             *(settings.bundles.source.ca_file, settings.bundles.source.password_file),
+            *files_of_dns_log(settings),
             *files_of(settings.identity),
             *files_of_weights(settings),
         ]
@@ -137,6 +146,22 @@ def test_control_can_learn_of_risk(helm: Helm, tmp_path: Path, switch: str) -> N
     both = {"enabled", "tenant", "max_age", "revoked_for", "suspend_exceptions"}
     assert gate.model_dump(include=both) == control.model_dump(include=both)
     assert gate.model_dump(exclude=both) == IdentitySection().model_dump(exclude=both)
+
+
+def test_control_alone_reads_the_logs_of_dns(helm: Helm, tmp_path: Path) -> None:
+    """The gate has neither the setting nor the Secret; without the value nobody has."""
+    objects = helm.objects(SWITCHES["logs of DNS"])
+    found = dns_log_of(settings_of(objects, "control", tmp_path).egress)
+    folder = Path(FOLDER / "dns-log")
+    assert found == DnsLogSettings(
+        "kube-dns.example", 6053, folder / "ca.crt", folder / "tls.crt", folder / "tls.key"
+    )
+    for name, template in pod_templates(objects).items():
+        secrets = [each.get("secret", {}).get("secretName") for each in template["spec"]["volumes"]]
+        assert ("dns-log" in secrets) is (name == "sallyport-control")
+    assert dns_log_of(settings_of(objects, "gate", tmp_path).egress) is None
+    assert "dns-log" not in str(helm.objects({}))
+    assert "dns_log" not in str(helm.objects({}))
 
 
 def test_identity_says_what_the_values_say(helm: Helm, tmp_path: Path) -> None:

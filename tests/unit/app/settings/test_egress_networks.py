@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.settings.egress import EgressSection, target_of
+from app.settings.egress import EgressSection, dns_log_of, target_of
 from core.base.errors import SettingsError
 
 LOCAL_DNS = {"addresses": ["169.254.10.10/32"]}
@@ -62,3 +62,49 @@ def test_what_is_no_setting_is_refused(egress: dict[str, Any]) -> None:
     """A selector without labels would open DNS to every Pod of a namespace."""
     with pytest.raises(ValidationError):
         _section(**egress)
+
+
+DNS_LOG = {"server_name": "kube-dns.example", "ca": "/c/ca", "cert": "/c/crt", "key": "/c/key"}
+
+
+def test_logs_of_dns_are_off_until_they_are_named() -> None:
+    """Then by all of their files."""
+    assert dns_log_of(_section()) is None
+    found = dns_log_of(_section(dns_log=DNS_LOG))
+    assert found is not None
+    assert (found.server_name, found.port) == ("kube-dns.example", 6053)
+    assert [*map(str, (found.authority, found.certificate, found.key))] == [
+        "/c/ca",
+        "/c/crt",
+        "/c/key",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("egress", "says"),
+    [
+        ({"dns_log": {**DNS_LOG, "server_name": ""}}, r"dns_log\.server_name: missing, though ca"),
+        ({"dns_log": {**DNS_LOG, "ca": None}}, r"egress\.dns_log\.ca: missing"),
+        ({"dns_log": {**DNS_LOG, "cert": None}}, r"egress\.dns_log\.cert: missing"),
+        ({"dns_log": {**DNS_LOG, "key": None}}, r"egress\.dns_log\.key: missing"),
+        ({"dns_log": DNS_LOG, "resolver": {"pods": False}}, r"set egress\.resolver\.pods to true"),
+        ({"dns_log": DNS_LOG, "engine": "cilium"}, "cilium learns names by itself"),
+        ({"dns_log": DNS_LOG, "engine": "cilium-aks"}, "cilium-aks learns names by itself"),
+    ],
+)
+def test_logs_of_dns_that_cannot_be_read_are_refused(egress: dict[str, Any], says: str) -> None:
+    """The message names the setting, and what to set instead."""
+    with pytest.raises(SettingsError, match=says):
+        dns_log_of(_section(**egress))
+
+
+def test_an_engine_that_matches_addresses_may_have_logs() -> None:
+    """Cilium without names too."""
+    assert dns_log_of(_section(dns_log=DNS_LOG, engine="cilium-aks-basic")) is not None
+
+
+@pytest.mark.parametrize("name", ["https://a", "a..b", "*.example", "10.0.0.1:53", "a" * 254])
+def test_a_server_name_is_a_host_name(name: str) -> None:
+    """It is compared with a certificate's."""
+    with pytest.raises(ValidationError, match="server_name"):
+        _section(dns_log={**DNS_LOG, "server_name": name})

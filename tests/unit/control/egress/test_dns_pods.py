@@ -72,6 +72,14 @@ async def test_all_addresses_of_all_pods_are_told() -> None:
     assert pods.asked == [("kube-system", "k8s-app=kube-dns"), ("dns", "app=node-local,tier=x")]
 
 
+async def test_each_pod_is_told_once_to_who_follows_its_log() -> None:
+    """By its first address; it has one log, whatever addresses it has."""
+    told: list[Sequence[str]] = []
+    pods = Pods({"kube-system": [pod("a", "10.244.0.3", "fd00::3"), pod("b", "10.244.0.2")]})
+    await DnsPods(pods, WHERE, 53, lambda _: None, told.append).run(LEADER)
+    assert told == [["10.244.0.2", "10.244.0.3"]]
+
+
 async def test_pods_stay_known_while_nobody_lists_them() -> None:
     """kube-apiserver away is no reason to ask fewer."""
     told: list[Sequence[NameServer]] = []

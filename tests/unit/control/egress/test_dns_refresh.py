@@ -212,6 +212,72 @@ async def test_a_server_that_keeps_silent_holds_no_other_name() -> None:
     assert case.servers.asked.count("b.example.com") == 1
 
 
+async def test_a_hint_asks_our_own_servers_soon_and_opens_nothing_itself() -> None:
+    """Of a name that has settled, before it is due; what they do not say stays closed."""
+    case = Case(Stored())
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    for _ in range(8):
+        await case.run()
+        case.clock.now += 20
+    await case.run()
+    case.servers.known["a.example.com"] = "192.0.2.8"
+    case.servers.asked.clear()
+    await case.run()
+    assert case.servers.asked == [], "it is not due"
+    assert case.naming.hint("a.example.com", [ip_address("192.0.2.66")])
+    assert case.open() == ["192.0.2.7/32"]
+    await case.run()
+    assert case.servers.asked == ["a.example.com"]
+    assert case.open() == ["192.0.2.7/32", "192.0.2.8/32"]
+
+
+async def test_what_is_no_news_is_no_hint() -> None:
+    """A name that nobody wants, a known address, a family that is not enforced."""
+    case = Case(Stored(), bursts=(4,))
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    await case.run()
+    new = ip_address("192.0.2.66")
+    assert not case.naming.hint("other.example.com", [new])
+    assert not case.naming.hint("a.example.com", [ip_address("192.0.2.7")])
+    assert not case.naming.hint("a.example.com", [ip_address("2001:db8::1")])
+    assert not case.naming.hint("a.example.com", [])
+    assert case.naming.hint("a.example.com", [ip_address("192.0.2.7"), new])
+
+
+async def test_hints_for_one_name_come_slowly() -> None:
+    """A server that shows another address each time does not have it asked for all the time."""
+    case = Case(Stored())
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    await case.run()
+    taken = 0
+    for number in range(100):
+        taken += case.naming.hint("a.example.com", [ip_address(f"198.51.100.{number}")])
+        case.clock.now += 0.1
+        await case.run()
+    assert taken == 5
+    assert len(case.servers.asked) <= 1 + 2 * taken
+
+
+async def test_engines_that_learn_names_take_no_hints() -> None:
+    """They have no bursts."""
+    case = Case(Stored(), bursts=())
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    await case.run()
+    assert not case.naming.hint("a.example.com", [ip_address("192.0.2.66")])
+
+
+async def test_a_lost_term_forgets_hints() -> None:
+    """The next leader has its own."""
+    case = Case(Stored())
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    await case.run()
+    new = [ip_address("192.0.2.66")]
+    assert case.naming.hint("a.example.com", new)
+    assert not case.naming.hint("a.example.com", new), "one was taken just now"
+    case.naming.loop.forget()
+    assert case.naming.hint("a.example.com", new)
+
+
 async def test_a_lost_term_drops_what_was_asked() -> None:
     """What a server says afterwards is the next leader's to learn."""
     case = Case(Stored())
