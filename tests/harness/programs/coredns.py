@@ -43,13 +43,14 @@ def running_coredns(folder: Path, upstream: int, more: str = "", zone: str = "."
     command: list[str | Path] = [provide("coredns"), "-conf", settings]
     process = ServerProcess("coredns", command, folder / f"coredns-{port}.log")
     try:
-        process.wait_until(lambda: _answers(port), _TIMEOUT_S)
+        process.wait_until(lambda: answers(port), _TIMEOUT_S)
         yield port
     finally:
         process.stop()
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Return whether it answers yet."""
     query = dns.message.make_query("ready.test.", "A")
     try:
         dns.query.udp(query, "127.0.0.1", 0.2, port)

@@ -10,8 +10,6 @@ from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
-import dns.asyncquery
-import dns.message
 import dns.rcode
 import pytest
 from prometheus_client import CollectorRegistry
@@ -27,34 +25,17 @@ from egress.dns.learnt_names import NamesSettings
 from egress.dns.log_settings import DnsLogSettings
 from egress.dns.resolver import NameServer, Resolver
 from egress.dns.resolver_settings import ResolverSettings
-from tests.harness.evidence import record
+from tests.harness.evidence import ROOT, record
 from tests.harness.fakes.dns_server import Behaviour, DnsServer, dns_server
-from tests.harness.programs.coredns import running_coredns
-from tests.harness.programs.pki import Authority
+from tests.harness.programs.coredns import answers, running_coredns
+from tests.harness.programs.coredns_log import Logged, ask_as_pod
 from tests.harness.programs.ports import free_ports
+from tests.harness.programs.process import ServerProcess
 from tests.harness.sizes import PROOF
+from tests.tools.provide import provide
 from tests.unit.control.egress.test_dns_refresh import LEADER, Stored
 
 NAME = "objects.example.com"
-POD = "127.0.0.2"
-"""Where a Pod asks from; `control` asks from 127.0.0.1."""
-
-
-class Logged:
-    """How a CoreDNS logs, so that whoever the authority certifies may read it."""
-
-    def __init__(self, folder: Path) -> None:
-        authority = Authority(folder)
-        server = authority.issue_loopback_server("coredns")
-        client = authority.issue_client("control", "spiffe://example/control")
-        ca = authority.certificate_path
-        self.settings = DnsLogSettings(
-            "localhost", free_ports(1)[0], ca, client.certificate, client.key
-        )
-        self.corefile = (
-            f"dnstap listen tls://127.0.0.1:{self.settings.port} full {{\n"
-            f"    tls {server.certificate} {server.key} {ca}\n  }}"
-        )
 
 
 @pytest.fixture
@@ -78,12 +59,6 @@ def coredns(logged: Logged, upstream: DnsServer, tmp_path: Path) -> Iterator[int
         yield port
 
 
-async def ask(port: int, name: str = NAME) -> dns.message.Message:
-    """Ask as a Pod does."""
-    query = dns.message.make_query(f"{name}.", "A")
-    return await dns.asyncquery.udp(query, "127.0.0.1", 5, port, source=POD)
-
-
 async def test_names_that_pods_are_answered_are_logged(logged: Logged, coredns: int) -> None:
     """With the Pod that asked; in whatever case it did."""
     told: list[tuple[bytes, str | None]] = []
@@ -100,7 +75,7 @@ async def test_names_that_pods_are_answered_are_logged(logged: Logged, coredns: 
     async with asyncio.timeout(10):
         await begun.wait()
         while not told:
-            await ask(coredns, "Objects.Example.COM")
+            await ask_as_pod(coredns, "Objects.Example.COM")
             await asyncio.sleep(0.05)
     assert told[0] == (bytes((127, 0, 0, 2)), NAME)
     reading.cancel()
@@ -126,6 +101,37 @@ async def test_neither_end_is_somebody_else(logged: Logged, tmp_path: Path) -> N
                 NameServer("127.0.0.1", settings.port), settings, begun.append, lambda _: None
             )
         assert begun == []
+
+
+async def test_the_corefile_of_the_page_logs(
+    logged: Logged, upstream: DnsServer, tmp_path: Path
+) -> None:
+    """As it stands there, but for ports, files and the server behind it."""
+    page = (ROOT / "docs/operate/egress-dns-log.md").read_text()
+    block = page.partition("```text\n")[2].partition("```")[0]
+    port = free_ports(1)[0]
+    for old, new in (
+        ("# as it is", "errors"),
+        (":53 ", f":{port} "),
+        (":6053 ", f":{logged.settings.port} "),
+        ("/etc/coredns/dns-log/tls.crt", str(logged.server.certificate)),
+        ("/etc/coredns/dns-log/tls.key", str(logged.server.key)),
+        ("/etc/coredns/dns-log/ca.crt", str(logged.authority)),
+        ("/etc/resolv.conf", f"127.0.0.1:{upstream.port}"),
+    ):
+        assert old in block
+        block = block.replace(old, new)
+    (tmp_path / "Corefile").write_text(block)
+    command: list[str | Path] = [provide("coredns"), "-conf", tmp_path / "Corefile"]
+    process = ServerProcess("coredns", command, tmp_path / "coredns.log")
+    control = Control(port, logged.settings)
+    try:
+        process.wait_until(lambda: answers(port), 20)
+        async with control.running():
+            await _until(lambda: control.opens("192.0.2.1"))
+            await _until(lambda: control.count("s_open") == 1)
+    finally:
+        process.stop()
 
 
 class Control:
@@ -189,7 +195,7 @@ async def _repeat(run: Callable[..., Awaitable[None]], interval_s: float) -> Non
 async def _answered(coredns: int, address: str) -> None:
     """Ask as a Pod does, until the answer has an address."""
     for _ in range(200):
-        if address in (await ask(coredns)).to_text():
+        if address in (await ask_as_pod(coredns, NAME)).to_text():
             return
         await asyncio.sleep(0.1)
     raise AssertionError(address)
@@ -232,7 +238,7 @@ async def test_what_the_log_says_opens_nothing(
             async with control.running():
                 await _until(lambda: control.opens("192.0.2.1"))
                 await _until(lambda: control.count("s_open") == 1)
-                await ask(port)
+                await ask_as_pod(port, NAME)
                 await _until(lambda: control.count("_hints_total") == 1)
                 before = len(upstream.questions)
                 await asyncio.sleep(7)
@@ -248,7 +254,7 @@ async def _flood(port: int, name: str, seconds: float) -> list[int]:
 
     async def pod() -> None:
         while time.monotonic() < until:
-            codes.append((await ask(port, name)).rcode())
+            codes.append((await ask_as_pod(port, name)).rcode())
             await asyncio.sleep(0.02)
 
     await asyncio.gather(*(pod() for _ in range(10)))
@@ -268,7 +274,7 @@ async def test_what_others_ask_does_not_reach_the_log_of_a_zone(
         assert set(codes) == {dns.rcode.NOERROR}
         assert (control.count("s_open"), control.count("_ends_total")) == (1, 0)
         own = control.count("_messages_total")
-        await ask(coredns)
+        await ask_as_pod(coredns, NAME)
         await _until(lambda: control.count("_messages_total") > own)
 
 
@@ -283,7 +289,7 @@ async def test_a_busy_zone_answers_everybody_and_ends_its_log(logged: Logged, co
 
         async def read_again() -> None:
             while control.count("_messages_total") <= before:
-                await ask(coredns)
+                await ask_as_pod(coredns, NAME)
                 await asyncio.sleep(0.2)
 
         await asyncio.wait_for(read_again(), 20)
@@ -318,7 +324,7 @@ async def _time_to_open(
     wanted, name = _changes(upstream, number, "198.51.100"), _changing(number)
     told: frozenset[str] = frozenset()
     for _ in range(200):
-        answer = (await ask(coredns, name)).answer[0]
+        answer = (await ask_as_pod(coredns, name)).answer[0]
         if told := wanted & {each.address for each in answer}:
             break
         await asyncio.sleep(0.25)
