@@ -40,7 +40,13 @@ _REASONS: Final = 3
 """Signals named in a refusal."""
 
 HIDDEN: Final = frozenset(
-    {"egress/account", "egress/no-set", "egress/not-enrolled", "grants/store"}
+    {
+        "egress/account",
+        "egress/break-glass",
+        "egress/no-set",
+        "egress/not-enrolled",
+        "grants/store",
+    }
 )
 """Rules that tell whether another object is there, or how it is: a refusal says the rule alone, and
 a warning nothing."""

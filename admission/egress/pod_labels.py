@@ -252,7 +252,7 @@ def _on_node(path: str) -> Finding:
 
 
 def _glass(opening: BreakGlassOpening) -> Finding:
-    message = f"connects everywhere, whatever allowlists say: {opening}"
+    message = f"all egress is {opening}"
     remedy = "Write an EgressAllowlist for what it needs after that."
     return Finding(BREAK_GLASS, Action.WARN, "metadata.namespace", message, remedy)
 

@@ -153,6 +153,7 @@ class Egress:
         self._problems.clear()
         if self.reconciler.glass is not None:
             self.reconciler.glass.forget()
+        self.reconciler.forget()
         self._resynced = self._resync_began = None
         self.metrics.forget()
 

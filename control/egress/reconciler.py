@@ -107,6 +107,8 @@ class Reconciler:
     """Who tells the gate what leads to model weights; None where nobody does."""
     glass: BreakGlassOpenings | None = None
     """Who says what BreakGlasses open; None where nobody does, and none opens anything."""
+    _opened: dict[str, tuple[BreakGlassOpening, ...]] = field(default_factory=dict)
+    """What BreakGlasses opened when it was last written, by namespace."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -124,6 +126,7 @@ class Reconciler:
         place = self.state.places.get(namespace)
         if place is None:
             self.wanting.forget(namespace)
+            self._opened.pop(namespace, None)
             return NamespaceOutcome()
         look = _NamespaceLook(
             namespace, self.state.closure_of(namespace), self.state.intents_of(namespace)
@@ -141,17 +144,25 @@ class Reconciler:
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
             await self.weights.tell(leadership, namespace, look.wanted, sound, self.state.sets)
         await self._write(leadership, look, makes=not place.terminating)
+        self._opened[namespace] = look.opened
         await self._close(leadership, look)
         await self._evict(leadership, look, known.now)
         states = await self._tell(leadership, look, known.now)
         look.foreign = await self._foreign(leadership, look, known.now)
         return look.outcome(self._live(namespace), states, known.now)
 
+    def forget(self) -> None:
+        """Forget what BreakGlasses opened: another replica may write meanwhile."""
+        self._opened.clear()
+
     def _live(self, namespace: str) -> tuple[LivePolicy, ...]:
         return tuple(self.state.policies.get(namespace, {}).values())
 
     async def _shut(self, leadership: Leadership, look: _NamespaceLook) -> None:
-        """Close what no BreakGlass opens any more, before anything else is asked or written."""
+        """Close what no BreakGlass opens any more, before anything else is asked or written.
+
+        Nothing more is opened: the gate must hear of that first.
+        """
         live = tuple(
             each
             for each in self._live(look.namespace)
@@ -161,11 +172,17 @@ class Reconciler:
             await self._look_for_glass(self.glass, look, is_open=bool(live))
         if not live:
             return
+        before = self._opened.get(look.namespace)
+        stays = tuple(each for each in look.opened if before is None or each in before)
         there = {each.name for each in live}
-        floor = self.wanting.floor(look.namespace, look.closure.selects, look.opened)
+        floor = self.wanting.floor(look.namespace, look.closure.selects, stays)
         kept = [each for each in floor if each["metadata"]["name"] in there]
         for step in plan_of(kept, live).steps:
-            await self._do(leadership, look, step)
+            # What another process opened may have been less: it opens once the gate was told.
+            if before is None and isinstance(step, Apply) and step.live is not None:
+                await self._do(leadership, look, Delete(step.live))
+            else:
+                await self._do(leadership, look, step)
 
     async def _look_for_glass(
         self, glass: BreakGlassOpenings, look: _NamespaceLook, *, is_open: bool

@@ -40,7 +40,6 @@ OWN: Final = frozenset(
         "break-glass/sealed",
         "break-glass/used",
         "egress/approval",
-        "egress/break-glass",
         "egress/broad",
         "egress/default-deny",
         "egress/finalizer",

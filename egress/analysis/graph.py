@@ -114,7 +114,10 @@ def _of_namespace(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]
     for account, pods in sorted(running.items()):
         if account not in drawn:
             text = f"{namespace}/{account}"
-            below = f"{_count(pods)}, reaches nothing"
+            nothing = (
+                "no allowlist opens anything" if world.opened(namespace) else "reaches nothing"
+            )
+            below = f"{_count(pods)}, {nothing}"
             yield Node(f"subject {text}", "closed", 0, namespace, text, below)
     yield from _beside(world, namespace)
 
@@ -208,6 +211,8 @@ def _beside(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]:
     if others:
         text = f"{namespace}: {_named(others)}"
         below = "without the gate's labels, reach nothing but DNS"
+        if any(not each.workloads for each in world.opened(namespace)):
+            below = "without the gate's labels, no allowlist is for them"
         yield Node(f"closed {namespace}", "closed", 0, namespace, text, below)
 
 

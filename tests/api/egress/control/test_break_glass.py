@@ -3,6 +3,7 @@
 import pytest
 
 from core.base import names
+from core.base.errors import ClusterError
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field
 from tests.api.egress.control.glass import (
     ANN,
@@ -185,6 +186,35 @@ async def test_the_gate_is_told_that_weights_can_be_reached(
         return not await told(client, field.name)
 
     await wait_for(is_gone, PATIENCE_S)
+
+
+async def test_nothing_more_opens_before_the_gate_is_told(
+    controlled: Controlled, client: Client, field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by a second one that is wider; what has ended closes all the same."""
+    job = await break_glass(
+        client, new_name("fire"), field.name, egress={"workloads": ["Job/fetch"]}
+    )
+    before = await _is_open(field)
+
+    async def tell(*_: object) -> None:
+        raise ClusterError("kube-apiserver does not answer")
+
+    monkeypatch.setattr(controlled.egress.reconciler.weights, "tell", tell)
+    await break_glass(client, new_name("fire"), field.name)
+
+    async def is_failing() -> bool:
+        return controlled.egress.queue.failures(field.name) >= 2
+
+    await wait_for(is_failing, PATIENCE_S)
+    now = await field.policies()
+    for name in GLASS:
+        assert now[name]["spec"] == before[name]["spec"]
+    await client.delete(job)
+    await _is_closed(field)
+    monkeypatch.undo()
+    found = await _is_open(field)
+    assert found["sallyport-break-glass"]["spec"]["podSelector"] == {}
 
 
 async def test_a_restart_opens_and_closes_nothing(

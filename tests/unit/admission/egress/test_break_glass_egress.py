@@ -80,6 +80,17 @@ async def test_a_pod_is_told_by_what_it_is_open_and_until_when(
     assert not _said(await _judged(cluster, engine, _ready(), NOW + HOUR_S))
 
 
+async def test_whoever_is_not_kube_apiserver_hears_of_no_break_glass(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Its name and its end are another object's."""
+    cluster = _cluster(folder, ANN, BEN)
+    whole = await _judged(cluster, engine, _ready())
+    other = await _judged(cluster, engine, _ready(), authenticated=False)
+    assert "fire" in " ".join(whole.warnings)
+    assert "fire" not in " ".join(other.warnings)
+
+
 @pytest.mark.parametrize(
     ("approvers", "spec"),
     [
