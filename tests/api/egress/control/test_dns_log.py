@@ -51,8 +51,10 @@ async def test_a_policy_has_a_new_address_soon_after_a_pod_was_answered_it(
                 upstream.set(host, "192.0.2.8", ttl=5)
                 await wait_for(partial(_is_answered, port, host, "192.0.2.8"), 20)
                 answered = time.monotonic()
+                asking = asyncio.create_task(_keep_asking(port, host))
                 await field.settle(lambda now: "192.0.2.8/32" in cidrs(now[ONE]))
-                assert time.monotonic() - answered < 5
+                assert time.monotonic() - answered < 8
+                asking.cancel()
                 assert found.metric("sallyport_egress_dns_log_hints_total") >= 1
 
 
@@ -62,3 +64,9 @@ def _is_open(found: Controlled) -> bool:
 
 async def _is_answered(port: int, host: str, address: str) -> bool:
     return address in (await ask_as_pod(port, host)).to_text()
+
+
+async def _keep_asking(port: int, host: str) -> None:
+    while True:
+        await asyncio.sleep(0.5)
+        await ask_as_pod(port, host)
