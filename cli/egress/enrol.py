@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 
-from app.settings.egress import enrolment_of
+from app.settings.egress import enrolment_of, target_of
 from app.settings.root import Settings
 from cli import exits
 from cli.egress.flags import FlowFormat
@@ -101,7 +101,7 @@ async def enrol(settings: Settings, asked: EnrolQuestion) -> EnrolmentStep:
                 settings, StatusQuestion(asked.namespace, asked.flows, asked.form, ())
             )
             pods = await _running(objects, asked.namespace)
-            hindrances = [*_hindrances(asked, closure, status, pods)]
+            hindrances = [*_of_ranges(settings), *_hindrances(asked, closure, status, pods)]
         taken = after != before and (asked.force or not hindrances)
         if taken:
             await _write(objects, asked.namespace, raw, after)
@@ -197,6 +197,15 @@ async def _running(objects: Objects, namespace: str) -> list[EgressPod]:
     path = f"/api/v1/namespaces/{namespace}/pods"
     found = [read_egress_pod(raw) async for raw in list_objects(objects, path)]
     return [each for each in found if each is not None]
+
+
+def _of_ranges(settings: Settings) -> Iterator[str]:
+    """Yield that Services would stay closed: no address of their Pods counts."""
+    if target_of(settings.egress).backend_ranges == ():
+        yield (
+            "egress.ranges.pods is not set: Services would stay closed. Set it for the cluster "
+            "(sallyport egress doctor shows the networks) and give those settings with --config"
+        )
 
 
 def _hindrances(

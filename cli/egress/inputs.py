@@ -216,7 +216,7 @@ async def make_world(
     glass = snapshot.approvals if any(each.spec.egress for each in snapshot.break_glasses) else ()
     glass_holders = await _holders(glass, names.BREAK_GLASS_TIER, ask)
     rights = EgressRights(frozenset(usable), holders, glass_holders)
-    services = _services(snapshot, site.target.pods)
+    services = _services(snapshot, site.target.backend_ranges)
     return ClusterEgress(snapshot, site, rights, services)
 
 
@@ -228,7 +228,7 @@ async def _holders(approvals: Iterable[Approval], tier: str, ask: Ask) -> frozen
 
 
 def _services(
-    snapshot: EgressSnapshot, pod_ranges: Sequence[Network]
+    snapshot: EgressSnapshot, pod_ranges: Sequence[Network] | None
 ) -> dict[tuple[str, str], KnownService]:
     pods: dict[str, list[LivePod]] = {}
     for each in snapshot.pods:

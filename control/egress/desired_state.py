@@ -12,6 +12,7 @@ from control.egress.plan import Json
 from core.approvals.break_glass_egress import BreakGlassOpening, opened_pods
 from core.base.errors import AccessReviewError, ClusterError
 from core.egress.allowlists import EgressAllowlist
+from core.egress.enrolment import WHOLLY_CLOSED, Closure
 from core.kubernetes.label_selectors import Requirements
 from core.people.two_person import Consent
 from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
@@ -110,13 +111,14 @@ class DesiredStates:
         intents: Mapping[str, Intent],
         known: CompilerFacts,
         failed: int,
-        selects: Requirements = (),
+        closure: Closure = WHOLLY_CLOSED,
         opened: tuple[BreakGlassOpening, ...] = (),
     ) -> DesiredState:
         """Say what an enrolled namespace should have, which has failed so often before.
 
-        `selects` says which of its Pods are closed: none of them for all. `opened` is what
-        BreakGlasses open of these.
+        Of one that is audited alone nothing is rendered, and all that its allowlists name is
+        learnt: once it is closed nothing must be waited for. `opened` is what BreakGlasses open of
+        what is closed.
 
         Raises:
             UnknownError: something could not be asked for.
@@ -139,13 +141,14 @@ class DesiredStates:
             unapproved=unapproved,
             approved=approved,
         )
-        meaning = compile_allowlists(namespace, sound, known).narrowed(selects)
+        meaning = compile_allowlists(namespace, sound, known).narrowed(closure.selects)
         wanted.meaning = meaning.with_opened(opened_pods(opened))
         rendered = self.render(wanted.meaning)
-        wanted.policies, wanted.open = rendered.objects, rendered.open
         wanted.problems = (*wanted.meaning.problems, *rendered.problems)
         wanted.notes = self.facts.notes(wanted.references)
-        self.beyond[namespace] = self.passes(wanted.meaning)
+        if closure.closes:
+            wanted.policies, wanted.open = rendered.objects, rendered.open
+            self.beyond[namespace] = self.passes(wanted.meaning)
         return wanted
 
     async def _unapproved(

@@ -126,7 +126,7 @@ class EgressLookups:
     objects: Objects
     world: EgressWatch
     ask: Ask
-    pod_ranges: tuple[Network, ...] = ()
+    pod_ranges: tuple[Network, ...] | None = ()
     """The cluster's networks of Pods; empty where they are not known."""
     clock: Callable[[], float] = time.monotonic
     services: CachedAnswers[ServiceKey, KnownService | None] = field(init=False)
@@ -168,7 +168,7 @@ class EgressLookups:
     async def _ask_service(self, key: ServiceKey) -> KnownService | None:
         shape = self.world.services.objects.get("/".join(key))
         if shape is None or shape.external_name:
-            return known_service(shape, (), ()) if shape else None
+            return known_service(shape, (), (), ()) if shape else None
         endpoints = await endpoints_of(self.objects, *key)
         asks = bool(endpoints) and not shape.is_api_server
         pods = await list_live_pods(self.objects, key[0], dict(shape.selector)) if asks else []

@@ -134,11 +134,12 @@ class Reconciler:
         look.wanted = self.wanting.forget(namespace)
         if look.closure.closes:
             await self._shut(leadership, look)
-            if not place.terminating:
-                await self._deny(leadership, look)
-                await self._hold_all(leadership, look)
+        if look.closure.closes and not place.terminating:
+            await self._deny(leadership, look)
+            await self._hold_all(leadership, look)
+        if look.closure.labels_pods:
             look.wanted = await self.wanting.of(
-                namespace, look.intents, known, failed, look.closure.selects, look.opened
+                namespace, look.intents, known, failed, look.closure, look.opened
             )
         if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}

@@ -113,7 +113,7 @@ def _approved(situation: AllowlistSituation) -> Condition:
 
 def _learning(intent: Intent, situation: AllowlistSituation) -> Iterator[Condition]:
     """Yield the condition of allowlists that have names which are learnt, or had one."""
-    if told := _texts(_of_learning(situation)) if situation.closure.closes else []:
+    if told := _texts(_of_learning(situation)) if situation.closure.labels_pods else []:
         yield Condition(LEARNING, "True", "NotSettled", _cut(told))
     elif intent.status.condition(LEARNING) is not None:
         yield Condition(LEARNING, "False", "Settled", "")

@@ -15,6 +15,7 @@ import msgspec
 from core.base.times import DAY_S
 from core.egress.allowlists import EgressAllowlist
 from core.egress.destinations import PortRange
+from core.egress.workload_names import WorkloadName
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.observed_flows import FlowSource, ObservedFlows, source_of
 from egress.analysis.suggestion import (
@@ -97,7 +98,7 @@ class NamespaceCoverage(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     """What something dropped each time, and allowlists do not open either."""
     cron_jobs: list[UnseenCronJob] = []
     workloads: list[SuggestedFor] = []
-    """Of which a flow was let through."""
+    """Of which a flow was seen; single runs, such as Jobs, while a Pod of theirs is there."""
     silent_pods: list[str] = []
     """Some of the Pods that run without any flow."""
     silent: int = 0
@@ -188,7 +189,8 @@ def cover(observed: ObservedFlows, namespace: str) -> NamespaceCoverage:
         len(pairs.allowed) + len(seen),
         len(pairs.allowed),
     )
-    seen_of = {(each.kind, each.workload) for each in map(source_of, flows) if each.kind}
+    there = set(_running_workloads(observed, namespace))
+    seen_of = {one for each in flows if (one := each.workload) and (one.lasts or one in there)}
     silent = list(_silent_pods(observed.world, namespace, flows, observed))
     return NamespaceCoverage(
         share=share,
@@ -196,7 +198,7 @@ def cover(observed: ObservedFlows, namespace: str) -> NamespaceCoverage:
         more=max(len(through) - MOST_TOLD, 0),
         dropped=[each for each, count in closed if not count][:MOST_TOLD],
         cron_jobs=list(_unseen(observed, namespace, window_of(observed.flows))),
-        workloads=[SuggestedFor(*each) for each in sorted(seen_of)],
+        workloads=[SuggestedFor(each.kind, each.name) for each in sorted(seen_of)],
         silent_pods=[each.name for each in silent[:MOST_PODS]],
         silent=len(silent),
     )
@@ -270,6 +272,15 @@ def _why_unseen(job: SeenCronJob, window: FlowWindow | None) -> str:
     if job.last_schedule > window.last:
         return "last ran after the window"
     return "ran in the window, and no flow of its Pods is in it"
+
+
+def _running_workloads(observed: ObservedFlows, namespace: str) -> Iterator[WorkloadName]:
+    """Yield the workloads of the Pods that are there."""
+    for pod in observed.world.snapshot.pods:
+        seen = observed.index.pod(namespace, pod.name) if pod.namespace == namespace else None
+        workload = observed.index.workload_of(seen) if seen else None
+        if workload is not None:
+            yield workload
 
 
 def _silent_pods(

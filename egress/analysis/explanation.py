@@ -213,8 +213,7 @@ def _near(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterat
         elif _same_name(opening, aim):
             yield NearMiss(what, "names it, but no address of it may be opened or is known")
         elif mine and _is_empty_service(opening, aim):
-            why = "opens it once live Pods are behind it, and none is"
-            yield NearMiss(what, why, enough=True)
+            yield NearMiss(what, _why_empty(opening, world), enough=True)
     yield from _dropped(aim, world)
     yield from _sets(pod, aim, world)
 
@@ -222,6 +221,14 @@ def _near(pod: EgressPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterat
 def _same_name(opening: Opening, aim: ConnectionTarget) -> bool:
     pattern = getattr(opening.peer, "pattern", "")
     return bool(aim.name) and pattern == aim.name
+
+
+def _why_empty(opening: Opening, world: ClusterEgress) -> str:
+    """Say what a Service lacks of which nothing is open."""
+    peer, services = opening.peer, world.known.services
+    found = services.get((peer.namespace, peer.name)) if isinstance(peer, Service) else None
+    why = f"; {found.dropped[0]}" if found is not None and found.dropped else ""
+    return f"opens it once live Pods are behind it, and none is{why}"
 
 
 def _is_empty_service(opening: Opening, aim: ConnectionTarget) -> bool:

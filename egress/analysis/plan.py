@@ -18,6 +18,7 @@ from core.egress.dns_names import ANY, WILDCARD, is_wildcard, matches_name
 from core.kubernetes.label_selectors import Requirement, Requirements, implies, matches
 from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import learns_names
+from egress.compiler.allowlists import no_backends_message
 from egress.model.descriptions import (
     PodSubject,
     describe_ports,
@@ -422,5 +423,6 @@ def _lacking(opening: Opening, world: ClusterEgress) -> str:
     if not opens_nothing(opening, learns_names=learns_names(world)):
         return ""
     if isinstance(peer, Service):
-        return f"Service {peer.namespace}/{peer.name} has no live Pods behind it"
+        of = (peer.namespace, peer.name)
+        return no_backends_message(of, world.known.services.get(of))
     return world.known.names.resolved(peer.pattern, ()).problem if isinstance(peer, Name) else ""

@@ -293,7 +293,7 @@ class _AllowlistReader:
             some = tuple(sorted(set(backends)))
             yield Service(*of, found.selector, some, is_api_server=found.is_api_server)
         if not backends:
-            message = f"Service {shown} has no live Pods behind it"
+            message = no_backends_message(of, found)
             if found.is_api_server:
                 message = f"Service {shown} tells no address of kube-apiserver"
             yield self._problem(path, "NoAddresses", message)
@@ -310,6 +310,12 @@ def _of_service(entry: Destination, found: KnownService) -> Iterator[PortRange]:
     for port in entry.ranges:
         number = found.port_names.get((port.protocol, port.name)) if port.name else None
         yield port if number is None else number
+
+
+def no_backends_message(of: ServiceKey, found: KnownService | None) -> str:
+    """Return the message that nothing behind a Service is open, with the first reason."""
+    message = f"Service {'/'.join(of)} has no live Pods behind it"
+    return f"{message} that count: {found.dropped[0]}" if found and found.dropped else message
 
 
 def not_approved_message(broad: str, lacking: Iterable[str]) -> str:

@@ -2,11 +2,12 @@
 
 Whoever writes EndpointSlices could put any address behind a Service that others have approved: so
 an address counts only where a live Pod of the Service's namespace has it, and it is one that Pods
-can have: of their networks where these are known, and never a reserved one.
+can have: of the cluster's networks of Pods, and never a reserved one. Who may write a Pod's status
+gives it any address; so where those networks are not named, no address counts.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from core.base.networks import Address, Network, any_holds, collapse, single_address_network
@@ -25,11 +26,12 @@ def known_service(
     shape: ServiceShape,
     endpoints: Sequence[Endpoint],
     pods: Iterable[LivePod],
-    pod_ranges: Sequence[Network] = (),
+    pod_ranges: Sequence[Network] | None,
 ) -> KnownService:
     """Return the facts of a Service; `pods` are the live ones that it may send to.
 
-    `pod_ranges` are the cluster's networks of Pods; empty where they are not known.
+    `pod_ranges` are the cluster's networks of Pods; None where the engine goes by identity, so that
+    no address opens anything.
 
     Endpoints that are not ready count too: their Pods are the Service's, and would be cut off for
     the first moments after they are.
@@ -42,7 +44,8 @@ def known_service(
     every = {address: pod.host_network for pod in pods for address in pod.addresses}
     whose = {each: host for each, host in every.items() if _can_be_told(each, pod_ranges)}
     ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
-    dropped = _dropped(shape, endpoints, whose, every.keys() - whose.keys())
+    strange = dict.fromkeys(every.keys() - whose.keys(), _why_strange(pod_ranges))
+    dropped = _dropped(shape, endpoints, whose, strange)
     portless = None if shape.ports else _portless(endpoints, whose)
     return KnownService(
         selector,
@@ -63,13 +66,18 @@ def _portless(endpoints: Iterable[Endpoint], whose: Mapping[Address, bool]) -> t
     return collapse(single_address_network(each) for each in told if not whose.get(each, True))
 
 
-def _can_be_told(address: Address, pod_ranges: Sequence[Network]) -> bool:
-    """Return whether an address is not reserved, and of a known network of Pods of its family."""
+def _can_be_told(address: Address, pod_ranges: Sequence[Network] | None) -> bool:
+    """Return whether an address is not reserved, and of a network of Pods, where that counts."""
     network = single_address_network(address)
     if any_holds(ALWAYS_RESERVED, network):
         return False
-    same = [each for each in pod_ranges if each.version == address.version]
-    return not same or any_holds(same, network)
+    return pod_ranges is None or any_holds(pod_ranges, network)
+
+
+def _why_strange(pod_ranges: Sequence[Network] | None) -> str:
+    if pod_ranges is not None and not pod_ranges:
+        return "nobody knows whether a Pod can have it: set egress.ranges.pods"
+    return "no Pod can have it (egress.ranges.pods)"
 
 
 def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownService:
@@ -80,7 +88,7 @@ def _api_server(shape: ServiceShape, endpoints: Sequence[Endpoint]) -> KnownServ
     """
     own = [each for each in endpoints if each.slice == shape.name]
     told = [each.address for each in own if not isinstance(each.address, str)]
-    whose = {each: False for each in told if _can_be_told(each, ())}
+    whose = {each: False for each in told if _can_be_told(each, None)}
     others = sorted({each.slice for each in endpoints} - {shape.name})
     dropped = [f"EndpointSlice {each} is none of kube-apiserver's" for each in others]
     dropped += [
@@ -111,7 +119,7 @@ def _dropped(
     shape: ServiceShape,
     endpoints: Iterable[Endpoint],
     whose: Mapping[Address, bool],
-    strange: Collection[Address],
+    strange: Mapping[Address, str],
 ) -> tuple[str, ...]:
     pods = "that it selects" if shape.selector else f"of namespace {shape.namespace}"
     said = set()
@@ -120,7 +128,7 @@ def _dropped(
         if isinstance(address, str):
             said.add(f"{address} is no address")
         elif address in strange:
-            said.add(f"{address} is told by a Pod, and no Pod can have it (egress.ranges.pods)")
+            said.add(f"{address} is told by a Pod, and {strange[address]}")
         elif address not in whose:
             said.add(f"{address} belongs to no live Pod {pods}: name it as a cidr")
         elif whose[address]:

@@ -85,6 +85,14 @@ class RenderTarget(msgspec.Struct, frozen=True):
     nodes: tuple[Network, ...] = ()
     """Those of nodes: in their subnets others may live too, such as private endpoints."""
 
+    @property
+    def backend_ranges(self) -> tuple[Network, ...] | None:
+        """Where the addresses of Services' Pods must lie.
+
+        None where the engine knows them by identity, and no network of Pods is named.
+        """
+        return self.pods or (None if self.engine.is_cilium else ())
+
 
 class RenderedNamespace(msgspec.Struct, frozen=True):
     """What a namespace gets, and what of its openings the engine does not have."""

@@ -76,7 +76,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     writer = PolicyWriter(objects)
     wanting = DesiredStates(
         state,
-        EgressLookups(objects, world, ask, target.pods),
+        EgressLookups(objects, world, ask, target.backend_ranges),
         Approvals(cluster, lambda: terms, limits_of(section)),
         lambda meaning: render(meaning, target),
         clusternetworkpolicy.render_passes if section.floor else _nothing,

@@ -53,7 +53,10 @@ class Controlled:
 
 def settings_of(kubeconfig: Path, namespace: str, egress: Json | None = None) -> Settings:
     """Return the settings of a controller that is installed in a namespace."""
-    section = {"resolver": {"servers": ["127.0.0.1:9"], "timeout": 0.2, "tries": 1}}
+    section = {
+        "resolver": {"servers": ["127.0.0.1:9"], "timeout": 0.2, "tries": 1},
+        "ranges": {"pods": ["10.9.0.0/16"]},
+    }
     return Settings.model_validate(
         {
             "kubeconfig": kubeconfig,

@@ -79,6 +79,10 @@ REFUSED: Final[dict[str, tuple[Values, str]]] = {
         {"egress": {"engine": "cilium-aks", "dns": {"addresses": ["169.254.10.10/32"]}}},
         r"egress\.engine: cilium-aks .* set egress\.engine=cilium-aks-basic",
     ),
+    "closed, and nobody knows where Pods are": (
+        {"egress": {"default": "deny"}},
+        r"egress\.ranges\.pods: egress\.default is deny, .* every Service stays closed",
+    ),
     "milder where anybody may go": (
         {"rollout": {"new": "audit", "newSince": "2026-01-01T00:00:00Z"}},
         "rollout.new: audit is milder than defaultMode, enforce",

@@ -33,7 +33,8 @@ async def used(client: Client) -> Field:
 @pytest.fixture
 def settings(apiserver: ApiServer) -> Settings:
     """Settings of somebody who may do everything."""
-    return read_settings(None, {"kubeconfig": apiserver.kubeconfig()})
+    ranges = {"ranges": {"pods": ["10.9.0.0/16"]}}
+    return read_settings(None, {"kubeconfig": apiserver.kubeconfig(), "egress": ranges})
 
 
 async def _marks(field: Field) -> tuple[str | None, str | None]:
@@ -125,6 +126,18 @@ async def test_nothing_is_closed_on_what_nobody_knows(used: Field, settings: Set
     step = await _close(settings, used, [], whole=True)
     assert "Pod old lack the gate's labels" in step.hindrances[0]
     assert await _marks(used) == ("audit", None)
+
+
+async def test_without_networks_of_pods_the_step_is_held_back(
+    used: Field, apiserver: ApiServer, tmp_path: Path
+) -> None:
+    """Services would stay closed; what to set is said."""
+    bare = read_settings(None, {"kubeconfig": apiserver.kubeconfig()})
+    await enrol(bare, EnrolQuestion(namespace=used.name))
+    await used.allow("one", {"cidr": "192.0.2.0/24"})
+    step = await _close(bare, used, _flows(tmp_path, used, "192.0.2.7"))
+    assert not step.changed
+    assert "egress.ranges.pods is not set" in step.hindrances[0]
 
 
 async def test_a_list_that_cannot_be_read_is_released(used: Field, settings: Settings) -> None:

@@ -12,6 +12,8 @@ from tests.unit.cli.conftest import Run
 
 EXAMPLES: Final = Path(__file__).parents[4] / "examples" / "egress"
 CLUSTER: Final = ("--cluster", EXAMPLES / "cluster")
+SETTLED: Final = (*CLUSTER, "--config", EXAMPLES / "settings.yaml")
+"""The same, with the settings of its controller."""
 CHANGE: Final = EXAMPLES / "change"
 FLOWS: Final = EXAMPLES / "flows"
 DOCS: Final = EXAMPLES.parents[1] / "docs" / "operate"
@@ -84,12 +86,19 @@ def test_plan_reads_standard_input(run: Run, tmp_path: Path) -> None:
 )
 def test_explain(run: Run, to: str, code: int, said: str) -> None:
     """Open is 0, closed is 1; with the intent, or with what is missing."""
-    done = run("egress", "explain", "research/train-0", to, *CLUSTER)
+    done = run("egress", "explain", "research/train-0", to, *SETTLED)
     assert done.code == code
     assert said in done.out
-    as_json = run("egress", "explain", "-n", "research", "train-0", to, *CLUSTER, "-o", "json")
+    as_json = run("egress", "explain", "-n", "research", "train-0", to, *SETTLED, "-o", "json")
     assert as_json.code == code
     assert json.loads(as_json.out)["verdict"] in {"open", "closed"}
+
+
+def test_explain_says_that_no_network_of_pods_is_set(run: Run) -> None:
+    """Without it no address of a Service's Pods counts, as for the controller."""
+    done = run("egress", "explain", "research/train-0", "catalogue.data:80", *CLUSTER)
+    assert done.code == 1
+    assert "set egress.ranges.pods" in done.out
 
 
 def test_namespace_of_the_pod_counts_before_the_flag(run: Run) -> None:
@@ -284,7 +293,7 @@ def test_documentation_shows_what_is_printed(run: Run, tmp_path: Path) -> None:
     assert done.out.startswith(shown)
     assert len(shown.splitlines()) == 5
     out = tmp_path / "g.svg"
-    run("egress", "graph", *CLUSTER, "--out", out)
+    run("egress", "graph", *SETTLED, "--out", out)
     assert out.read_bytes() == (DOCS / "egress-graph.svg").read_bytes()
 
 

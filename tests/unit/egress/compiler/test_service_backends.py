@@ -24,6 +24,10 @@ def endpoint(address: str, *ports: tuple[str, PortRange | None]) -> Endpoint:
     return Endpoint(ip_address(address), ports or (("http", TARGET),))
 
 
+RANGES = (ip_network("10.0.0.0/16"), ip_network("fd00::/64"))
+"""The cluster's networks of Pods."""
+
+
 def pod(*addresses: str, host: bool = False) -> LivePod:
     """Return a live Pod."""
     return LivePod("p", "u", {}, tuple(map(ip_address, addresses)), host, 0.0)
@@ -35,6 +39,7 @@ def test_only_addresses_of_live_pods_count() -> None:
         SHAPE,
         [endpoint("10.0.0.1"), endpoint("10.0.0.2"), endpoint("10.0.0.9"), endpoint("fd00::1")],
         [pod("10.0.0.1", "fd00::1"), pod("10.0.0.9", host=True)],
+        RANGES,
     )
     networks = (ip_network("10.0.0.1/32"), ip_network("fd00::1/128"))
     assert found.ports == {HTTP.range: (Backend((TARGET,), networks),)}
@@ -56,6 +61,7 @@ def test_ports_go_by_their_names_and_protocols() -> None:
             endpoint("10.0.0.5", ("http", None)),
         ],
         [pod(f"10.0.0.{number}") for number in range(1, 6)],
+        RANGES,
     )
     assert [each.ports for each in found.ports[HTTP.range]] == [(TARGET,), (other,)]
     assert "leaves the port open" in found.dropped[0]
@@ -63,12 +69,12 @@ def test_ports_go_by_their_names_and_protocols() -> None:
 
 def test_a_service_without_endpoints_has_its_ports_and_nobody_behind() -> None:
     """So that what is missing can be told apart: the port, or the Pods."""
-    assert known_service(SHAPE, [], []).ports == {HTTP.range: ()}
+    assert known_service(SHAPE, [], [], RANGES).ports == {HTTP.range: ()}
 
 
 def test_many_addresses_that_are_dropped_are_told_shortly() -> None:
     """The first, and how many more."""
-    found = known_service(SHAPE, [endpoint(f"10.0.1.{number}") for number in range(40)], [])
+    found = known_service(SHAPE, [endpoint(f"10.0.1.{number}") for number in range(40)], [], RANGES)
     assert len(found.dropped) == 9
     assert found.dropped[-1] == "and 32 more"
 
@@ -78,7 +84,7 @@ def test_another_name_has_no_pods() -> None:
     raw = b'{"metadata":{"name":"s"},"spec":{"type":"ExternalName","externalName":"a.b"}}'
     shape = read_service(raw)
     assert (shape.external_name, shape.selector) == ("a.b", ())
-    assert known_service(shape, [endpoint("10.0.0.1")], [pod("10.0.0.1")]).ports == {}
+    assert known_service(shape, [endpoint("10.0.0.1")], [pod("10.0.0.1")], RANGES).ports == {}
 
 
 def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
@@ -88,7 +94,7 @@ def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
     first, second = read_slice(raw)
     assert first.address == "a.b"
     assert second.ports == (("http", TARGET), ("", None))
-    assert "a.b is no address" in known_service(SHAPE, [first], []).dropped
+    assert "a.b is no address" in known_service(SHAPE, [first], [], RANGES).dropped
     bare = read_live_pod(b'{"metadata":{"name":"p"},"spec":{},"status":{"podIP":"10.0.0.1"}}')
     assert bare.addresses == (ip_address("10.0.0.1"),)
     assert read_live_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()
@@ -98,17 +104,14 @@ def test_a_headless_service_may_name_no_ports() -> None:
     """Its slices name none either; behind it are its live Pods, and no node."""
     shape = ServiceShape("a", "workers", (("app", "mpi"),), "", ())
     told = [Endpoint(ip_address(f"10.0.0.{number}"), ()) for number in (1, 2, 9)]
-    found = known_service(shape, told, [pod("10.0.0.1"), pod("10.0.0.9", host=True)])
+    found = known_service(shape, told, [pod("10.0.0.1"), pod("10.0.0.9", host=True)], RANGES)
     assert (found.ports, found.portless) == ({}, (ip_network("10.0.0.1/32"),))
-    assert known_service(shape, [], []).portless == ()
-    assert known_service(SHAPE, [], []).portless is None
+    assert known_service(shape, [], [], RANGES).portless == ()
+    assert known_service(SHAPE, [], [], RANGES).portless is None
 
 
 def test_addresses_that_no_pod_can_have_do_not_count() -> None:
-    """Whoever writes a Pod's status may write any: reserved ones, and those outside its networks.
-
-    Where the networks of Pods are not known, only reserved ones are sure to be none.
-    """
+    """Whoever writes a Pod's status may write any: reserved ones, and any beyond its networks."""
     told = ("10.244.0.1", "168.63.129.16", "169.254.169.254", "203.0.113.7")
     endpoints = [endpoint(each) for each in told]
     pods = [pod(*told)]
@@ -118,8 +121,34 @@ def test_addresses_that_no_pod_can_have_do_not_count() -> None:
     assert backend.addresses == (ip_network("10.244.0.1/32"),)
     assert len(known.dropped) == 3
     assert all("no Pod can have it" in each for each in known.dropped)
-    (backend,) = known_service(SHAPE, endpoints, pods).ports[HTTP.range]
-    assert backend.addresses == (ip_network("10.244.0.1/32"), ip_network("203.0.113.7/32"))
+
+
+def test_where_no_network_of_pods_is_named_no_address_counts() -> None:
+    """Nobody can tell one that a Pod can have; what to set is said."""
+    found = known_service(SHAPE, [endpoint("10.244.0.1")], [pod("10.244.0.1")], ())
+    assert found.ports == {HTTP.range: ()}
+    assert found.dropped == (
+        "10.244.0.1 is told by a Pod, and nobody knows whether a Pod can have it: set "
+        "egress.ranges.pods",
+    )
+
+
+def test_a_family_without_a_network_of_pods_does_not_count() -> None:
+    """Else a dual-stack Service could be given any IPv6 address."""
+    ranges = (ip_network("10.244.0.0/16"),)
+    told = ("10.244.0.1", "2001:db8::7")
+    found = known_service(SHAPE, [endpoint(each) for each in told], [pod(*told)], ranges)
+    (backend,) = found.ports[HTTP.range]
+    assert backend.addresses == (ip_network("10.244.0.1/32"),)
+    assert "2001:db8::7 is told by a Pod" in found.dropped[0]
+
+
+def test_where_addresses_open_nothing_only_reserved_ones_are_dropped() -> None:
+    """Cilium knows Pods by identity: their ports alone are taken from what stands behind."""
+    told = ("10.244.0.1", "169.254.169.254")
+    found = known_service(SHAPE, [endpoint(each) for each in told], [pod(*told)], None)
+    (backend,) = found.ports[HTTP.range]
+    assert backend.addresses == (ip_network("10.244.0.1/32"),)
 
 
 HTTPS = ServicePort("https", "TCP", 443)
@@ -134,7 +163,7 @@ def _told(address: str, by: str) -> Endpoint:
 def test_behind_kube_apiserver_are_the_addresses_of_its_own_slice() -> None:
     """No Pod must have them; a slice of the same Service that others made counts for nothing."""
     own, other = _told("20.50.1.2", "kubernetes"), _told("203.0.113.66", "mine")
-    found = known_service(API, [own, other], [])
+    found = known_service(API, [own, other], [], RANGES)
     backend = Backend((PortRange("TCP", 6443, 6443),), (ip_network("20.50.1.2/32"),))
     assert found.is_api_server
     assert found.ports == {HTTPS.range: (backend,)}
@@ -144,25 +173,16 @@ def test_behind_kube_apiserver_are_the_addresses_of_its_own_slice() -> None:
 def test_kube_apiserver_is_at_no_reserved_address() -> None:
     """Whoever writes its slice, if only for seconds, opens no metadata service."""
     told = [_told("168.63.129.16", "kubernetes"), _told("20.50.1.2", "kubernetes")]
-    found = known_service(API, told, [])
+    found = known_service(API, told, [], RANGES)
     ((backend,),) = found.ports.values()
     assert backend.addresses == (ip_network("20.50.1.2/32"),)
     assert found.dropped == ("168.63.129.16 is reserved: kube-apiserver is not there",)
 
 
-def test_networks_of_pods_judge_their_own_family() -> None:
-    """On a cluster of both families of which one alone is named."""
-    ranges = (ip_network("10.244.0.0/16"),)
-    told = ("10.244.0.1", "10.9.0.1", "fd12::1")
-    found = known_service(SHAPE, [endpoint(each) for each in told], [pod(*told)], ranges)
-    (backend,) = found.ports[HTTP.range]
-    assert backend.addresses == (ip_network("10.244.0.1/32"), ip_network("fd12::1/128"))
-
-
 def test_a_service_of_its_name_elsewhere_is_no_kube_apiserver() -> None:
     """Anybody can make one in a namespace of their own."""
     shape = ServiceShape("research", "kubernetes", (), "", (HTTPS,))
-    found = known_service(shape, [_told("20.50.1.2", "kubernetes")], [])
+    found = known_service(shape, [_told("20.50.1.2", "kubernetes")], [], RANGES)
     assert not found.is_api_server
     assert found.ports == {HTTPS.range: ()}
 

@@ -1,0 +1,1 @@
+"""Ways to widen what an allowlist opens, on a real kube-apiserver with gate, guards and control."""
