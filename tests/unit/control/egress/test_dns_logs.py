@@ -13,7 +13,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.egress import dns_logs
-from control.egress.dns_logs import FIRST_RETRY_S, LAST_RETRY_S, MESSAGES, DnsLogs, LogMessages
+from control.egress.dns_logs import (
+    ANSWERS,
+    FIRST_RETRY_S,
+    LAST_RETRY_S,
+    MESSAGES,
+    DnsLogs,
+    LogMessages,
+)
 from control.egress.metrics import EgressMetrics
 from core.base.errors import DnsLogError, NotLeaderError
 from core.base.networks import Address
@@ -168,6 +175,21 @@ def test_a_flood_of_one_name_holds_up_no_other() -> None:
     case.names.wanted.add("b.example.com")
     case.take(*[shown(NAME, "192.0.2.7")] * 1000, shown("b.example.com", "192.0.2.9"))
     assert [name for name, _ in case.names.hints] == [NAME, "b.example.com"]
+
+
+def test_a_flood_of_many_names_is_passed_over() -> None:
+    """Answers that are read whole cost most: so many a second and no more, and then again."""
+    case = Case()
+    frames = []
+    for number in range(1000):
+        case.names.wanted.add(f"n{number}.example.com")
+        frames.append(shown(f"n{number}.example.com", "192.0.2.7"))
+    case.take(*frames)
+    assert len(case.names.hints) == 2 * ANSWERS
+    assert case.count("_dropped_total") == 1000 - 2 * ANSWERS
+    case.clock.now += 1
+    case.take(*frames)
+    assert len(case.names.hints) == 3 * ANSWERS
 
 
 def test_names_that_were_read_are_forgotten() -> None:

@@ -231,6 +231,19 @@ async def test_a_hint_asks_our_own_servers_soon_and_opens_nothing_itself() -> No
     assert case.open() == ["192.0.2.7/32", "192.0.2.8/32"]
 
 
+async def test_a_hint_in_a_burst_asks_before_the_last_answer_ends() -> None:
+    """A Pod has seen more than what the cache told us."""
+    case = Case(Stored())
+    case.servers.known["a.example.com"] = "192.0.2.7"
+    await case.run()
+    case.clock.now += 5
+    await case.run()
+    assert case.servers.asked == ["a.example.com"], "the answer is valid for 60 s"
+    assert case.naming.hint("a.example.com", [ip_address("192.0.2.8")])
+    await case.run()
+    assert case.servers.asked == ["a.example.com"] * 2
+
+
 async def test_what_is_no_news_is_no_hint() -> None:
     """A name that nobody wants, a known address, a family that is not enforced."""
     case = Case(Stored(), bursts=(4,))
