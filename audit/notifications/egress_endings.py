@@ -60,8 +60,8 @@ class EgressEndings:
         if change.event == "deleted":
             self._openings.pop(key, None)
         elif change.event == ENDED_IN_USE:
-            if before is not None:
-                self._openings[key] = msgspec.structs.replace(before, left=change.why)
+            known = before or _ended_opening_of(change)  # Retention may have removed the others.
+            self._openings[key] = msgspec.structs.replace(known, left=change.why)
         elif before is None or before.digest != change.digest:
             self._openings[key] = _opening_of(change)
 
@@ -108,6 +108,11 @@ def _opening_of(change: ObjectChange) -> _Opening:
         ends_ms=_end_of(spec),
         sets=_sets_of(spec),
     )
+
+
+def _ended_opening_of(change: ObjectChange) -> _Opening:
+    """Return one of which no more is recorded than that it ended in use, and when."""
+    return msgspec.structs.replace(_opening_of(change), ends_ms=milliseconds_of(change.time))
 
 
 def _end_of(spec: dict[str, Any]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from audit.ledger.records.recorder import LedgerRecorder
 from control.egress.cluster_state import EgressState
 from control.egress.metrics import EgressMetrics
 from control.events import DueEvent, EventWriter
@@ -49,8 +50,7 @@ class Endings:
     clock: Callable[[], float] = time.time
     opened: Callable[[str], str] = lambda _: ""
     """Says by which BreakGlasses a namespace is open; empty for none."""
-    cluster: str = ""
-    record: Callable[[ObjectChange], None] | None = None
+    recorder: LedgerRecorder | None = None
     """Records for the sinks of the auditor; None where nothing is recorded."""
     _uses: EventWriter = field(init=False)
     _looked: set[str] = field(default_factory=set)
@@ -71,6 +71,7 @@ class Endings:
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
             NotRecordedError: the spool takes nothing: it is noticed again.
+            NotSyncedError: the cluster's id is not known yet.
             NotLeaderError: leadership was lost on the way.
         """
         leadership.require()
@@ -110,10 +111,11 @@ class Endings:
                 left = "a Pod that it was for still runs"
                 if count > 1:
                     left = f"{count} Pods that it was for still run"
-                if self.record is not None:
-                    self.record(in_use_change(allowlist, self.cluster, left))
                 moment = _in_use(allowlist, left, self.opened(namespace))
                 await self._uses.tell(leadership, [moment], now)
+                if self.recorder is not None:
+                    change = in_use_change(allowlist, self.recorder.cluster(), left)
+                    self.recorder.record_change(change)
             self._looked.add(name)
 
     async def _count_pods(self, allowlist: EgressAllowlist, closed: Requirements) -> int:

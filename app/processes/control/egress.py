@@ -17,6 +17,7 @@ from app.settings.egress import (
 )
 from app.settings.root import Settings
 from app.wiring import terms_of
+from audit.ledger.records.recorder import LedgerRecorder
 from control.egress.approvals import Approvals
 from control.egress.break_glass import BreakGlassOpenings
 from control.egress.cluster_state import EgressState
@@ -63,8 +64,11 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     cluster: Cluster,
     ask: Ask,
     registry: CollectorRegistry,
+    recorder: LedgerRecorder | None = None,
 ) -> Egress:
     """Return the loops; `ask` puts access reviews to the cluster, each anew.
+
+    Without a recorder nothing of them reaches the ledger.
 
     Raises:
         SettingsError: a setting of the section `egress` is wrong.
@@ -118,7 +122,9 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         queue,
         dns_pods=_dns_pods(section, objects, resolver, logs),
         dns_logs=logs,
-        endings=Endings(state, EventWriter(objects), metrics, objects, opened=glass.last),
+        endings=Endings(
+            state, EventWriter(objects), metrics, objects, opened=glass.last, recorder=recorder
+        ),
     )
 
 

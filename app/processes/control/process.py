@@ -155,9 +155,6 @@ class _Control:
         ]
         fields = FilledFields(self.objects, namespace, self.cluster.known_fields)
         loops += [self._backstop(), self._capacity(), self._bundles(), fields.loop]
-        if self.egress.endings is not None and self.recording is not None:
-            self.egress.endings.cluster = cluster
-            self.egress.endings.record = self.recording.recorder.record_change
         loops += self.egress.loops
         if self.taking is not None:
             loops.append(self.taking.loop)
@@ -278,7 +275,10 @@ async def _serve(settings: Settings) -> int:
             objects = Objects(connection, LeaseSettings().call_timeout_s)
             world = await stack.enter_async_context(_following(connection))
             reviews = AccessReviews(connection, LiveSettings())
-            egress = make_egress(settings, objects, world, cluster, reviews.ask, metrics.registry)
+            recorder = recording.recorder if recording is not None else None
+            egress = make_egress(
+                settings, objects, world, cluster, reviews.ask, metrics.registry, recorder
+            )
             channel = auditor.channel if isinstance(auditor, AuditorClient) else None
             around = ControlContext(settings, objects, cluster, metrics.registry, logger, channel)
             risk = await stack.enter_async_context(open_risk(around))

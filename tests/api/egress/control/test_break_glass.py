@@ -126,6 +126,21 @@ async def test_one_workload_is_opened_and_others_stay_closed(client: Client, fie
 
 
 @pytest.mark.usefixtures("controlled")
+async def test_of_an_audited_namespace_what_is_closed_opens(client: Client) -> None:
+    """No policy is about other Pods: one that any policy selects is closed."""
+    audited = Field(client, new_name("egress"))
+    await audited.prepare("audit")
+    await break_glass(client, new_name("fire"), audited.name)
+    item = await client.get("v1", "Namespace", audited.name)
+    listed = {names.EGRESS_WORKLOADS_ANNOTATION: "Deployment/web"}
+    await client.patch(item, {"metadata": {"annotations": listed}})
+    found = await _is_open(audited)
+    web = {"key": names.EGRESS_WORKLOAD_LABEL, "operator": "In", "values": ["Deployment.web"]}
+    for policy in found.values():
+        assert policy["spec"]["podSelector"] == {"matchExpressions": [web]}
+
+
+@pytest.mark.usefixtures("controlled")
 async def test_nothing_opens_without_two_people_for_egress_as_it_is(
     client: Client, field: Field, other: Field
 ) -> None:

@@ -5,9 +5,11 @@ import time
 
 import pytest
 
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.records.recorder import LedgerRecorder
 from control.egress import endings, loop
 from core.base import names
-from core.weights.documents.object_change import ObjectChange
+from core.weights.documents.object_change import ObjectChange, decode_change
 from tests.api.egress.control.field import OWN, PATIENCE_S, SOON_S, Field, later
 from tests.api.egress.control.pods import has_pod, pod, running
 from tests.api.kube.objects import wait_for
@@ -69,6 +71,19 @@ async def test_pods_are_evicted_once(field: Field, client: Client) -> None:
     await field.settle_event("NotEvicted")
 
 
+class _Frames:
+    """Keeps the changes that are recorded."""
+
+    def __init__(self) -> None:
+        self.changes: list[ObjectChange] = []
+
+    def append(self, kind: int, frame_id: bytes, payload: bytes) -> None:
+        """Keep one."""
+        del frame_id
+        assert kind == FrameKind.CHANGE
+        self.changes.append(decode_change(payload))
+
+
 async def test_an_end_in_use_is_told_and_recorded_once(
     apiserver: ApiServer, client: Client, field: Field, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,10 +91,11 @@ async def test_an_end_in_use_is_told_and_recorded_once(
     monkeypatch.setattr(endings, "INTERVAL_S", 0.5)
     for name, account in (("a", "default"), ("b", "default"), ("c", "other")):
         await client.create(pod(field.name, name, **{names.EGRESS_ACCOUNT_LABEL: account}))
-    recorded: list[ObjectChange] = []
+    kept = _Frames()
+    recorder = LedgerRecorder(kept, lambda: "prod", lambda _: "")
     async with controlling(settings_of(apiserver.kubeconfig(), OWN)) as controlled:
         assert controlled.egress.endings is not None
-        controlled.egress.endings.record = recorded.append
+        controlled.egress.endings.recorder = recorder
         until = later(3)
         await field.allow("one", {"cidr": "192.0.2.0/24"}, expiresAt=until)
         unused = {"serviceAccounts": ["nobody"], "expiresAt": until}
@@ -89,15 +105,16 @@ async def test_an_end_in_use_is_told_and_recorded_once(
         await asyncio.sleep(1.2)
     assert event["involvedObject"]["name"] == "one"
     assert "It has ended, and 2 Pods that it was for still run" in event["message"]
-    told = [(each.name, each.event, each.why) for each in recorded]
-    assert told == [("one", "ended-in-use", "2 Pods that it was for still run")]
+    (change,) = kept.changes
+    assert (change.cluster, change.name, change.event) == ("prod", "one", "ended-in-use")
+    assert change.why == "2 Pods that it was for still run"
     async with controlling(settings_of(apiserver.kubeconfig(), OWN)) as controlled:
         assert controlled.egress.endings is not None
-        controlled.egress.endings.record = recorded.append
+        controlled.egress.endings.recorder = recorder
 
         async def is_recorded() -> bool:
-            return len(recorded) == 2
+            return len(kept.changes) == 2
 
         await wait_for(is_recorded, PATIENCE_S)
-    assert recorded[0].id == recorded[1].id
+    assert kept.changes[0].id == kept.changes[1].id
     assert len(await field.events("EndedInUse")) == 1

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from app.processes.control.egress import enrolled_labels, make_egress
 from app.settings.egress import EgressSection, enrolment_of
 from app.settings.root import Settings
+from audit.ledger.records.recorder import LedgerRecorder
 from control.egress.loop import Egress
 from core.base import names
 from core.base.errors import SettingsError
@@ -67,11 +68,25 @@ async def test_a_log_that_cannot_be_read_is_refused_at_start(tmp_path: Path) -> 
         _egress(tmp_path, {"dns_log": {"server_name": "kube-dns.example"}}, Pods({}))
 
 
-def _egress(folder: Path, section: dict[str, Any], objects: Objects) -> Egress:
+async def test_what_ends_in_use_is_recorded_where_anything_is(tmp_path: Path) -> None:
+    """With the recorder of the process."""
+    recorder = LedgerRecorder(None, lambda: "prod", lambda _: "")
+    for given in (recorder, None):
+        egress = _egress(tmp_path, {}, Pods({}), given)
+        assert egress.endings
+        assert egress.endings.recorder is given
+
+
+def _egress(
+    folder: Path,
+    section: dict[str, Any],
+    objects: Objects,
+    recorder: LedgerRecorder | None = None,
+) -> Egress:
     servers = {"resolver": {"servers": ["192.0.2.53"]}}
     settings = Settings.model_validate({"cluster": folder, "egress": {**servers, **section}})
     connection = Connection(None)
     cluster = FolderCluster(folder)
     world = EgressWatch(connection, LiveSettings())
     ask = AccessReviews(connection, LiveSettings()).ask
-    return make_egress(settings, objects, world, cluster, ask, CollectorRegistry())
+    return make_egress(settings, objects, world, cluster, ask, CollectorRegistry(), recorder)

@@ -1,20 +1,26 @@
 """The end of an opening of egress is told to sinks two weeks, three days and a day before."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from audit.notifications.delivery import SinkDelivery
 from audit.notifications.egress_endings import MOST_OPENINGS, TOLD_DAYS, EgressEndings
-from audit.notifications.notice import Notice, NoticeEvent
+from audit.notifications.notice import DUE_EVENTS, Notice, NoticeEvent
+from audit.notifications.pending_follower import PendingFollower
+from audit.notifications.routes import Route
 from core.base.times import DAY_MS, milli_text
 from core.weights.documents.events import Severity
 from core.weights.documents.object_change import ENDED_IN_USE, ObjectChange
 from kube.weights.recorded_objects import MOST_SPEC, read_recorded
-from tests.unit.audit.notifications.notices import AT_MS
-from tests.unit.audit.notifications.test_pending import END_MS
+from tests.unit.audit.notifications.notices import AT_MS, open_store
+from tests.unit.audit.notifications.test_delivery import Clock, ScriptedSink
+from tests.unit.audit.notifications.test_pending import END_MS, TERMS, record_change
 from tests.unit.audit.notifications.test_pending import make_change as change_of
+from webhooks.log import get_logger
 
 DAYS = (14, 3, 1)
 SPEC: dict[str, Any] = {"to": [{"cidr": "192.0.2.0/24"}], "expiresAt": milli_text(END_MS)}
@@ -146,12 +152,19 @@ def test_an_end_in_use_is_told_for_some_days() -> None:
     assert not due([*story, renewed], END_MS + 2)
 
 
+def test_an_end_in_use_is_told_where_retention_left_no_more() -> None:
+    """An allowlist lasts for a year, and a ledger may keep less."""
+    assert not due([IN_USE], END_MS - 1)
+    (notice,) = due([IN_USE], END_MS)
+    assert notice == due([THERE, IN_USE], END_MS)[0]
+
+
 def test_other_kinds_and_the_sample_are_told_to_nobody() -> None:
     """Grants have an end of their own."""
     grant = make_change("there", kind="AccessGrant")
     sample = make_change("there", cluster="sample-month")
-    alone = make_change(ENDED_IN_USE, END_MS, why="2 Pods", uid="u-9")
-    assert not due([grant, sample, alone], END_MS - DAY_MS)
+    assert not due([grant, sample], END_MS - DAY_MS)
+    assert not due([make_change(ENDED_IN_USE, END_MS, cluster="sample-month")], END_MS)
 
 
 def test_memory_is_bounded() -> None:
@@ -182,3 +195,34 @@ def test_the_end_of_a_large_allowlist_is_recorded() -> None:
     assert found.spec.keys() == {"omitted", "expiresAt"}
     made = make_change("there", spec=found.spec)
     assert len(due([made], END_MS - DAY_MS)) == 1
+
+
+async def test_a_sink_is_told_of_each_once_also_across_a_restart(tmp_path: Path) -> None:
+    """Three times before the end, and of what was left after it."""
+    clock = Clock(AT_MS / 1000)
+    sink = ScriptedSink(most=2)
+
+    async def step(at_ms: int, *changes: ObjectChange) -> int:
+        clock.now = at_ms / 1000
+        async with open_store(tmp_path) as store:
+            for change in changes:
+                await record_change(store, change)
+            pending = PendingFollower(store, TERMS, get_logger(), clock)
+            route = Route(events=DUE_EVENTS)
+            made = SinkDelivery("a", sink, route, store, get_logger(), clock=clock, due=pending.due)
+            await made.step()
+            await made.step()
+        return len(sink.told)
+
+    end_ms = AT_MS - 10 * DAY_MS  # A ledger takes nothing of the future.
+    spec = {**SPEC, "expiresAt": milli_text(end_ms)}
+    there = make_change("there", end_ms - 30 * DAY_MS, spec=spec)
+    in_use = make_change(ENDED_IN_USE, end_ms, why="2 Pods that it was for still run", spec=None)
+    assert await step(end_ms - 30 * DAY_MS, there) == 0
+    for told, days in enumerate(DAYS, start=1):
+        for _ in range(2):
+            assert await step(end_ms - days * DAY_MS) == told
+    assert await step(end_ms) == 3
+    for _ in range(2):
+        assert await step(end_ms + 1, in_use) == 4
+    assert len(set(sink.told)) == 4
