@@ -5,16 +5,24 @@ import datetime as dt
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pytest
 
 from core.base import names
 from core.egress.pod_labels import egress_labels
 from tests.api.egress.control.field import allowlist, later
+from tests.api.egress.intents.people import TIER, approval
 from tests.harness.evidence import record
 from tests.harness.programs.client import ApiStatusError, Client, Json, connect
 from tests.harness.programs.helm import Helm
-from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, METADATA, NEIGHBOUR
+from tests.harness.programs.node.outside_world import (
+    ELSEWHERE,
+    INTERNET,
+    METADATA,
+    NEIGHBOUR,
+    OTHER_NODE,
+)
 from tests.harness.programs.node.policed_node import (
     SHAPE,
     PolicedNode,
@@ -34,11 +42,16 @@ from tests.harness.programs.node.scene import (
 )
 from tests.harness.programs.probing.connections import Target, held, opened, watching
 from tests.harness.sizes import PROOF
+from tests.harness.worlds.approvals import seen
+from tests.harness.worlds.rbac import binding, user
 from tests.node.egress_processes import WINDOW_S, Installed, installed
 
-MOVER, CLOSER, EVICTEE, LATE = "mover", "closer", "evictee", "late"
-"""Service accounts, and a Pod of each: for a name that moves, for expiry, for a dead controller."""
+MOVER, CLOSER, EVICTEE, LATE, JOB = "mover", "closer", "evictee", "late", "job"
+"""Service accounts, and a Pod of each: for a name that moves, for expiry, for a dead controller,
+and for the needs of a training job."""
 REGISTRY, REBOUND = "registry.example.com", "rebound.example.com"
+VAULT, HUB = "vault.example.com", "hub.example.com"
+APPROVERS: Final = ("ann@example.com", "ben@example.com")
 DNS_SOON_S = 60.0
 """A name is asked for every second or two here; a busy machine takes longer to follow."""
 SLACK_S = 40.0
@@ -82,11 +95,13 @@ def field(
     """The chart, gate and controller at work, and then the Pods, without labels of the gate's."""
     team = [
         sleeper(TEAM, each, {"app": each}, serviceAccountName=each)
-        for each in (TRAINER, READER, MOVER, CLOSER, EVICTEE, LATE)
+        for each in (TRAINER, READER, MOVER, CLOSER, EVICTEE, LATE, JOB)
     ]
     with installed(policed, tmp_path_factory.mktemp("installed"), helm) as found:
         found.names.set(REGISTRY, *INTERNET, ttl=1)
         found.names.set(REBOUND, *NEIGHBOUR, *METADATA, ttl=1)
+        found.names.set(VAULT, OTHER_NODE[0], ttl=1)
+        found.names.set(HUB, *INTERNET, ttl=1)
         scene = asyncio.run(set_scene(policed, team, {names.EGRESS_LABEL: "deny"}))
         yield Field(scene, found)
 
@@ -207,6 +222,77 @@ async def test_what_the_allowlist_names_is_open_and_nothing_else(
     notes.append(f"- Before its allowlist a Pod reaches {len(_dns(scene))} of them (DNS)")
     notes.append(f"- With it all {len(_named(scene))} more that it names, {took:.1f} s later")
     notes.append(f"- The other {closed} stay closed")
+
+
+@pytest.mark.proof
+async def test_the_needs_of_a_training_job_are_open(
+    field: Field, admin: Client, notes: list[str]
+) -> None:
+    """Rows of docs/operate/egress-aks.md, as NetworkPolicy says them; a wildcard stays closed."""
+    scene = field.scene
+    apiserver = _first(scene.named("kube-apiserver"))
+    await admin.apply(_told_by_kube_apiserver(apiserver))
+    headless = {"clusterIP": "None", "ipFamilyPolicy": "PreferDualStack"}
+    spec = {**headless, "selector": {"app": "neighbour"}}
+    await admin.create({**_service("gang", TEAM), "spec": spec})
+    https = _ports("TCP 443")
+    made = await admin.create(
+        allowlist(
+            TEAM,
+            JOB,
+            {"service": {"namespace": "default", "name": "kubernetes"}, "ports": https},
+            {"dnsName": VAULT, "within": [f"{OTHER_NODE[0]}/32"], "ports": _ports("TCP 10250")},
+            {"service": {"name": "gang"}, "ports": _ports("TCP 1024-65535")},
+            {"dnsName": HUB, "ports": https},
+            {"dnsName": "*.example.com", "ports": _ports("TCP 8443")},
+            serviceAccounts=[JOB],
+        )
+    )
+    await admin.apply([binding("sallyport-approve-egress", *map(user, APPROVERS), name="approve")])
+    for name in APPROVERS:
+        await admin.as_user(name).wait_until_can("approve", TIER)
+        await admin.as_user(name).create(await seen(admin, approval(made, name.partition("@")[0])))
+    named = scene.named("the internet", "TCP 443")
+    private = scene.at(OTHER_NODE[0], "TCP 10250")
+    gang = scene.named("neighbour", "TCP 8080", "TCP 9090")
+    wanted = {apiserver, private} | gang | named
+    scene.wait_until_open(JOB, wanted)
+    found = opened(scene.probe(JOB))
+    assert found == _dns(scene) | wanted
+    status = (await admin.get("sallyport.dev/v1alpha1", "EgressAllowlist", JOB, TEAM))["status"]
+    ready = next(each for each in status["conditions"] if each["type"] == "Ready")
+    assert "spec.to[4].dnsName" in ready["message"]
+    notes.append(
+        "- The needs of a training job: kube-apiserver, a private endpoint by name, a gang by its "
+        "headless Service, a name: open; the wildcard stays closed, and the allowlist says so"
+    )
+
+
+def _service(name: str, namespace: str) -> Json:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+
+
+def _told_by_kube_apiserver(at: Target) -> Iterator[Json]:
+    """Yield its Service and slice, which those of tests do not write themselves."""
+    ports = [{"name": "https", "port": 443, "targetPort": at.port}]
+    yield {**_service("kubernetes", "default"), "spec": {"ports": ports}}
+    yield {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [at.address], "conditions": {"ready": True}}],
+        "ports": [{"name": "https", "port": at.port, "protocol": "TCP"}],
+    }
+
+
+def _first(targets: set[Target]) -> Target:
+    return min(each for each in targets if "." in each.address)
 
 
 async def test_the_labels_that_open_are_the_gates_alone(field: Field, admin: Client) -> None:
