@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from core.base import names
 from tests.api.egress.control.field import OWN, PATIENCE_S, Field
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.programs.client import Client, Json
@@ -54,3 +55,23 @@ async def test_an_allowlist_that_leads_to_weights_is_told(
 
     await wait_for(partial(gone), PATIENCE_S)
     await client.delete(elsewhere)
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_of_an_audited_namespace_nothing_is_told(client: Client, store: str) -> None:
+    """Its Pods connect everywhere, as those of one that is left open."""
+    audited = Field(client, new_name("egress"))
+    await audited.prepare("audit")
+    await audited.allow("wide", {"cidr": "10.77.1.0/28"})
+    await audited.settle_reason("wide", "NotEnrolled")
+    assert not await told(client, audited.name)
+    item = await client.get("v1", "Namespace", audited.name)
+    await client.patch(item, {"metadata": {"labels": {names.EGRESS_LABEL: "deny"}}})
+    await audited.settle_reason("wide", "Open")
+    assert store in {each["store"] for each in await told(client, audited.name)}
+    await client.patch(item, {"metadata": {"labels": {names.EGRESS_LABEL: "audit"}}})
+
+    async def is_gone() -> bool:
+        return not await told(client, audited.name)
+
+    await wait_for(is_gone, PATIENCE_S)
