@@ -5,14 +5,19 @@ import datetime as dt
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from typing import Final
 
 import pytest
 
 from core.base import names
+from core.base.networks import any_holds, single_address_network
 from core.egress.pod_labels import egress_labels
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 from tests.api.egress.control.field import allowlist, later
 from tests.api.egress.intents.people import TIER, approval
+from tests.api.people.break_glass.glass import TIER as GLASS_TIER
+from tests.api.people.break_glass.glass import approve, new_name, opens, sealed
 from tests.harness.evidence import record
 from tests.harness.programs.client import ApiStatusError, Client, Json, connect
 from tests.harness.programs.helm import Helm
@@ -306,6 +311,38 @@ async def test_the_labels_that_open_are_the_gates_alone(field: Field, admin: Cli
         await admin.patch(scene.pods[READER], {"metadata": {"labels": forged}})
     scene.add(await running_pod(admin, forger))
     scene.settle("forger", _dns(scene))
+
+
+async def test_a_break_glass_opens_all_but_what_is_reserved_until_it_is_deleted(
+    field: Field, admin: Client, notes: list[str]
+) -> None:
+    """Of a Pod that runs already and has no allowlist; metadata stays closed, in both families."""
+    scene, name = field.scene, new_name()
+    glass = sealed(TEAM, name, egress={})
+    await admin.create(glass)
+    role = "sallyport-approve-break-glass"
+    await admin.apply([binding(role, *map(user, APPROVERS), name="glass")])
+    for each in APPROVERS:
+        await admin.as_user(each).wait_until_can("approve", GLASS_TIER)
+    await approve(admin, name, *APPROVERS)
+    assert opened(scene.probe(READER)) == _dns(scene)
+    await opens(admin, name)
+    wanted = {each for each in scene.targets if not _is_reserved(each)}
+    assert _is_reserved(scene.at(METADATA[0], "TCP 443"))
+    took = scene.wait_until_open(READER, wanted)
+    assert opened(scene.probe(READER)) == wanted
+    await admin.delete(glass)
+    again = max(scene.wait_until_closed(READER, each) for each in _https(scene, *INTERNET))
+    scene.settle(READER, _dns(scene))
+    notes.append(
+        f"- A BreakGlass for egress: a Pod without an allowlist reaches {len(wanted)} ends of "
+        f"{len(scene.targets)} after {took:.1f} s, and none of metadata; {again:.1f} s after it is "
+        "deleted DNS alone"
+    )
+
+
+def _is_reserved(target: Target) -> bool:
+    return any_holds(ALWAYS_RESERVED, single_address_network(ip_address(target.address)))
 
 
 @pytest.mark.proof
