@@ -107,6 +107,13 @@ class Recorder(Protocol):
             NotRecordedError: it cannot be kept, or too much waits already.
         """
 
+    def check(self) -> None:
+        """Look whether a decision could be kept now; nothing is.
+
+        Raises:
+            NotRecordedError: it could not.
+        """
+
 
 class Shadow(Protocol):
     """Judges again what has been answered. Implemented by `admission.bundles.shadow`."""
@@ -264,12 +271,15 @@ class AdmissionApp:
     ) -> tuple[Decision, bool]:
         """Have the decision kept; give the one to answer with, and whether it was kept.
 
-        Dry runs have no side effects. Of `/mutate` only what changes an object, or refuses it, is
-        kept: the final state is judged, and kept, by `/validate`.
+        Dry runs have no side effects: of them it is looked whether they could be kept, so that
+        they are answered as what they try. Of `/mutate` only what changes an object, or refuses it,
+        is kept: the final state is judged, and kept, by `/validate`.
         """
         refusing = webhook.refuses_on_failure or not decision.allowed
-        if self._recorder is None or request.dry_run or not (refusing or patches):
+        if self._recorder is None or not (refusing or patches):
             return decision, False
+        if request.dry_run:
+            return self._try_to_record(self._recorder, request, decision, refusing=refusing), False
         seconds = time.perf_counter() - start
         try:
             self._recorder.record(webhook.name, request, decision, patches, seconds)
@@ -279,6 +289,17 @@ class AdmissionApp:
                 self._metrics.count_unrecorded(allowed=decision.allowed)
             return decision, False
         return decision, True
+
+    @staticmethod
+    def _try_to_record(
+        recorder: Recorder, request: Request, decision: Decision, *, refusing: bool
+    ) -> Decision:
+        """Return what a dry run is answered with: an error where nothing could be recorded."""
+        try:
+            recorder.check()
+        except NotRecordedError as error:
+            return refuse_unrecorded(request, decision, error) if refusing else decision
+        return decision
 
     def _fail(self, webhook: _Webhook, request: Request, error: Exception) -> Reply:
         kind = DeadlineError.kind if isinstance(error, TimeoutError) else "unexpected"

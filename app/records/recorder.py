@@ -154,7 +154,12 @@ def _make_recorder(
         make_share_of(cluster, naming),
         instance=settings.instance,
         shares=None if spool is None else AdmissionShares(spool),
+        check_spool=_nothing_to_check if spool is None else spool.check,
     )
+
+
+def _nothing_to_check() -> None:
+    """Lines of the log are never full."""
 
 
 @asynccontextmanager

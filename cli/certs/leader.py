@@ -38,14 +38,19 @@ async def read_leader(objects: Objects, namespace: str) -> Leader | None:
 def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[CertificateProblem]:
     """Say where nobody leads."""
     remedy = "see why control does not run: kubectl get pods, and its log"
-    if leader is None or not leader.holder:
-        yield CertificateProblem(
-            f"Lease {CONTROL}", "is nobody's: nothing is renewed", remedy, person=True
-        )
+    if leader is None:
+        what = "does not exist: nobody has ever led, and nothing is renewed"
+    elif not leader.holder:
+        what = f"is nobody's since {_since(leader)}: nothing is renewed"
     elif leader.renewed is None or now - leader.renewed > _LONGEST:
-        since = f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
-        what = f"has not been renewed since {since}: nothing is renewed"
-        yield CertificateProblem(f"Lease {CONTROL}", what, remedy, person=True)
+        what = f"has not been renewed since {_since(leader)}: nothing is renewed"
+    else:
+        return
+    yield CertificateProblem(f"Lease {CONTROL}", what, remedy, person=True)
+
+
+def _since(leader: Leader) -> str:
+    return f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
 
 
 def _time(text: object) -> dt.datetime | None:

@@ -70,6 +70,10 @@ _REASONS: Final = (
     (re.compile("503"), "the gate is not ready: its /readyz says what it misses"),
 )
 """Signs in kube-apiserver's text, in lower case; the first that is found counts."""
+_NOT_JUDGED: Final = (
+    "every request of this kind is refused until that is mended: what is above says what lacks, "
+    "and so do the gate's /readyz and its log"
+)
 _NO_RIGHT: Final = "give whoever asks the right to create Deployments and Pods in the namespace"
 
 
@@ -107,7 +111,7 @@ def judged_workload(status: int, answer: Mapping[str, Any]) -> Step:
             "name a namespace that is not left out (webhooks.excludedNamespaces), and see that "
             "the webhooks are registered",
         )
-    if _DENIED.search(text):
+    if _is_denied(status, text):
         return Step(name, StepOutcome.HOLDS, "a workload was judged, and refused", "")
     return _other(name, status, text)
 
@@ -127,7 +131,7 @@ def refused_pod(status: int, answer: Mapping[str, Any], mode: Mode) -> Step:
             "look at the steps above; where they hold, is a BreakGlass open, or the namespace "
             "left out?",
         )
-    if _DENIED.search(text):
+    if _is_denied(status, text):
         return Step(name, StepOutcome.HOLDS, "a Pod that nobody may run was refused", "")
     if _BACK_STOP.search(text):
         found = "a Pod that nobody may run was refused by the back-stop, before the gate was asked"
@@ -149,13 +153,24 @@ def refused_marks(status: int, answer: Mapping[str, Any], *, may_exempt: bool) -
             "whoever has no right to it changed the marks of the namespace",
             "install the chart whole: namespace-guard.sallyport.dev is missing",
         )
-    if _BACK_STOP.search(text) or _DENIED.search(text):
+    if _BACK_STOP.search(text) or _is_denied(status, text):
         return Step(name, StepOutcome.HOLDS, "changing the marks of the namespace was refused", "")
     return _other(name, status, text)
 
 
+def _is_denied(status: int, text: str) -> bool:
+    """Return whether the gate judged, and said no.
+
+    kube-apiserver says "denied the request" of an error of the gate's too: with another status
+    (k8s.io/apiserver pkg/admission/plugin/webhook/errors, ToStatusErr).
+    """
+    return status == HTTPStatus.FORBIDDEN and _DENIED.search(text) is not None
+
+
 def _other(name: str, status: int, text: str) -> Step:
     """Read a failure that is no denial of Sallyport's."""
+    if _DENIED.search(text):
+        return Step(name, StepOutcome.BROKEN, f"the gate could not judge: {text}", _NOT_JUDGED)
     if _NOT_REACHED.search(text):
         said = _TIMEOUT_OF_CALL.sub("", text).lower()
         remedy = next(

@@ -3,6 +3,7 @@
 Nothing is written, and no image is pulled.
 """
 
+import asyncio
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -27,6 +28,8 @@ FORMAT: Final = 1
 
 _TIMEOUT_S: Final = 35.0
 """The longest that webhooks may take (30 s), and a little."""
+_DEADLINE_S: Final = 90.0
+"""For all of it: `helm test` ends after 120 s, and must say why."""
 _REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 _KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 _DRY: Final = {"dryRun": "All"}
@@ -125,10 +128,27 @@ async def verify(
 
     Raises:
         SettingsError: a folder stands in for the cluster, or there is no such namespace.
-        ClusterError: kube-apiserver does not answer.
+        ClusterError: kube-apiserver does not answer, or not all of it in time.
     """
     if settings.cluster is not None:
         raise SettingsError("a folder judges nothing: give --kubeconfig FILE")
+    try:
+        async with asyncio.timeout(_DEADLINE_S):
+            return await _verify(settings, namespace, by_settings=by_settings, from_pod=from_pod)
+    except TimeoutError:
+        raise ClusterError(
+            f"kube-apiserver gave no whole answer within {_DEADLINE_S:.0f} s: is etcd down? "
+            "kubectl get --raw '/readyz?verbose' says"
+        ) from None
+
+
+async def _verify(
+    settings: Settings,
+    namespace: str,
+    *,
+    by_settings: bool,
+    from_pod: tuple[str, str] | None,
+) -> ClusterVerification:
     connection = Connection(settings.kubeconfig)
     await connection.open()
     try:
@@ -237,7 +257,7 @@ async def _dry_run(
             method, path, _TIMEOUT_S, body=body, parameters=_DRY, content_type=kind
         )
     except ClusterError as error:
-        if error.status is None:
+        if not error.status:
             raise
         return error.status, {"message": str(error)}
     return 0, msgspec.json.decode(taken)

@@ -74,6 +74,8 @@ class LedgerRecorder:
     """Name of this gate's Pod, which its decisions and aggregates carry."""
     shares: AdmissionShares | None = None
     """What limits admissions in a spool that fills; None: all are kept."""
+    check_spool: Callable[[], None] = lambda: None
+    """Raises NotRecordedError where the spool would not take a decision now."""
     _sent: dict[str, int] = field(default_factory=dict)
 
     def record(
@@ -113,6 +115,14 @@ class LedgerRecorder:
             return
         with shares.hold(self.share_of(request), _size_of(seen, decision.id, content)):
             self._record_with(seen, decision.id, content)
+
+    def check(self) -> None:
+        """Look whether a decision could be kept now; nothing is.
+
+        Raises:
+            NotRecordedError: the spool would not take it.
+        """
+        self.check_spool()
 
     def _counts(self, request: Request, decision: Decision) -> bool:
         if self.budget is None:

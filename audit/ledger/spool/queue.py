@@ -16,6 +16,8 @@ from core.base.errors import LedgerError, NotRecordedError
 
 _MIB: Final = 1024 * 1024
 _RETRY_S: Final = 0.5
+_ORDINARY_BYTES: Final = 8 * 1024
+"""Of a decision's frame."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,15 @@ class Spool:
             raise NotRecordedError(reason)
         self._writer.put(size, (kind, frame_id, payload))
         self._appended += 1
+
+    def check(self) -> None:
+        """Look whether an ordinary frame would be taken now; nothing is.
+
+        Raises:
+            NotRecordedError: it would not be: the spool is full, or its disk is, or fails.
+        """
+        if reason := self._closed or self._shortage(_ORDINARY_BYTES):
+            raise NotRecordedError(reason)
 
     @property
     def has_unread(self) -> bool:

@@ -33,7 +33,7 @@ Run = Callable[..., Done]
 
 Json = dict[str, Any]
 Answers = dict[str, tuple[int, Any]]
-"""Status and body by path; of a path that is not there 404."""
+"""Status and body by path; of a path that is not there 404. Status 0 ends the connection."""
 Serve = Callable[[Answers], Path]
 
 
@@ -85,6 +85,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
                 length = int(self.headers.get("Content-Length") or 0)
                 self.rfile.read(length)
                 status, body = answers.get(self.path.partition("?")[0], (404, {}))
+                if not status:
+                    return
                 raw = json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")

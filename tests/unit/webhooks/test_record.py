@@ -43,6 +43,11 @@ class Records:
             raise NotRecordedError("the disk is full")
         self.kept.append((source, decision.verdict.value, list(patches)))
 
+    def check(self) -> None:
+        """Look whether it could be kept."""
+        if self.full:
+            raise NotRecordedError("the disk is full")
+
 
 async def answered(gate: Gate, path: str, made: Any, **more: Any) -> Any:
     """Return the response to a review."""
@@ -81,11 +86,32 @@ async def test_what_the_mutating_pass_refuses_is_recorded(tmp_path: Path, *, ful
 
 async def test_dry_runs_are_not_recorded(tmp_path: Path) -> None:
     """They have no side effects; the log has them."""
-    records = Records(full=True)
+    records = Records()
     async with running_gate(tmp_path, recorder=records) as gate:
         assert (await answered(gate, "/validate", GOOD, dryRun=True))["allowed"] is True
         assert [line["dry_run"] for line in gate.lines() if line["event"] == "decision"] == [True]
     assert records.kept == []
+
+
+async def test_a_dry_run_is_answered_as_what_it_tries(tmp_path: Path) -> None:
+    """Where nothing can be recorded it is an error too: else `sallyport verify` finds all well."""
+    async with running_gate(tmp_path, recorder=Records(full=True)) as gate:
+        admitted = await answered(gate, "/validate", GOOD, dryRun=True)
+        refused = await answered(gate, "/validate", BAD, dryRun=True)
+        noted = await answered(gate, "/mutate", GOOD, dryRun=True)
+        metrics = await gate.scrape()
+    assert (admitted["allowed"], admitted["status"]["code"]) == (False, 500)
+    assert "the disk is full" in admitted["status"]["message"]
+    assert (refused["allowed"], refused["status"]["code"]) == (False, 403)
+    assert noted["allowed"] is True
+    assert 'sallyport_unrecorded_decisions_total{outcome="refused"} 0.0' in metrics
+
+
+async def test_a_dry_run_is_admitted_unrecorded_where_the_namespace_says_so(tmp_path: Path) -> None:
+    """As what it tries would be."""
+    judge = PrivilegedJudge(when_unrecorded=WhenUnrecorded.ADMIT)
+    async with running_gate(tmp_path, judge, recorder=Records(full=True)) as gate:
+        assert (await answered(gate, "/validate", GOOD, dryRun=True))["allowed"] is True
 
 
 async def test_what_cannot_be_recorded_is_refused_as_an_error(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from cli.verify.answers import StepOutcome, judged_workload, refused_marks, refu
 from cli.verify.port import gate_needs_certificate, judge_port, needs_certificate
 from cli.verify.proof import NOT_DEMANDED, note_proof
 from cli.verify.run import FORMAT, ClusterVerification, exit_code
+from cli.verify.run import verify as run_verify
 from core.base import names
+from core.base.errors import ClusterError
 from core.decision.namespaces import Mode
 from egress.analysis.verification import ProbeFinding
 from kube.client.connection import Connection
-from tests.unit.cli.conftest import Run, Serve
+from tests.unit.cli.conftest import Json, Run, Serve
 from webhooks.client_certs import STRANGER
 
 DENIED = 'admission webhook "validate.sallyport.dev" denied the request: privileged'
@@ -71,6 +73,46 @@ def test_a_gate_that_is_not_reached_is_told_with_the_way_out(why: str, says: str
     ):
         assert step.standing is StepOutcome.BROKEN
         assert says in step.remedy
+
+
+async def test_a_request_without_an_answer_is_neither_taken_nor_refused(serve: Serve) -> None:
+    """kube-apiserver went away in the middle: the command says so, and nothing of the gate."""
+    of_webhooks = "/apis/admissionregistration.k8s.io/v1"
+    named: Json = {"webhooks": []}
+    answers = {
+        "/api/v1/namespaces/default": (200, {"metadata": {"name": "default"}}),
+        f"{of_webhooks}/validatingwebhookconfigurations/sallyport": (200, named),
+        f"{of_webhooks}/mutatingwebhookconfigurations/sallyport": (200, named),
+        "/apis/apps/v1/namespaces/default/deployments": (0, None),
+    }
+    settings = read_flags(None, kubeconfig=serve(answers))
+    with pytest.raises(ClusterError) as raised:
+        await run_verify(settings, "default", by_settings=True)
+    assert not raised.value.status
+
+
+async def test_a_kube_apiserver_that_hangs_is_told_in_time(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where etcd is down: each request alone would be waited for."""
+    monkeypatch.setattr("cli.verify.run._DEADLINE_S", 0.0)
+    settings = read_flags(None, kubeconfig=serve({}))
+    with pytest.raises(ClusterError, match="is etcd down"):
+        await run_verify(settings, "default", by_settings=True)
+
+
+@pytest.mark.parametrize("status", [400, 500, 503])
+def test_an_error_of_the_gate_is_never_taken_for_a_denial(status: int) -> None:
+    """kube-apiserver words both alike; then everything is refused, and that is broken."""
+    message = 'admission webhook "validate.sallyport.dev" denied the request: could not be judged'
+    for step in (
+        judged_workload(status, {"message": message}),
+        refused_pod(status, {"message": message}, Mode.ENFORCE),
+        refused_marks(status, {"message": message}, may_exempt=False),
+    ):
+        assert step.standing is StepOutcome.BROKEN
+        assert "the gate could not judge" in step.found
+        assert "/readyz" in step.remedy
 
 
 def test_a_workload_that_nobody_noted_was_not_judged() -> None:

@@ -57,10 +57,13 @@ def test_a_full_spool_refuses_until_segments_are_acknowledged(tmp_path: Path) ->
         for _ in range(3):
             with pytest.raises(NotRecordedError, match="65,536 bytes, the most that it may"):
                 made.append(frame(0, 1000))
-        assert made.spool.status().refused == 4
+        with pytest.raises(NotRecordedError, match="65,536 bytes, the most that it may"):
+            made.spool.check()
+        assert made.spool.status().refused == 4  # A look is none.
         assert len(made.troubles) == 1
         assert made.ship() == taken
         assert made.troubles[1:] == [""]
+        made.spool.check()
         made.write(frame(1))
         assert made.ship() == [frame(1)]
 
