@@ -101,7 +101,7 @@ async def enrol(settings: Settings, asked: EnrolQuestion) -> EnrolmentStep:
                 settings, StatusQuestion(asked.namespace, asked.flows, asked.form, ())
             )
             pods = await _running(objects, asked.namespace)
-            hindrances = [*_of_ranges(settings), *_hindrances(asked, closure, status, pods)]
+            hindrances = [*_of_ranges(settings, pods), *_hindrances(asked, closure, status, pods)]
         taken = after != before and (asked.force or not hindrances)
         if taken:
             await _write(objects, asked.namespace, raw, after)
@@ -199,11 +199,18 @@ async def _running(objects: Objects, namespace: str) -> list[EgressPod]:
     return [each for each in found if each is not None]
 
 
-def _of_ranges(settings: Settings) -> Iterator[str]:
-    """Yield that Services would stay closed: no address of their Pods counts."""
-    if target_of(settings.egress).backend_ranges == ():
+def _of_ranges(settings: Settings, pods: Sequence[EgressPod]) -> Iterator[str]:
+    """Yield in which families Services would stay closed: no address of their Pods counts."""
+    ranges = target_of(settings.egress).backend_ranges
+    if ranges is None:
+        return
+    known = {each.version for each in ranges}
+    used = {one.version for each in pods if not each.host_network for one in each.addresses}
+    lacking = " or ".join(f"IPv{version}" for version in sorted(used - known))
+    if not known or lacking:
+        what = f"has no {lacking} network" if known else "is not set"
         yield (
-            "egress.ranges.pods is not set: Services would stay closed. Set it for the cluster "
+            f"egress.ranges.pods {what}: Services would stay closed. Set it for the cluster "
             "(sallyport egress doctor shows the networks) and give those settings with --config"
         )
 

@@ -149,6 +149,8 @@ class DesiredStates:
         if closure.closes:
             wanted.policies, wanted.open = rendered.objects, rendered.open
             self.beyond[namespace] = self.passes(wanted.meaning)
+        else:
+            self.beyond.pop(namespace, None)
         return wanted
 
     async def _unapproved(

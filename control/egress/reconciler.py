@@ -11,7 +11,7 @@ from control.egress import status as telling
 from control.egress.approvals import Approval
 from control.egress.break_glass import BreakGlassOpenings
 from control.egress.cluster_state import CLUSTER, EgressState
-from control.egress.desired_state import DesiredState, DesiredStates
+from control.egress.desired_state import DesiredState, DesiredStates, UnknownError
 from control.egress.eviction import Evictions
 from control.egress.plan import Apply, Delete, Json, Step, plan_of
 from control.egress.status import AllowlistSituation
@@ -131,32 +131,44 @@ class Reconciler:
         look = _NamespaceLook(
             namespace, self.state.closure_of(namespace), self.state.intents_of(namespace)
         )
-        look.wanted = self.wanting.forget(namespace)
         if look.closure.closes:
             await self._shut(leadership, look)
-        if look.closure.closes and not place.terminating:
-            await self._deny(leadership, look)
-            await self._hold_all(leadership, look)
-        if look.closure.labels_pods:
+            if not place.terminating:
+                await self._deny(leadership, look)
+                await self._hold_all(leadership, look)
             look.wanted = await self.wanting.of(
                 namespace, look.intents, known, failed, look.closure, look.opened
             )
         if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
-            # What is only learnt, for an audit, opens nothing that was closed.
-            opens = look.wanted if look.closure.closes else DesiredState()
-            await self.weights.tell(leadership, namespace, opens, sound, self.state.sets)
+            await self.weights.tell(leadership, namespace, look.wanted, sound, self.state.sets)
         await self._write(leadership, look, makes=not place.terminating)
         self._opened[namespace] = look.opened
         await self._close(leadership, look)
+        if not look.closure.closes:  # Once it is open: nothing that is asked for delays that.
+            await self._learn(look, known, failed)
         await self._evict(leadership, look, known.now)
         states = await self._tell(leadership, look, known.now)
         look.foreign = await self._foreign(leadership, look, known.now)
         return look.outcome(self._live(namespace), states, known.now)
 
     def forget(self) -> None:
-        """Forget what BreakGlasses opened: another replica may write meanwhile."""
+        """Forget what BreakGlasses opened, and the gate was told: another replica may write."""
         self._opened.clear()
+        if self.weights is not None:
+            self.weights.forget()
+
+    async def _learn(self, look: _NamespaceLook, known: CompilerFacts, failed: int) -> None:
+        """Learn what the allowlists of an audited namespace name, and how they would stand."""
+        if not look.closure.labels_pods:
+            self.wanting.forget(look.namespace)
+            return
+        try:
+            look.wanted = await self.wanting.of(
+                look.namespace, look.intents, known, failed, look.closure
+            )
+        except (UnknownError, NotSyncedError) as error:
+            look.fail("", str(error))
 
     def _live(self, namespace: str) -> tuple[LivePolicy, ...]:
         return tuple(self.state.policies.get(namespace, {}).values())

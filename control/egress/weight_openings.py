@@ -58,6 +58,10 @@ class WeightOpenings:
         await self._write({namespace: text})
         self._told[namespace] = text
 
+    def forget(self) -> None:
+        """Forget what stands there: another replica may write meanwhile."""
+        self._told.clear()
+
     async def _write(self, entries: dict[str, str | None]) -> None:
         collection = f"/api/v1/namespaces/{self.namespace}/configmaps"
         try:

@@ -140,6 +140,22 @@ async def test_without_networks_of_pods_the_step_is_held_back(
     assert "egress.ranges.pods is not set" in step.hindrances[0]
 
 
+async def test_each_family_of_the_pods_needs_a_network(
+    used: Field, settings: Settings, tmp_path: Path
+) -> None:
+    """On dual stack IPv4 alone leaves Services closed in IPv6."""
+    await enrol(settings, EnrolQuestion(namespace=used.name))
+    await used.allow("one", {"cidr": "192.0.2.0/24"})
+    status = {"podIP": "10.9.0.7", "podIPs": [{"ip": "10.9.0.7"}, {"ip": "fd00:9::7"}]}
+    path = f"/api/v1/namespaces/{used.name}/pods/{WEB}/status"
+    await used.client.request(
+        "PATCH", path, {"status": status}, content_type="application/merge-patch+json"
+    )
+    step = await _close(settings, used, _flows(tmp_path, used, "192.0.2.7"))
+    assert not step.changed
+    assert "egress.ranges.pods has no IPv6 network" in step.hindrances[0]
+
+
 async def test_a_list_that_cannot_be_read_is_released(used: Field, settings: Settings) -> None:
     """Where nobody kept it from being stored, all Pods are closed: the way back must work."""
     item = await used.client.get("v1", "Namespace", used.name)

@@ -9,6 +9,7 @@ from core.base import names
 from tests.api.egress.control.field import OWN, PATIENCE_S, Field
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.programs.client import Client, Json
+from tests.harness.programs.egress_control import Controlled
 
 OPENINGS = f"/api/v1/namespaces/{OWN}/configmaps/sallyport-weight-openings"
 
@@ -55,6 +56,27 @@ async def test_an_allowlist_that_leads_to_weights_is_told(
 
     await wait_for(partial(gone), PATIENCE_S)
     await client.delete(elsewhere)
+
+
+async def test_who_leads_again_tells_anew(
+    client: Client, field: Field, store: str, controlled: Controlled
+) -> None:
+    """Another replica led in between, and took back what was told."""
+    await field.allow("wide", {"cidr": "10.77.1.0/28"})
+    await field.settle_reason("wide", "Open")
+    (one,) = [each for each in await told(client, field.name) if each["store"] == store]
+    await client.request(
+        "PATCH",
+        OPENINGS,
+        {"data": {field.name: None}},
+        content_type="application/merge-patch+json",
+    )
+    controlled.egress.forget()
+
+    async def is_told() -> bool:
+        return one in await told(client, field.name)
+
+    await wait_for(is_told, PATIENCE_S)
 
 
 @pytest.mark.usefixtures("controlled")
