@@ -9,6 +9,7 @@ import asyncio
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Final
@@ -22,6 +23,10 @@ OPENS_S: Final = 5.0
 """Until a log has begun: connecting, TLS, and the first three control frames."""
 REST_S: Final = 10.0
 """Until the rest of a message has come that has begun."""
+MOST_A_SECOND: Final = 20_000
+"""Frames: a log of more is ended, and opened again later."""
+AT_A_TURN: Final = 100
+"""Frames that are read before everything else has its turn."""
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 """A server that is gone without a word is noticed after 35 s."""
 
@@ -87,13 +92,41 @@ async def read_dns_log(
             writer.write(dnstap.control_frame(dnstap.ACCEPT))
             await _expect(reader, dnstap.START)
         begun(_set_up(writer.get_extra_info("socket")))
+        pace = _Pace()
         while (frame := await _frame(reader)) is not None:
             take(frame)
+            await pace.step()
         await _finish(writer)
     except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
         raise _ended(server, error) from error
     finally:
         writer.transport.abort()
+
+
+class _Pace:
+    """Lets others run while a log is read, and ends one that floods."""
+
+    def __init__(self) -> None:
+        self._began, self._count = time.monotonic(), 0
+
+    async def step(self) -> None:
+        """Count a frame.
+
+        Raises:
+            DnsLogError: they are too many.
+        """
+        self._count += 1
+        if self._count % AT_A_TURN:
+            return
+        await asyncio.sleep(0)  # What has arrived is read without one.
+        now = time.monotonic()
+        if now - self._began >= 1.0:
+            self._began, self._count = now, 0
+        elif self._count >= MOST_A_SECOND:
+            raise DnsLogError(
+                f"the DNS log has more than {MOST_A_SECOND:,} messages in a second: log a smaller "
+                "block of names"
+            )
 
 
 async def _finish(writer: asyncio.StreamWriter) -> None:

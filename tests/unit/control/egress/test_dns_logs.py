@@ -336,6 +336,42 @@ async def test_a_log_that_breaks_is_opened_again(tmp_path: Path, script: Script,
         case.logs.forget()
 
 
+async def test_a_flood_ends_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One DNS Pod that is taken over must not take the controller's time."""
+    monkeypatch.setattr(dns_log, "MOST_A_SECOND", 1_000)
+    async with dns_pod(tmp_path) as pod:
+        pod.script = log_of(*[shown("x.example.net", "192.0.2.1")] * 1_500)
+        case = Followed(pod)
+        await case.until(lambda: case.count("_ends_total") == 1)
+        assert case.count("_messages_total") == 1_000
+        case.logs.forget()
+
+
+async def test_others_have_their_turn_while_much_is_read(tmp_path: Path) -> None:
+    """What has arrived is read in pieces."""
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1 if 0 < case.count("_messages_total") < 5_000 else 0
+
+    async with dns_pod(tmp_path) as pod:
+        pod.script = log_of(last=_frames(5_000))
+        case = Followed(pod)
+        running = asyncio.create_task(others())
+        await case.until(lambda: case.count("_messages_total") == 5_000)
+        running.cancel()
+        assert turns >= 40
+        case.logs.forget()
+
+
+def _frames(count: int) -> bytes:
+    message = shown("x.example.net", "192.0.2.1")
+    return (struct.pack(">I", len(message)) + message) * count
+
+
 async def test_a_message_that_stops_in_the_middle_is_waited_for_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
