@@ -23,7 +23,9 @@ from core.kubernetes.blob_volumes import BlobMount
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
 from core.weights.access_paths import HIDDEN_CLIENT, AccessPath, WeightStoreSet
+from core.weights.egress_openings import EVERY_STORE
 from core.weights.pod_mounts import volume_mounts
+from core.weights.stores import WeightStore
 from identity.risk.workload_identity import signs_in
 
 MOST_WAYS: Final = 64
@@ -135,8 +137,7 @@ class AccessPaths:
         A namespace that is left open has none.
         """
         for one in self.cluster.weights.openings(namespace) if namespace else ():
-            store = stores.named(one.store) if one.is_of(account, workload) else None
-            if store is not None:
+            for store in _led_to(one.store, stores) if one.is_of(account, workload) else ():
                 public = one.to if one.public else ""
                 path = "spec.serviceAccountName"
                 yield AccessPath(store=store, by="network", shown=one.to, path=path, public=public)
@@ -168,6 +169,19 @@ def _of_mounting_identities(
     for mount in mounts:
         if mount.client_id and mount.certain:
             yield from stores.signing_in(mount.client_id, mount.path)
+
+
+def _led_to(name: str, stores: WeightStoreSet) -> tuple[WeightStore, ...]:
+    """Return the stores that an opening leads to.
+
+    Raises:
+        NotSyncedError: it leads to all of them, and one cannot be read.
+    """
+    if name == EVERY_STORE:
+        _require_readable(stores)
+        return stores.all
+    store = stores.named(name)
+    return (store,) if store is not None else ()
 
 
 def _any_of(stores: WeightStoreSet, path: str) -> Iterator[AccessPath]:

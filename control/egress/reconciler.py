@@ -141,7 +141,9 @@ class Reconciler:
             )
         if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
-            await self.weights.tell(leadership, namespace, look.wanted, sound, self.state.sets)
+            await self.weights.tell(
+                leadership, namespace, look.closure, look.wanted, sound, self.state.sets
+            )
         await self._write(leadership, look, makes=not place.terminating)
         self._opened[namespace] = look.opened
         await self._close(leadership, look)

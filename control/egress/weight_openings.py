@@ -12,6 +12,7 @@ from control.egress.desired_state import DesiredState
 from core.base.errors import ClusterError
 from core.cluster import WeightSource
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.enrolment import Closure
 from core.weights.egress_openings import WeightOpening, encode_openings
 from egress.compiler.weight_openings import glass_to_weights, openings_to_weights
 from kube.client.objects import Objects
@@ -30,15 +31,16 @@ class WeightOpenings:
     _told: dict[str, str | None] = field(default_factory=dict)
     """What stands there, by namespace; None: nothing."""
 
-    async def tell(
+    async def tell(  # noqa: PLR0913, PLR0917  All that it depends on.
         self,
         leadership: Leadership,
         namespace: str,
+        closure: Closure,
         wanted: DesiredState,
         allowlists: Mapping[str, EgressAllowlist],
         sets: Mapping[str, EgressDestinations],
     ) -> None:
-        """Write what of a namespace is to be open; nothing is opened if that cannot be.
+        """Write what is to be open of what is closed; nothing is opened if that cannot be.
 
         Raises:
             NotSyncedError: the stores are not known.
@@ -51,7 +53,7 @@ class WeightOpenings:
         if namespace not in self._told:
             self._told[namespace] = _written(self.weights.openings(namespace))
         by_allowlists = openings_to_weights(wanted.meaning, allowlists, sets, stores)
-        text = _written((*by_allowlists, *glass_to_weights(wanted.opened, stores)))
+        text = _written((*by_allowlists, *glass_to_weights(wanted.opened, closure)))
         if self._told[namespace] == text:
             return
         leadership.require()

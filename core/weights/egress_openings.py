@@ -8,6 +8,9 @@ from core.base.json_errors import decode_error, decode_json
 
 FORMAT: Final = 1
 
+EVERY_STORE: Final = "*"
+"""In place of a store's name, which never is this: what opens leads to all of them."""
+
 
 class WeightOpening(
     msgspec.Struct, frozen=True, order=True, rename="camel", gc=False, omit_defaults=True
@@ -16,6 +19,7 @@ class WeightOpening(
 
     account: str
     store: str
+    """Its name, or `EVERY_STORE`."""
     to: str
     """The endpoint's network, or the name or tag that leads there."""
     allowlist: str
@@ -23,13 +27,13 @@ class WeightOpening(
     """Whether it leads to public addresses of the account, or may."""
     break_glass: str = ""
     """The BreakGlass that opens it, for every service account, in place of an allowlist."""
-    workload: str = ""
-    """As the gate's label says it: only Pods of this one; empty for all."""
+    workloads: tuple[str, ...] = ()
+    """As the gate's label says them: only Pods of these; none of them for all Pods."""
 
     def is_of(self, account: str, workload: str) -> bool:
         """Return whether it is of Pods of an account and a workload; an empty one may be any."""
         if self.break_glass:
-            return not (self.workload and workload) or self.workload == workload
+            return not (self.workloads and workload) or workload in self.workloads
         return self.account == account
 
 

@@ -6,8 +6,9 @@ from typing import Final
 from core.approvals.break_glass_egress import BreakGlassOpening
 from core.base.networks import any_holds, holds, overlap
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.enrolment import Closure
 from core.weights.access_paths import EVERYWHERE, WeightStoreSet
-from core.weights.egress_openings import WeightOpening
+from core.weights.egress_openings import EVERY_STORE, WeightOpening
 from core.weights.stores import WeightStore
 from egress.model.descriptions import entry_in
 from egress.model.openings import Addresses, CompiledAllowlists, Name, Opening
@@ -37,27 +38,35 @@ def openings_to_weights(
 
 
 def glass_to_weights(
-    opened: Iterable[BreakGlassOpening], stores: WeightStoreSet
+    opened: Iterable[BreakGlassOpening], closure: Closure
 ) -> tuple[WeightOpening, ...]:
-    """Return what BreakGlasses open to stores: every one of them.
+    """Return what BreakGlasses open of what is closed: every store, in one entry for each.
 
-    That it may be by public addresses too is not said: no grant covers that, and two people have
-    opened every address.
+    All namespaces share one ConfigMap of 1 MiB: an entry for each store would fill it. That it may
+    be by public addresses too is not said: no grant covers that, and two people have opened every
+    address.
     """
-    found = {
+    return tuple(
         WeightOpening(
             account="",
-            store=store.name,
+            store=EVERY_STORE,
             to=f"{EVERYWHERE} {each.name}",
             allowlist="",
             break_glass=each.name,
-            workload=workload,
+            workloads=workloads,
         )
-        for each in opened
-        for store in stores.all
-        for workload in each.workloads or ("",)
-    }
-    return tuple(sorted(found))
+        for each in sorted(opened, key=lambda one: one.name)
+        if (workloads := _opened_workloads(each, closure)) is not None
+    )
+
+
+def _opened_workloads(opened: BreakGlassOpening, closure: Closure) -> tuple[str, ...] | None:
+    """Return whose Pods it opens: none of them for all Pods, None for nobody's."""
+    if closure.is_whole:
+        return opened.workloads
+    if not opened.workloads:
+        return closure.workloads or None
+    return tuple(each for each in opened.workloads if each in closure.workloads) or None
 
 
 def _ways(opening: Opening, store: WeightStore, tag: str) -> Iterator[tuple[str, bool]]:

@@ -12,6 +12,7 @@ from core.base.networks import network_of
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
 from core.egress.allowlists import parse_allowlist
+from core.egress.enrolment import WHOLLY_CLOSED, Closure
 from core.people.subject import Subject
 from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
@@ -213,15 +214,14 @@ async def test_a_break_glass_for_egress_is_a_way_to_every_store(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """Whatever the service account; with workloads, for Pods of these and those not traced yet."""
-    stores = WeightStoreSet([parse_store(raw(STORE))])
-    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR)], stores)
+    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR)], WHOLLY_CLOSED)
     assert decode_openings(encode_openings(told), "it") == told
     cluster = opened(world(folder).cluster(), *told)
     decision = await decide(cluster, engine, request(pod(serviceAccountName="other")))
     assert rules(decision) == GRANT
     assert "may connect everywhere by BreakGlass fire, and so to WeightStore" in decision.message
 
-    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR, ("Job.fetch",))], stores)
+    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR, ("Job.fetch",))], WHOLLY_CLOSED)
     cluster = opened(folder.cluster(), *told)
     for workload, wanted in (("Job.fetch", GRANT), ("Job.web", set())):
         made = pod()
@@ -237,6 +237,31 @@ async def test_a_break_glass_for_egress_is_a_way_to_every_store(
         }
         asked = request(job, kind=Kind("Job", "v1", "batch"), name=name)
         assert rules(await decide(cluster, engine, asked)) == wanted
+
+
+async def test_a_break_glass_asks_no_grant_of_what_an_audit_does_not_close(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Their Pods connect everywhere all the time, as those of a namespace that is left open."""
+    audited = Closure(labels_pods=True, workloads=("Job.a",))
+    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR)], audited)
+    cluster = opened(world(folder).cluster(), *told)
+    for workload, wanted in (("Job.a", GRANT), ("Job.b", set())):
+        made = pod()
+        made["metadata"]["labels"] = {"egress.sallyport.dev/workload": workload}
+        assert rules(await decide(cluster, engine, request(made))) == wanted
+
+
+async def test_a_break_glass_leads_to_a_store_that_cannot_be_read(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Whoever it lets connect everywhere might reach that one: not to know is an error."""
+    told = glass_to_weights([BreakGlassOpening("fire", NOW + HOUR)], WHOLLY_CLOSED)
+    cluster = opened(world(folder).cluster(), *told)
+    cluster.weights.stores = lambda: WeightStoreSet(broken=["new"])  # type: ignore[method-assign]
+    decision = await judge(cluster, engine).validate(request(pod()), budget=10)
+    assert decision.verdict is Verdict.ERROR
+    assert "WeightStore new cannot be read" in decision.message
 
 
 async def test_openings_that_are_not_known_are_an_error(
