@@ -319,7 +319,8 @@ def _kept_closed(meaning: CompiledAllowlists) -> Requirements | None:
 def _break_glass(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
     """Yield what opens every connection of Pods, but to what is reserved everywhere.
 
-    Of the guards these have those alone that deny that.
+    Of the guards these have those alone that deny that. DNS is told by itself: a rule without ports
+    leaves the names as they are that the rules of DNS name.
     """
     who = meaning.open_pods
     if who is None:
@@ -332,7 +333,7 @@ def _break_glass(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[
     outside = [{field: peers} for field, _, peers in rules(items)]
     pods = {"toEndpoints": [selector_of(Pods("", namespaces=()))]}
     nodes = {"toEntities": ["host", "remote-node", "unmanaged", _API_SERVER]}
-    rules_of = {"egress": [pods, nodes, *outside]}
+    rules_of = {"egress": [pods, nodes, *outside, *dns_rules(target, None)]}
     yield _policy(meaning.namespace, BREAK_GLASS, selector(who), rules_of)
 
 

@@ -101,14 +101,18 @@ def without_dns(ports: PortRange, port: int) -> Iterator[PortRange]:
             yield PortRange(ports.protocol, first, last)
 
 
-def dns_rules(target: RenderTarget, asked: list[Json]) -> list[Json]:
+def dns_rules(target: RenderTarget, asked: list[Json] | None) -> list[Json]:
     """Let Pods ask the cluster's DNS for these names, which is also how Cilium learns answers.
 
-    Where it does not learn names, let them ask for all. An address on the node itself is the entity
-    `host`, and until Cilium has seen it there (before 1.17: always) it is a network.
+    None for all names: beside rules that name some, Cilium then filters by a pattern for all of
+    them, and still learns ("empty L7 rules wildcard L7", pkg/policy/l4.go). Where it does not learn
+    names, Pods may ask for all. An address on the node itself is the entity `host`, and until
+    Cilium has seen it there (before 1.17: always) it is a network.
     """
     dns = target.dns
-    named: Json = {"rules": {"dns": asked}} if target.engine.learns_names else {}
+    named: Json = {}
+    if asked is not None and target.engine.learns_names:
+        named = {"rules": {"dns": asked}}
     peers: list[Json] = [{"toEndpoints": [selector_of(each) for each in dns.pods]}]
     if dns.addresses:
         peers.append({"toCIDRSet": [{"cidr": str(each)} for each in dns.addresses]})

@@ -3,17 +3,18 @@
 from ipaddress import ip_network
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from core.base import names
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement, Requirements
 from egress.model.facts import CompilerFacts
-from egress.model.openings import Addresses, Block, CompiledAllowlists, Opening
+from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening
 from egress.model.reserved_ranges import ALWAYS_RESERVED, METADATA
 from egress.render.engines import render
 from egress.render.generated_objects import BREAK_GLASS, BREAK_GLASS_IPV6, DEFAULT_DENY
-from egress.render.target import Engine, EngineKind, IpFamily, RenderTarget
+from egress.render.target import Dns, Engine, EngineKind, IpFamily, RenderTarget
 from tests.harness.oracles.policy_semantics import Cluster, End, Pod
 from tests.harness.programs.cilium_policy import Destination, PodLabels, Question, judge
 
@@ -25,6 +26,13 @@ RANGES: Final = (ip_network("10.244.0.0/16"), ip_network("10.1.0.0/16"))
 FACTS: Final = CompilerFacts(0.0, ranges=RANGES)
 ANYWHERE: Final = ("8.8.8.8", "10.200.0.7", "2001:db8::1")
 """Public, on somebody's own network, and of IPv6."""
+ORIGIN: Final = "origin.example.net"
+"""A name that no allowlist has."""
+CACHED_DNS: Final = Dns(addresses=(ip_network("169.254.20.10/32"), ip_network("10.1.0.10/32")))
+DNS_SERVERS: Final = (
+    Destination(pod=PodLabels("kube-system", {"k8s-app": "kube-dns"})),
+    Destination(address="169.254.20.10"),
+)
 CLOSED: Final = tuple(str(each[0]) for each in METADATA)
 
 
@@ -43,9 +51,10 @@ def _objects(
     kind: EngineKind = "networkpolicy",
     *openings: Opening,
     families: tuple[IpFamily, ...] = ("IPv4", "IPv6"),
+    dns: Dns = Dns(),  # noqa: B008  Frozen.
 ) -> tuple[Json, ...]:
     engine = Engine(kind, (1, 19), ip_families=families)
-    target = RenderTarget(engine, reserved=FACTS.reserved, ranges=RANGES)
+    target = RenderTarget(engine, dns, reserved=FACTS.reserved, ranges=RANGES)
     meaning = CompiledAllowlists(SPACE, openings).with_opened(opened)
     return render(meaning, target).objects
 
@@ -61,6 +70,15 @@ def _cilium_lets_out(objects: tuple[Json, ...], source: Pod, to: Destination) ->
     found = judge(objects, [asked])
     assert found.problems == ()
     return found.answers[0].allowed
+
+
+def _is_answered(
+    objects: tuple[Json, ...], source: Pod, to: Destination, protocol: str, name: str
+) -> bool:
+    asked = Question(PodLabels(source.namespace, source.labels), to, protocol, 53, name)
+    found = judge(objects, [asked])
+    assert found.problems == ()
+    return found.answers[0].allowed and bool(found.answers[0].answered)
 
 
 def test_all_pods_connect_everywhere_but_to_what_is_reserved() -> None:
@@ -111,6 +129,37 @@ def test_cilium_opens_the_same(kind: EngineKind) -> None:
         assert not _cilium_lets_out(_objects(None, kind), OF_WEB, to), to
     for each in CLOSED:
         assert not _cilium_lets_out(objects, OF_WEB, Destination(address=each)), each
+
+
+@pytest.mark.parametrize("kind", ["cilium", "cilium-aks", "cilium-aks-basic"])
+@pytest.mark.parametrize("protocol", ["UDP", "TCP"])
+def test_cilium_lets_opened_pods_ask_dns_for_every_name(kind: EngineKind, protocol: str) -> None:
+    """Beside an allowlist of another name; other Pods ask for what they did before."""
+    other = Opening("a", "spec.to[0]", (), Name("packages.example.org", ()), PORTS)
+    cases: list[tuple[Pod, Requirements | None, bool]] = [
+        (OF_WEB, (), True),
+        (OF_FETCH, FETCH, True),
+        (OF_WEB, FETCH, kind == "cilium-aks-basic"),
+        (OF_WEB, None, kind == "cilium-aks-basic"),
+    ]
+    for pod, opened, is_answered in cases:
+        objects = _objects(opened, kind, other, dns=CACHED_DNS)
+        for to in DNS_SERVERS:
+            assert _is_answered(objects, pod, to, protocol, ORIGIN) == is_answered, (to, opened)
+            assert _is_answered(objects, pod, to, protocol, "web.beta.svc.cluster.local")
+
+
+def test_no_policy_for_aks_has_a_wildcard_for_every_name() -> None:
+    """AKS refuses such a policy as a whole."""
+    assert b'"*"' not in msgspec.json.encode(_objects((), "cilium-aks", dns=CACHED_DNS))
+
+
+def test_answers_to_opened_pods_open_what_their_allowlists_name() -> None:
+    """Cilium goes on filtering names, with a filter that takes all, so it sees their answers."""
+    asked = Question(PodLabels(SPACE, OF_WEB.labels), DNS_SERVERS[0], "UDP", 53, ORIGIN)
+    (answer,) = judge(_objects((), "cilium", dns=CACHED_DNS), [asked]).answers
+    assert answer.dns is not None
+    assert "*" in answer.dns
 
 
 def test_cilium_keeps_the_guards_of_other_workloads() -> None:
