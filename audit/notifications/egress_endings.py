@@ -38,7 +38,7 @@ class _Opening(msgspec.Struct, frozen=True, gc=False):
     sets: tuple[str, ...] | None
     """Of an allowlist: the sets that it names; None where that was not recorded."""
     left: str = ""
-    """What was left when it ended; empty where nothing is known to be."""
+    """What was left when it ended, and closed to them; empty where nothing is known to be."""
 
 
 class EgressEndings:
@@ -61,7 +61,8 @@ class EgressEndings:
             self._openings.pop(key, None)
         elif change.event == ENDED_IN_USE:
             known = before or _ended_opening_of(change)  # Retention may have removed the others.
-            self._openings[key] = msgspec.structs.replace(known, left=change.why)
+            if known.digest == change.digest:  # Else it was changed meanwhile, and did not end.
+                self._openings[key] = msgspec.structs.replace(known, left=change.why)
         elif before is None or before.digest != change.digest:
             self._openings[key] = _opening_of(change)
 
@@ -169,8 +170,7 @@ def _ended(each: _Opening) -> Notice:
         severity=Severity.MEDIUM,
         title=report_line(f"{each.kind} {each.name} has ended, and Pods of it still run")[:119],
         detail=report_line(
-            f"It ended at {end}: {each.left}. Connections that it alone opened are closed to them. "
-            "Whether they tried any, flow logs say."
+            f"It ended at {end}, and {each.left}. Whether they tried any, flow logs say."
         ),
         remedy=report_line(
             "Write a new one, if it is still needed; sallyport egress status --flows shows what "

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from audit.ledger.records.recorder import LedgerRecorder
@@ -24,13 +25,13 @@ from core.egress.allowlists import (
     EgressAllowlist,
     EgressDestinations,
 )
-from core.kubernetes.label_selectors import Requirements, matches
+from core.kubernetes.label_selectors import matches
 from core.weights.documents.object_change import ENDED_IN_USE, FORMAT, ObjectChange
 from egress.compiler.allowlists import selects_of
 from kube.client.objects import Objects
 from kube.egress.watch import Intent
 from kube.leader.lease import Leadership
-from kube.resources.live_pods import list_live_pods
+from kube.resources.live_pods import LivePod, list_live_pods
 
 INTERVAL_S: Final = 60.0
 BEFORE: Final = tuple(zip(("EndsIn14Days", "EndsIn3Days", "EndsTomorrow"), ENDS_DAYS, strict=True))
@@ -98,30 +99,38 @@ class Endings:
         now: float,
     ) -> None:
         """Write of those that have just ended how many of their Pods still run."""
-        due = [each for each in found if is_ended(*each, now)]
-        self._looked &= {_in_use(allowlist, "").name for _, allowlist in due}
-        for _, allowlist in due:
-            name = _in_use(allowlist, "").name
-            if name in self._looked:
-                continue
+        due = {
+            _in_use(allowlist, "").name: allowlist
+            for intent, allowlist in found
+            if is_ended(intent, allowlist, now)
+        }
+        self._looked &= due.keys()
+        unlooked = (each for name, each in due.items() if name not in self._looked)
+        # They are given namespace by namespace; Pods are read once for all of one.
+        for namespace, ended in groupby(unlooked, key=lambda each: each.meta.namespace):
             leadership.require()
-            namespace = allowlist.meta.namespace
-            closed = self.state.closure_of(namespace).selects
-            if count := await self._count_pods(allowlist, closed):
-                left = "a Pod that it was for still runs"
-                if count > 1:
-                    left = f"{count} Pods that it was for still run"
-                moment = _in_use(allowlist, left, self.opened(namespace))
-                await self._uses.tell(leadership, [moment], now)
-                if self.recorder is not None:
-                    change = in_use_change(allowlist, self.recorder.cluster(), left)
-                    self.recorder.record_change(change)
-            self._looked.add(name)
+            pods = await list_live_pods(self.objects, namespace)
+            for allowlist in ended:
+                await self._tell_of_one(leadership, allowlist, pods, now)
+                self._looked.add(_in_use(allowlist, "").name)
 
-    async def _count_pods(self, allowlist: EgressAllowlist, closed: Requirements) -> int:
-        selects = (*selects_of(allowlist), *closed)
-        pods = await list_live_pods(self.objects, allowlist.meta.namespace)
-        return sum(not each.host_network and matches(selects, each.labels) for each in pods)
+    async def _tell_of_one(
+        self,
+        leadership: Leadership,
+        allowlist: EgressAllowlist,
+        pods: Iterable[LivePod],
+        now: float,
+    ) -> None:
+        namespace = allowlist.meta.namespace
+        selects = (*selects_of(allowlist), *self.state.closure_of(namespace).selects)
+        count = sum(not each.host_network and matches(selects, each.labels) for each in pods)
+        if not count:
+            return
+        left = describe_left(count, self.opened(namespace))
+        leadership.require()
+        await self._uses.tell(leadership, [_in_use(allowlist, left)], now)
+        if self.recorder is not None:
+            self.recorder.record_change(in_use_change(allowlist, self.recorder.cluster(), left))
 
 
 def is_ended(intent: Intent, allowlist: EgressAllowlist, now: float) -> bool:
@@ -134,12 +143,20 @@ def is_ended(intent: Intent, allowlist: EgressAllowlist, now: float) -> bool:
     return opened and not evicts and _in_use(allowlist, "").is_due(now)
 
 
-def _in_use(allowlist: EgressAllowlist, left: str, opened: str = "") -> DueEvent:
+def describe_left(count: int, opened: str) -> str:
+    """Say how many Pods still run, and what is closed to them; `opened` names BreakGlasses."""
+    left = f"{count} Pods that it was for still run"
+    if count == 1:
+        left = "a Pod that it was for still runs"
     closed = f"closed to them once this is over: {opened}" if opened else "closed to them"
+    return f"{left}: what only it opened is {closed}"
+
+
+def _in_use(allowlist: EgressAllowlist, left: str) -> DueEvent:
     message = (
-        f"It has ended, and {left}: what only it opened is {closed}. Whether they tried it, flow "
-        f"logs say (sallyport egress status --flows). Its owner: {allowlist.spec.owner}. Who still "
-        "needs it writes spec.expiresAt anew."
+        f"It has ended, and {left}. Whether they tried it, flow logs say (sallyport egress status "
+        f"--flows). Its owner: {allowlist.spec.owner}. Who still needs it writes spec.expiresAt "
+        "anew."
     )
     return DueEvent(KIND, allowlist.meta, allowlist.expires, IN_USE, message)
 

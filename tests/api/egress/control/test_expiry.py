@@ -10,6 +10,8 @@ from audit.ledger.records.recorder import LedgerRecorder
 from control.egress import endings, loop
 from core.base import names
 from core.weights.documents.object_change import ObjectChange, decode_change
+from kube.client.objects import Objects
+from kube.resources.live_pods import LivePod, list_live_pods
 from tests.api.egress.control.field import OWN, PATIENCE_S, SOON_S, Field, later
 from tests.api.egress.control.pods import has_pod, pod, running
 from tests.api.kube.objects import wait_for
@@ -89,6 +91,13 @@ async def test_an_end_in_use_is_told_and_recorded_once(
 ) -> None:
     """How many Pods that it was for still run; of one that no Pod uses nothing is told."""
     monkeypatch.setattr(endings, "INTERVAL_S", 0.5)
+    listed: list[str] = []
+
+    async def list_pods(objects: Objects, namespace: str) -> list[LivePod]:
+        listed.append(namespace)
+        return await list_live_pods(objects, namespace)
+
+    monkeypatch.setattr(endings, "list_live_pods", list_pods)
     for name, account in (("a", "default"), ("b", "default"), ("c", "other")):
         await client.create(pod(field.name, name, **{names.EGRESS_ACCOUNT_LABEL: account}))
     kept = _Frames()
@@ -107,7 +116,9 @@ async def test_an_end_in_use_is_told_and_recorded_once(
     assert "It has ended, and 2 Pods that it was for still run" in event["message"]
     (change,) = kept.changes
     assert (change.cluster, change.name, change.event) == ("prod", "one", "ended-in-use")
-    assert change.why == "2 Pods that it was for still run"
+    left = "2 Pods that it was for still run: what only it opened is closed to them"
+    assert change.why == left
+    assert listed.count(field.name) == 1  # For both of them.
     async with controlling(settings_of(apiserver.kubeconfig(), OWN)) as controlled:
         assert controlled.egress.endings is not None
         controlled.egress.endings.recorder = recorder

@@ -152,6 +152,26 @@ def test_an_end_in_use_is_told_for_some_days() -> None:
     assert not due([*story, renewed], END_MS + 2)
 
 
+def test_an_end_in_use_of_what_was_renewed_meanwhile_is_told_at_no_end() -> None:
+    """Neither when it comes, nor at the new end: the Pods were those of the end before."""
+    later = END_MS + 90 * DAY_MS
+    spec = {**SPEC, "expiresAt": milli_text(later)}
+    renewed = make_change("changed", END_MS + 1, digest="sha256:2", spec=spec)
+    assert not due([THERE, renewed, IN_USE], END_MS + 2)
+    assert not due([THERE, renewed, IN_USE], later)
+    again = make_change(ENDED_IN_USE, later, digest="sha256:2", why="a Pod is left", spec=None)
+    (notice,) = due([THERE, renewed, IN_USE, again], later)
+    assert "a Pod is left" in notice.detail
+
+
+def test_an_end_in_use_says_what_is_open_still() -> None:
+    """By a BreakGlass: then nothing is said to be closed before it is over."""
+    left = "a Pod that it was for still runs: closed once this is over: open by BreakGlass fire"
+    (notice,) = due([THERE, make_change(ENDED_IN_USE, END_MS, why=left, spec=None)], END_MS)
+    assert left in notice.detail
+    assert "closed to them" not in notice.detail
+
+
 def test_an_end_in_use_is_told_where_retention_left_no_more() -> None:
     """An allowlist lasts for a year, and a ledger may keep less."""
     assert not due([IN_USE], END_MS - 1)

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from control.egress.endings import (
     Endings,
     count_endings,
+    describe_left,
     due_endings,
     in_use_change,
     is_ended,
@@ -177,6 +178,15 @@ def test_use_at_the_end_is_looked_for_once_something_was_open() -> None:
     assert not is_ended(_intent(made), made, ENDS)
     spec = msgspec.structs.replace(made.spec, when_expired="Evict")
     assert not is_ended(_opened(), msgspec.structs.replace(made, spec=spec), ENDS)
+
+
+def test_what_a_break_glass_opens_is_closed_once_it_is_over() -> None:
+    """The Event and the record say the same."""
+    closed = "2 Pods that it was for still run: what only it opened is closed to them"
+    assert describe_left(2, "") == closed
+    glass = "open by BreakGlass fire until 2027-01-01T00:00:00Z"
+    assert describe_left(2, glass) == f"{closed} once this is over: {glass}"
+    assert describe_left(1, "").startswith("a Pod that it was for still runs: ")
 
 
 def test_the_record_of_use_has_the_same_id_whoever_makes_it() -> None:
