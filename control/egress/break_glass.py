@@ -76,10 +76,11 @@ class BreakGlassOpenings:
     def reconsider(self) -> frozenset[str]:
         """Name the namespaces for which something has changed, or was looked at long ago.
 
-        Where nothing is known, those that something was open in.
+        Each once a change. Where nothing is known, those that something was open in.
         """
         now = self.clock()
         try:
+            self.require()
             all_ = self.cluster.break_glasses.everywhere()
         except NotSyncedError:
             return frozenset(self._known)

@@ -140,7 +140,7 @@ class Egress:
             self._add(state.referring("right", right))
         if self.reconciler.glass is not None:
             named = self.reconciler.glass.reconsider()
-            self._add({each for each in named if state.closure_of(each).closes})
+            self._add({each for each in named if state.closure_of(each).closes}, at_once=True)
         self._add(self.reconciler.wanting.reconsider(self.clock()))
 
     def forget(self) -> None:
@@ -185,9 +185,9 @@ class Egress:
             return False
         return True
 
-    def _add(self, namespaces: frozenset[str] | set[str]) -> None:
+    def _add(self, namespaces: frozenset[str] | set[str], *, at_once: bool = False) -> None:
         for each in sorted(namespaces):
-            self.queue.add(each, urgent=True)
+            self.queue.add(each, urgent=True, at_once=at_once)
 
     def _take(self) -> None:
         """Take in what has happened: events, times that have come, another file of tags."""
@@ -195,7 +195,8 @@ class Egress:
         self._add(namespaces)
         for service in services:
             self.facts.services.distrust(service)
-        self._add(set(self._times.due(self.clock())))
+        # An end must close in a namespace that keeps failing, too; each time comes once.
+        self._add(set(self._times.due(self.clock())), at_once=True)
         now = self.elapsed()
         if self.tags.look(now):
             self._resynced = None

@@ -14,6 +14,7 @@ class NamespaceQueue:
         self._urgent: dict[str, None] = {}
         self._ordinary: dict[str, None] = {}
         self._failures: dict[str, tuple[int, float]] = {}
+        self._at_once: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._urgent) + len(self._ordinary)
@@ -27,23 +28,30 @@ class NamespaceQueue:
         """Say how often one has failed since it last succeeded."""
         return self._failures.get(namespace, (0, 0.0))[0]
 
-    def add(self, namespace: str, *, urgent: bool = False) -> None:
-        """Have a namespace looked at; an urgent one before all others."""
-        if urgent:
+    def add(self, namespace: str, *, urgent: bool = False, at_once: bool = False) -> None:
+        """Have a namespace looked at; an urgent one before all others.
+
+        One that failed a moment ago waits all the same, unless it is to be looked at `at_once`: it
+        is then taken once before its time. What others can cause again and again must wait.
+        """
+        if at_once:
+            self._at_once.add(namespace)
+        if urgent or at_once:
             self._ordinary.pop(namespace, None)
             self._urgent[namespace] = None
         elif namespace not in self._urgent:
             self._ordinary[namespace] = None
 
     def take(self, most: int, now: float) -> list[str]:
-        """Take out those that come next, without those that failed a moment ago."""
+        """Take out those that come next; of those that failed a moment ago only `at_once`."""
         found: list[str] = []
         for each in (*self._urgent, *self._ordinary):
             if len(found) == most:
                 break
-            if self._failures.get(each, (0, now))[1] <= now:
+            if each in self._at_once or self._failures.get(each, (0, now))[1] <= now:
                 found.append(each)
         for each in found:
+            self._at_once.discard(each)
             self._urgent.pop(each, None)
             self._ordinary.pop(each, None)
         return found
@@ -62,7 +70,7 @@ class NamespaceQueue:
 
     def clear(self) -> None:
         """Forget all of it."""
-        for each in (self._urgent, self._ordinary, self._failures):
+        for each in (self._urgent, self._ordinary, self._failures, self._at_once):
             each.clear()
 
 

@@ -1,7 +1,12 @@
 """A BreakGlass opens the egress of the namespaces that it names, and it closes at its end."""
 
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+
 import pytest
 
+from control.egress.queue import LAST_RETRY_S
 from core.base import names
 from core.base.errors import ClusterError
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field
@@ -24,6 +29,8 @@ __all__ = ["store"]
 
 GLASS = {"sallyport-break-glass", "sallyport-break-glass-ipv6"}
 ONE = "sallyport-allow-one-0"
+FAILED_LONG = 8
+"""After so many failures a namespace waits for a minute."""
 
 
 @pytest.fixture(autouse=True)
@@ -107,6 +114,74 @@ async def test_egress_closes_when_an_approval_is_withdrawn(client: Client, field
     await _is_closed(field)
     await approve(client, glass, BEN)
     await _is_open(field)
+
+
+async def test_a_namespace_that_keeps_failing_opens_and_closes_as_soon(
+    controlled: Controlled, client: Client, field: Field
+) -> None:
+    """Though its next look is a minute away: at activation, at the end, at the deletion."""
+    await _refuse_policy(client, field.name, "sallyport-allow-refused-0")
+    await field.allow("refused", {"cidr": "192.0.2.0/24"})
+    queue = controlled.egress.queue
+
+    async def is_failing() -> bool:
+        return queue.failures(field.name) >= 1
+
+    await wait_for(is_failing, PATIENCE_S)
+    while queue.failures(field.name) < FAILED_LONG:
+        queue.fail(field.name, time.monotonic())
+    deleted = await break_glass(client, new_name("fire"), field.name)
+    await _within(field, lambda found: found.keys() >= GLASS)
+    await client.delete(deleted)
+    await _within(field, lambda found: not found.keys() & GLASS)
+    ending = await seal(client, new_name("fire"), field.name)
+    await approve(client, ending, ANN, BEN)
+    await activate(client, ending, left_s=5)
+    await _within(field, lambda found: found.keys() >= GLASS)
+    await _within(field, lambda found: not found.keys() & GLASS)
+    assert queue.failures(field.name) > FAILED_LONG
+    assert "sallyport-allow-refused-0" not in await field.policies()
+
+
+async def _within(field: Field, wanted: Callable[[dict[str, Json]], bool]) -> None:
+    """Wait for policies; not so long as a namespace that fails again and again waits."""
+
+    async def is_so() -> bool:
+        return wanted(await field.policies())
+
+    await wait_for(is_so, LAST_RETRY_S / 3)
+
+
+async def _refuse_policy(client: Client, namespace: str, name: str) -> None:
+    """Have kube-apiserver refuse one NetworkPolicy of a namespace, and wait until it does."""
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": namespace}}
+    rules = {
+        "apiGroups": ["networking.k8s.io"],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": ["networkpolicies"],
+    }
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    refusal: Json = {
+        "matchConstraints": {"resourceRules": [rules], "namespaceSelector": selector},
+        "validations": [{"expression": f"object.metadata.name != '{name}'"}],
+    }
+    bound = {"policyName": namespace, "validationActions": ["Deny"]}
+    await client.create({**head, "kind": "ValidatingAdmissionPolicy", "spec": refusal})
+    await client.create({**head, "kind": "ValidatingAdmissionPolicyBinding", "spec": bound})
+    path = f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies?dryRun=All"
+    tried = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name},
+        "spec": {"podSelector": {}},
+    }
+
+    async def is_refused() -> bool:
+        status, _ = await client.request("POST", path, tried)
+        return status == HTTPStatus.UNPROCESSABLE_ENTITY
+
+    await wait_for(is_refused, PATIENCE_S)
 
 
 @pytest.mark.usefixtures("controlled")

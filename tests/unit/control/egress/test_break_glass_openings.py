@@ -23,6 +23,7 @@ class _Sealed(BreakGlasses):
     """Those of a watch, which may be too old."""
 
     lost = False
+    lost_approvals = False
 
     def everywhere(self) -> Any:
         if self.lost:
@@ -33,6 +34,11 @@ class _Sealed(BreakGlasses):
         if self.lost:
             raise NotSyncedError("BreakGlasses have not been loaded")
         return super().activated_in(namespace)
+
+    def consents(self, uid: str) -> Any:
+        if self.lost_approvals:
+            raise NotSyncedError("approvals have not been loaded")
+        return super().consents(uid)
 
 
 class _World:
@@ -135,6 +141,19 @@ async def test_a_watch_that_is_too_old_opens_nothing(folder: Folder) -> None:
         await world.openings.of("train")
     assert world.openings.reconsider() == frozenset()
     world.sealed.lost = False
+    assert world.openings.reconsider() == {"train"}
+
+
+async def test_without_approvals_a_namespace_is_named_once(folder: Folder) -> None:
+    """It passes the wait of one that fails, so that being named always would have no pause."""
+    world = _World(folder)
+    assert await world.found() == ["fire"]
+    world.sealed.lost_approvals = True
+    assert world.openings.reconsider() == {"train"}
+    with pytest.raises(NotSyncedError):
+        await world.openings.of("train")
+    assert world.openings.reconsider() == frozenset()
+    world.sealed.lost_approvals = False
     assert world.openings.reconsider() == {"train"}
 
 

@@ -48,6 +48,41 @@ def test_a_change_of_one_that_failed_waits_too() -> None:
     assert queue.take(1, 1.0) == ["a"]
 
 
+def test_one_to_be_looked_at_at_once_passes_the_wait_once() -> None:
+    """Then it waits as long as it would have: how often it failed is not forgotten."""
+    queue = NamespaceQueue()
+    for _ in range(7):
+        queue.fail("a", 0.0)
+    queue.add("b")
+    queue.add("a", at_once=True)
+    assert queue.take(1, 0.5) == ["a"]
+    assert queue.fail("a", 0.5) == 8
+    queue.add("a", urgent=True)
+    assert queue.take(9, 1.0) == ["b"]
+    assert queue.take(9, 0.5 + LAST_RETRY_S) == ["a"]
+
+
+def test_what_changes_while_a_namespace_is_looked_at_passes_the_wait_that_follows() -> None:
+    """That look may have come too early to see it."""
+    queue = NamespaceQueue()
+    queue.add("a")
+    assert queue.take(1, 0.0) == ["a"]
+    queue.add("a", at_once=True)
+    queue.fail("a", 0.0)
+    assert queue.take(1, 0.1) == ["a"]
+    queue.fail("a", 0.1)
+    assert queue.take(1, 0.2) == []
+
+
+def test_what_was_to_be_looked_at_at_once_is_forgotten_with_the_rest() -> None:
+    """Another replica leads: a later failure waits again."""
+    queue = NamespaceQueue()
+    queue.add("a", at_once=True)
+    queue.clear()
+    queue.fail("a", 0.0)
+    assert queue.take(1, 0.5) == []
+
+
 SETTINGS = st.lists(
     st.tuples(st.sampled_from("abc"), st.one_of(st.none(), st.floats(0, 100))), max_size=30
 )
