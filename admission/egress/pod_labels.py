@@ -95,7 +95,7 @@ class PodLabelGatherer:
     async def _opened(
         self, request: Request, reading: Reading | LeftAlone, facts: Facts
     ) -> tuple[Finding, ...]:
-        """Warn of a Pod that connects everywhere while a BreakGlass is open."""
+        """Warn of a Pod that a BreakGlass lets connect everywhere but to reserved ranges."""
         place, is_new = facts.namespace, request.operation is Operation.CREATE
         if isinstance(reading, LeftAlone) or place is None or not is_new:
             return ()
@@ -252,7 +252,7 @@ def _on_node(path: str) -> Finding:
 
 
 def _glass(opening: BreakGlassOpening) -> Finding:
-    message = f"all egress is {opening}"
+    message = f"connects {opening.reach}"
     remedy = "Write an EgressAllowlist for what it needs after that."
     return Finding(BREAK_GLASS, Action.WARN, "metadata.namespace", message, remedy)
 

@@ -84,7 +84,8 @@ def _relaxed(one: BreakGlass) -> Iterator[Line]:
         pods = f"Pods of {workloads}" if workloads else "ALL Pods"
         yield f"{while_open}, whatever allowlists say", ""
         for namespace in one.spec.namespaces:
-            yield f"+ {pods} of namespace {namespace} connect EVERYWHERE", "red"
+            where = "EVERYWHERE but to reserved ranges"
+            yield f"+ {pods} of namespace {namespace} connect {where}", "red"
 
 
 def _opened(one: EgressAllowlist) -> Iterator[Line]:

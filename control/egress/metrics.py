@@ -39,8 +39,8 @@ class EgressMetrics:
         )
         self._opened = gauge(
             "sallyport_egress_namespaces_opened",
-            "Namespaces of which a BreakGlass opens all egress, or that of some workloads; NaN "
-            "where another replica leads.",
+            "Namespaces of which a BreakGlass opens egress to all but reserved ranges, of all Pods "
+            "or of some workloads; NaN where another replica leads.",
         )
         self._allowlists = gauge(
             "sallyport_egress_allowlists",

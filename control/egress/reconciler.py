@@ -17,7 +17,7 @@ from control.egress.plan import Apply, Delete, Json, Step, plan_of
 from control.egress.status import AllowlistSituation
 from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import NameTakenError, PolicyWriter
-from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
+from core.approvals.break_glass_egress import BreakGlassOpening
 from core.base import names
 from core.base.errors import ClusterError, NotSyncedError
 from core.egress.enrolment import Closure
@@ -323,7 +323,7 @@ class Reconciler:
                 tuple(look.taken.get(name, ())),
                 notes if name in openings else (),
                 look.evicted.get(name),
-                describe_openings(look.wanted.opened),
+                look.wanted.opened,
             )
             status = telling.status_of(intent, situation, now)
             ready = status.condition(telling.READY)

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from control.events import build_event
+from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
 from core.base import names
 from core.base.safe_text import shorten
 from core.base.times import time_text
@@ -49,8 +50,8 @@ class AllowlistSituation:
     """What could not be asked again just now, so that an older answer counts."""
     evicted: Condition | None = None
     """How far its eviction is, once it has expired."""
-    opened: str = ""
-    """By which BreakGlasses the namespace is open beside, and until when; empty for none."""
+    opened: tuple[BreakGlassOpening, ...] = ()
+    """What BreakGlasses open of the namespace beside."""
 
 
 def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> IntentStatus:
@@ -58,7 +59,7 @@ def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> Inte
     conditions = (
         _ready(intent, situation),
         _approved(situation),
-        _warned(situation),
+        _warned(intent, situation),
         *_learning(intent, situation),
         *((situation.evicted,) if situation.evicted else ()),
     )
@@ -95,7 +96,7 @@ def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
         (LEARNING, _cut(_texts(_of_learning(situation)))),
     )
     reason, message = next((each for each in found if each[1]), ("", ""))
-    glass = situation.opened if reason and situation.closure.closes else ""
+    glass = _by_break_glass(intent, situation) if reason and situation.closure.closes else ""
     return reason, _cut([*filter(None, (glass,)), message])
 
 
@@ -123,13 +124,20 @@ def _of_learning(situation: AllowlistSituation) -> list[Problem]:
     return [each for each in situation.problems if each.reason == LEARNING]
 
 
-def _warned(situation: AllowlistSituation) -> Condition:
+def _warned(intent: Intent, situation: AllowlistSituation) -> Condition:
     warnings = [each for each in situation.problems if not each.closes and each.reason != LEARNING]
-    glass = f"all else is {situation.opened}" if situation.opened else ""
+    glass = _by_break_glass(intent, situation)
     told = [*filter(None, (glass,)), *_texts(warnings), *situation.notes]
     if told:
         return Condition(WARNED, "True", "SeeMessage", _cut(told))
     return Condition(WARNED, "False", "Nothing", "")
+
+
+def _by_break_glass(intent: Intent, situation: AllowlistSituation) -> str:
+    """Say what BreakGlasses open to Pods that the allowlist may be for; empty for nothing."""
+    spec = intent.allowlist.spec if intent.allowlist else None
+    workloads = [(each.kind, each.name) for each in (spec and spec.workloads) or ()]
+    return describe_openings(each for each in situation.opened if each.concerns(workloads))
 
 
 def _texts(problems: Iterable[Problem]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
+from core.approvals.break_glass_egress import BreakGlassOpening
 from core.base import names
 from core.base.networks import any_holds, single_address_network
 from core.base.sallyport_objects import Metadata
@@ -120,11 +120,9 @@ def _by_break_glass(
     ]
     closed = [each for each in found.closed_addresses if each in kept]
     opened = [str(each.address) for each in aim.ends if str(each.address) not in closed]
-    why = describe_openings(glass)
+    why = "; ".join(f"the Pod connects {each.reach}" for each in glass)
     if closed:
-        why = f"{why}, but no address that is reserved everywhere: an allowlist must name it"
-    elif not aim.ends:
-        why = f"{why}, unless it leads to a reserved address"
+        why = f"{why}; what is reserved an allowlist must name"
     if closed and not opened:
         return msgspec.structs.replace(found, why=why)
     return msgspec.structs.replace(

@@ -195,9 +195,8 @@ def _beside(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]:
         yield Edge(named, EVERYWHERE, said=False, why=why)
     for each in world.opened(namespace):
         named = f"glass {namespace} {each.name}"
-        who = ", ".join(each.workloads) or "all Pods"
         below = f"BreakGlass {each.name} until {time_text(each.ends)}"
-        yield Node(named, "beside", 0, namespace, f"{namespace}: {who}", below)
+        yield Node(named, "beside", 0, namespace, f"{namespace}: {each.pods}", below)
         yield Edge(named, EVERYWHERE, said=False, why=str(each))
     found = world.beside(namespace)
     hosts = [pod.name for pod, _ in found if pod.host_network]

@@ -249,7 +249,7 @@ def plan(before: ClusterEgress, after: ClusterEgress, touched: Iterable[str]) ->
             if each not in known and not any(each.message in waits for waits in said)
         ]
         if opened := describe_openings(after.opened(namespace)):
-            notes.append(f"namespace {namespace} is {opened}: its Pods connect everywhere so far")
+            notes.append(f"namespace {namespace}: {opened}")
         if after.enrolled(namespace):
             beside += [UnheldPod(namespace, pod.name, why) for pod, why in after.beside(namespace)]
         if after.allowlists(namespace) and not after.enrolled(namespace):

@@ -77,7 +77,7 @@ async def test_egress_is_open_once_approved_and_activated_and_closed_once_delete
     assert block["cidr"] == "0.0.0.0/0"
     assert {"169.254.0.0/16", "168.63.129.16/32"} <= set(block["except"])
     warned = await field.settle_reason("one", "SeeMessage", "Warned")
-    assert f"open by BreakGlass {glass['metadata']['name']} until " in warned["message"]
+    assert f"by BreakGlass {glass['metadata']['name']} until " in warned["message"]
     assert (await field.condition("one"))["reason"] == "Open"
     await other.allow("one", {"cidr": "192.0.2.0/24"})
     await other.settle_reason("one", "Open")

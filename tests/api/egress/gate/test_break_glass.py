@@ -85,7 +85,7 @@ async def test_two_approve_one_opens_and_deleting_it_closes(
     await approve(admin, name, ANN, BEN)
     await opens(admin.as_user(ON_CALL), name)
     found = await field.settle(lambda now: now.keys() == FLOOR | GLASS)
-    await _is_told(person, field.name, f"open by BreakGlass {name} until ")
+    await _is_told(person, field.name, f"by BreakGlass {name} until ")
     with pytest.raises(ApiStatusError, match="egress/opens"):
         await person.create(_repeats(found, field.name))
     with pytest.raises(ApiStatusError, match="egress/generated"):

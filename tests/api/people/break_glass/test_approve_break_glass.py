@@ -29,7 +29,8 @@ async def test_it_is_shown_and_approved_as_it_was_shown(
     assert code == 0
     for words in ("state:    sealed", "for 1 hour, only warn", "+ EVERYTHING that can be relaxed"):
         assert words in shown
-    assert f"+ Pods of Job/fetch of namespace {namespace} connect EVERYWHERE" in shown
+    opened = f"+ Pods of Job/fetch of namespace {namespace} connect EVERYWHERE"
+    assert f"{opened} but to reserved ranges" in shown
     code, shown, errors = await approve(
         installation, "alice", "breakglass", name, "--yes", "-o", "json"
     )

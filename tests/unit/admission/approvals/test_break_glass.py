@@ -302,4 +302,7 @@ def test_what_was_approved_has_no_egress() -> None:
     assert without.approvable.digest != beside_rules.approvable.digest
     found = egress_opening(beside)
     assert found is not None
-    assert str(found) == "open by BreakGlass fire until 2026-06-01T00:30:00Z"
+    assert str(found) == (
+        "all Pods connect everywhere but to reserved ranges, by BreakGlass fire until "
+        "2026-06-01T00:30:00Z"
+    )

@@ -74,7 +74,9 @@ async def test_a_pod_is_told_by_what_it_is_open_and_until_when(
     cluster = _cluster(folder, ANN, BEN)
     decision = await _judged(cluster, engine, _ready())
     (message,) = _said(decision)
-    assert message.endswith("open by BreakGlass fire until 2026-06-01T00:30:00Z")
+    assert message == (
+        "connects everywhere but to reserved ranges, by BreakGlass fire until 2026-06-01T00:30:00Z"
+    )
     assert {each.action for each in decision.findings if each.rule == RULE} == {Action.WARN}
     assert decision.allowed
     assert not _said(await _judged(cluster, engine, _ready(), NOW + HOUR_S))

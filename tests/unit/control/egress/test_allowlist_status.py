@@ -8,10 +8,12 @@ import pytest
 
 from control.egress import status as telling
 from control.egress.status import AllowlistSituation, allowlist_event, status_changes, status_of
+from core.approvals.break_glass_egress import BreakGlassOpening
 from core.egress.destinations import PortRange
 from core.egress.enrolment import NOTHING_CLOSED, WHOLLY_CLOSED, Closure
 from egress.model.openings import Addresses, Block, Name, Opening, Problem
 from kube.egress.watch import Condition, Intent, IntentStatus
+from tests.unit.egress.allowlist_objects import allowlist
 
 INTENT = Intent(
     namespace="a",
@@ -209,3 +211,41 @@ def test_a_name_that_waits_for_two_people_is_not_approved() -> None:
     approved = status_of(INTENT, inside((OPENING,), (other,), broad="a"), NOW).condition("Approved")
     assert approved is not None
     assert approved.status == "True"
+
+
+REACH: Final = "everywhere but to reserved ranges, by BreakGlass fire until 2027-01-15T08:00:00Z"
+OF_ALL: Final = BreakGlassOpening("fire", NOW)
+OF_FETCH: Final = BreakGlassOpening("fire", NOW, ("Job.fetch",), ("Job/fetch",))
+
+
+@pytest.mark.parametrize(
+    ("opening", "workloads", "told"),
+    [
+        (OF_ALL, [], f"all Pods connect {REACH}"),
+        (OF_ALL, ["train"], f"all Pods connect {REACH}"),
+        (OF_FETCH, [], f"Pods of Job/fetch connect {REACH}"),
+        (OF_FETCH, ["train", "fetch"], f"Pods of Job/fetch connect {REACH}"),
+        (OF_FETCH, ["train"], ""),
+    ],
+    ids=["all", "all and a workload", "any workload", "its workload", "another workload"],
+)
+def test_a_break_glass_is_told_by_the_allowlists_of_whom_it_opens(
+    opening: BreakGlassOpening, workloads: list[str], told: str
+) -> None:
+    """That of a workload that stays closed says nothing of it, whether all of it is open or not."""
+    narrowed = [{"kind": "Job", "name": each} for each in workloads]
+    spec: dict[str, Any] = {"workloads": narrowed} if narrowed else {}
+    intent = msgspec.structs.replace(INTENT, allowlist=allowlist({"cidr": "192.0.2.0/24"}, **spec))
+    warned = status_of(intent, inside((OPENING,), opened=(opening,)), NOW).condition(telling.WARNED)
+    assert warned is not None
+    assert (warned.status, warned.message) == ("True" if told else "False", told)
+    closed = ready(inside((), (CLOSED,), opened=(opening,)), intent)
+    assert closed.message == "; ".join(filter(None, (told, "spec.to[1].dnsName: no answer")))
+
+
+def test_one_that_cannot_be_read_tells_of_a_break_glass() -> None:
+    """Whose Pods it is for is not known."""
+    broken = msgspec.structs.replace(INTENT, problem="EgressAllowlist one: spec.to: is missing")
+    warned = status_of(broken, inside(opened=(OF_FETCH,)), NOW).condition(telling.WARNED)
+    assert warned is not None
+    assert warned.message == f"Pods of Job/fetch connect {REACH}"

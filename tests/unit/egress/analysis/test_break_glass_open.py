@@ -25,7 +25,12 @@ FETCH: Final = pod("fetch")
 """Of the Job of its name."""
 WEB: Final = pod("web")
 NET: Final = {"cidr": "192.0.2.0/24"}
-TOLD: Final = "open by BreakGlass fire until 2026-06-01T00:30:00Z"
+TOLD: Final = (
+    "connect everywhere but to reserved ranges, by BreakGlass fire until 2026-06-01T00:30:00Z"
+)
+OF_THE_POD: Final = f"the Pod {TOLD.replace('connect', 'connects', 1)}"
+LONG: Final = "train-llm-on-all-the-data-that-there-is-once-more-and-again-9"
+"""With its kind no label's value, which a digest shortens."""
 EVERYONE: Final = frozenset({"of-ann", "of-ben", "of-author"})
 
 
@@ -52,11 +57,11 @@ def test_explain_says_by_what_it_is_open_and_until_when() -> None:
     """Not to metadata, which no BreakGlass opens; and an allowlist is still named."""
     found = _world(ANN, BEN)
     answer = _ask("198.51.100.7:443", found)
-    assert (answer.verdict, answer.why) == ("open", TOLD)
+    assert (answer.verdict, answer.why) == ("open", OF_THE_POD)
     assert (answer.open_addresses, answer.closed_addresses) == (["198.51.100.7"], [])
     answer = _ask("169.254.169.254:80", found)
     assert (answer.verdict, answer.open_addresses) == ("closed", [])
-    assert answer.why.startswith(f"{TOLD}, but no address that is reserved everywhere")
+    assert answer.why == f"{OF_THE_POD}; what is reserved an allowlist must name"
     assert [each.allowlist for each in _ask("192.0.2.7:443", found).by] == ["pypi"]
 
 
@@ -100,11 +105,29 @@ def test_graph_and_plan_show_it() -> None:
     (edge,) = (
         each for each in picture.edges if each.target == EVERYWHERE and "glass" in each.source
     )
-    assert edge.why == f"{TOLD} (Job.fetch)"
+    assert edge.why == f"Pods of Job/fetch {TOLD}"
     assert not edge.said
+    assert {"research: Pods of Job/fetch"} == {
+        each.text for each in picture.nodes if each.id == edge.source
+    }
     notes = plan(found, found, ["research"]).notes
-    assert notes == [
-        f"namespace research is {TOLD} (Job.fetch): its Pods connect everywhere so far"
+    assert notes == [f"namespace research: Pods of Job/fetch {TOLD}"]
+    everything = _world(ANN, BEN)
+    notes = plan(everything, everything, ["research"]).notes
+    assert notes == [f"namespace research: all Pods {TOLD}"]
+
+
+def test_a_workload_is_named_as_people_know_it() -> None:
+    """Not as a label writes a long one; and of many the first, with how many more there are."""
+    found = _world(ANN, BEN, egress={"workloads": [f"Job/{LONG}"]})
+    (one,) = found.opened("research")
+    assert "--x" in one.workloads[0]
+    assert plan(found, found, ["research"]).notes == [
+        f"namespace research: Pods of Job/{LONG} {TOLD}"
+    ]
+    many = _world(ANN, BEN, egress={"workloads": [f"Job/n{each}" for each in range(7)]})
+    assert plan(many, many, ["research"]).notes == [
+        f"namespace research: Pods of Job/n0, Job/n1, Job/n2, Job/n3 and 3 more {TOLD}"
     ]
 
 
