@@ -108,10 +108,10 @@ class Recorder(Protocol):
         """
 
     def check(self) -> None:
-        """Look whether a decision could be kept now; nothing is.
+        """Check that the spool would take a decision now. Records nothing.
 
         Raises:
-            NotRecordedError: it could not.
+            NotRecordedError: it would not.
         """
 
 
@@ -271,15 +271,18 @@ class AdmissionApp:
     ) -> tuple[Decision, bool]:
         """Have the decision kept; give the one to answer with, and whether it was kept.
 
-        Dry runs have no side effects: of them it is looked whether they could be kept, so that
-        they are answered as what they try. Of `/mutate` only what changes an object, or refuses it,
-        is kept: the final state is judged, and kept, by `/validate`.
+        Dry runs have no side effects: they are not kept, and are errors where the spool is full. Of
+        `/mutate` only what changes an object, or refuses it, is kept: the final state is judged,
+        and kept, by `/validate`.
         """
         refusing = webhook.refuses_on_failure or not decision.allowed
         if self._recorder is None or not (refusing or patches):
             return decision, False
         if request.dry_run:
-            return self._try_to_record(self._recorder, request, decision, refusing=refusing), False
+            refused = self._refuse_unrecordable(
+                self._recorder, request, decision, refusing=refusing
+            )
+            return refused, False
         seconds = time.perf_counter() - start
         try:
             self._recorder.record(webhook.name, request, decision, patches, seconds)
@@ -291,10 +294,10 @@ class AdmissionApp:
         return decision, True
 
     @staticmethod
-    def _try_to_record(
+    def _refuse_unrecordable(
         recorder: Recorder, request: Request, decision: Decision, *, refusing: bool
     ) -> Decision:
-        """Return what a dry run is answered with: an error where nothing could be recorded."""
+        """Return what a dry run is answered with: an error where the spool is full."""
         try:
             recorder.check()
         except NotRecordedError as error:

@@ -154,12 +154,8 @@ def _make_recorder(
         make_share_of(cluster, naming),
         instance=settings.instance,
         shares=None if spool is None else AdmissionShares(spool),
-        check_spool=_nothing_to_check if spool is None else spool.check,
+        check_spool=(lambda: None) if spool is None else spool.check,
     )
-
-
-def _nothing_to_check() -> None:
-    """Lines of the log are never full."""
 
 
 @asynccontextmanager

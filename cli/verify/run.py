@@ -4,7 +4,8 @@ Nothing is written, and no image is pulled.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -30,6 +31,11 @@ _TIMEOUT_S: Final = 35.0
 """The longest that webhooks may take (30 s), and a little."""
 _DEADLINE_S: Final = 90.0
 """For all of it: `helm test` ends after 120 s, and must say why."""
+_HANGS: Final = f"kube-apiserver did not answer all of it within {_DEADLINE_S:.0f} s"
+_LOOK: Final = (
+    "look at what the steps above say of the gate, and whether etcd is well: kubectl get --raw "
+    "'/readyz?verbose'"
+)
 _REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 _KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 _DRY: Final = {"dryRun": "All"}
@@ -132,49 +138,58 @@ async def verify(
     """
     if settings.cluster is not None:
         raise SettingsError("a folder judges nothing: give --kubeconfig FILE")
-    try:
-        async with asyncio.timeout(_DEADLINE_S):
-            return await _verify(settings, namespace, by_settings=by_settings, from_pod=from_pod)
-    except TimeoutError:
-        raise ClusterError(
-            f"kube-apiserver gave no whole answer within {_DEADLINE_S:.0f} s: is etcd down? "
-            "kubectl get --raw '/readyz?verbose' says"
-        ) from None
-
-
-async def _verify(
-    settings: Settings,
-    namespace: str,
-    *,
-    by_settings: bool,
-    from_pod: tuple[str, str] | None,
-) -> ClusterVerification:
     connection = Connection(settings.kubeconfig)
     await connection.open()
+    asked = _Asked(settings, connection, namespace)
     try:
-        objects = Objects(connection, _TIMEOUT_S)
-        known = (
-            (modes_of(settings.rollout, settings.default_mode), [])
-            if by_settings
-            else await read_modes(objects, settings)
-        )
-        modes, notes = known
-        if not by_settings:
-            notes = [*notes, *await note_proof(settings, connection)]
-        mode = modes.of(await _namespace(connection, namespace))
-        steps = [
-            await _registered(connection),
-            await _judged(connection, namespace),
-            await _refused(connection, namespace, mode),
-            await _guarded(connection, namespace),
-        ]
-        if from_pod is None:
-            notes = [*notes, _UNTRIED]
-        else:
-            steps.append(await try_port(settings, connection, *from_pod))
+        async with asyncio.timeout(_DEADLINE_S):
+            await _ask(asked, by_settings=by_settings, from_pod=from_pod)
+    except TimeoutError:
+        if asked.mode is None:
+            raise ClusterError(_HANGS) from None
+        asked.steps.append(Step(asked.waits_for, StepOutcome.UNKNOWN, _HANGS, _LOOK))
     finally:
         await connection.close()
-    return ClusterVerification(FORMAT, namespace, mode.value, steps, notes)
+    return ClusterVerification(
+        FORMAT, namespace, asked.mode.value if asked.mode else "", asked.steps, asked.notes
+    )
+
+
+@dataclass
+class _Asked:
+    """What is asked of a cluster, and what came back so far."""
+
+    settings: Settings
+    connection: Connection
+    namespace: str
+    mode: Mode | None = None
+    steps: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    waits_for: str = ""
+    """The step that is under way."""
+
+    async def take(self, name: str, step: Awaitable[Step]) -> None:
+        """Wait for a step."""
+        self.waits_for = name
+        self.steps.append(await step)
+
+
+async def _ask(asked: _Asked, *, by_settings: bool, from_pod: tuple[str, str] | None) -> None:
+    settings, connection, namespace = asked.settings, asked.connection, asked.namespace
+    if by_settings:
+        modes = modes_of(settings.rollout, settings.default_mode)
+    else:
+        modes, notes = await read_modes(Objects(connection, _TIMEOUT_S), settings)
+        asked.notes += [*notes, *await note_proof(settings, connection)]
+    mode = asked.mode = modes.of(await _namespace(connection, namespace))
+    await asked.take("registered", _registered(connection))
+    await asked.take("judged", _judged(connection, namespace))
+    await asked.take("refused", _refused(connection, namespace, mode))
+    await asked.take("guarded", _guarded(connection, namespace))
+    if from_pod is None:
+        asked.notes.append(_UNTRIED)
+    else:
+        await asked.take("port", try_port(settings, connection, *from_pod))
 
 
 async def _namespace(connection: Connection, namespace: str) -> Namespace:

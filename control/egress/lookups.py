@@ -127,7 +127,7 @@ class EgressLookups:
     world: EgressWatch
     ask: Ask
     pod_ranges: tuple[Network, ...] | None = ()
-    """The cluster's networks of Pods; empty where they are not known."""
+    """Where an address behind a Service counts (`RenderTarget.backend_ranges`); None: anywhere."""
     clock: Callable[[], float] = time.monotonic
     services: CachedAnswers[ServiceKey, KnownService | None] = field(init=False)
     rights: CachedAnswers[Right, bool] = field(init=False)

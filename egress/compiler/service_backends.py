@@ -2,8 +2,8 @@
 
 Whoever writes EndpointSlices could put any address behind a Service that others have approved: so
 an address counts only where a live Pod of the Service's namespace has it, and it is one that Pods
-can have: of the cluster's networks of Pods, and never a reserved one. Who may write a Pod's status
-gives it any address; so where those networks are not named, no address counts.
+can have: never a reserved one, and where the engine goes by addresses, one of the cluster's
+networks of Pods. Who may write a Pod's status gives it any; so without these networks none counts.
 """
 
 from collections import defaultdict

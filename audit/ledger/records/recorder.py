@@ -117,10 +117,10 @@ class LedgerRecorder:
             self._record_with(seen, decision.id, content)
 
     def check(self) -> None:
-        """Look whether a decision could be kept now; nothing is.
+        """Check that the spool would take a decision now. Records nothing.
 
         Raises:
-            NotRecordedError: the spool would not take it.
+            NotRecordedError: it would not.
         """
         self.check_spool()
 

@@ -151,7 +151,7 @@ class Spool:
         self._appended += 1
 
     def check(self) -> None:
-        """Look whether an ordinary frame would be taken now; nothing is.
+        """Check that an ordinary frame would be taken now. Takes none.
 
         Raises:
             NotRecordedError: it would not be: the spool is full, or its disk is, or fails.

@@ -57,6 +57,23 @@ async def test_an_upgrade_leaves_the_ca_that_control_put_there(
     assert {hook["timeoutSeconds"] for item in after for hook in item["webhooks"]} == {seconds}
 
 
+async def test_an_upgrade_closes_no_services_of_enrolled_namespaces(
+    admin: Client, apiserver: ApiServer, helm: Helm
+) -> None:
+    """Without the networks of Pods it would; so it is refused, and names one of them."""
+    config, dry = apiserver.kubeconfig(), "--dry-run=server"
+    # Nobody answers the webhooks here.
+    helm.install(config, {"webhooks": {"enabled": False}})
+    await admin.create_namespace(ELSEWHERE, {"sallyport.dev/egress": "deny"})
+    why = rf"egress\.ranges\.pods: namespace {ELSEWHERE} is enrolled"
+    with pytest.raises(HelmFailedError, match=why):
+        helm.install(config, {}, dry)
+    helm.install(config, {"egress": {"ranges": {"pods": ["10.244.0.0/16"]}}}, dry)
+    helm.install(config, {"egress": {"engine": "cilium"}}, dry)
+    await admin.create_namespace(ELSEWHERE, {"sallyport.dev/egress": "audit"})
+    helm.install(config, {})
+
+
 def test_the_notes_say_what_to_check_next(installed: str) -> None:
     """What an operator reads after the installation."""
     for line in (

@@ -5,11 +5,12 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import structlog
@@ -34,6 +35,8 @@ Run = Callable[..., Done]
 Json = dict[str, Any]
 Answers = dict[str, tuple[int, Any]]
 """Status and body by path; of a path that is not there 404. Status 0 ends the connection."""
+HANGS: Final = -1
+"""The status of what is not answered for a while."""
 Serve = Callable[[Answers], Path]
 
 
@@ -85,7 +88,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
                 length = int(self.headers.get("Content-Length") or 0)
                 self.rfile.read(length)
                 status, body = answers.get(self.path.partition("?")[0], (404, {}))
-                if not status:
+                if status == HANGS:
+                    time.sleep(2)
+                if status <= 0:
                     return
                 raw = json.dumps(body).encode()
                 self.send_response(status)

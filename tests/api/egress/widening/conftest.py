@@ -10,11 +10,12 @@ import pytest
 from tests.api.admission.conftest import install
 from tests.api.admission.objects import until_known
 from tests.api.egress.intents.people import AUTHOR, set_up
-from tests.api.egress.widening.place import (
+from tests.api.egress.widening.enrolled_namespace import (
+    ADMINS,
     NODES,
     PODS,
     SERVICES,
-    Place,
+    EnrolledNamespace,
     endpoint_slice,
     give_address,
     pod_of,
@@ -31,8 +32,6 @@ from tests.harness.published.policy_engines import install_crds
 from tests.harness.worlds.rbac import grant, group, rule, service_account, user
 
 OWN: Final = "sallyport-system"
-ADMINS: Final = "egress-namespace-admins"
-"""RBAC lets them do everything in their namespace that it can give, but Sallyport's own verbs."""
 _RANGES: Final = {"pods": [PODS], "services": [SERVICES], "nodes": [NODES]}
 _PROBER: Final = "egress-prober"
 _VERBS: Final = "get list watch create update patch delete deletecollection"
@@ -129,7 +128,7 @@ async def admin(installation: Installation) -> AsyncIterator[Client]:
 @pytest.fixture
 async def place(
     admin: Client, installation: Installation, name_server: DnsServer
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[EnrolledNamespace]:
     """An enrolled namespace of the test's own, its author, and control at work."""
     await set_up(admin)
     token = await admin.create_token("sallyport-control", OWN)
@@ -149,6 +148,6 @@ async def place(
     wanted = {"group": "networking.k8s.io", "resource": "networkpolicies", "namespace": name}
     await author.wait_until_can("create", wanted)
     async with controlling(settings_of(kubeconfig, OWN, section)):
-        made = Place(name, admin, author, name_server)
+        made = EnrolledNamespace(name, admin, author, name_server)
         await made.settle_floor()
         yield made

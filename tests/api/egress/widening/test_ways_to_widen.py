@@ -11,11 +11,12 @@ import pytest
 
 from core.egress.pod_labels import egress_labels
 from tests.api.egress.intents.people import ANN, AUTHOR, BEN, HTTPS, let_use, new_name, shared
-from tests.api.egress.widening.place import (
+from tests.api.egress.widening.enrolled_namespace import (
+    ADMINS,
     NODES,
     PODS,
     SERVICES,
-    Place,
+    EnrolledNamespace,
     endpoint_slice,
     pod_of,
     policy,
@@ -33,11 +34,11 @@ WIRE_SERVER: Final = "168.63.129.16"
 METADATA: Final = "169.254.169.254"
 _NETWORKING: Final = "/apis/networking.k8s.io/v1/namespaces"
 
-Way = Callable[[Place], Awaitable[str]]
+Way = Callable[[EnrolledNamespace], Awaitable[str]]
 """Tries something; returns the refusal, empty where it was done."""
 
 
-async def test_what_two_others_approve_is_open(place: Place) -> None:
+async def test_what_two_others_approve_is_open(place: EnrolledNamespace) -> None:
     """Without that no other test here would show anything."""
     wide = await place.allow({"cidr": "0.0.0.0/0"})
     await place.approve_by_two(wide)
@@ -45,7 +46,9 @@ async def test_what_two_others_approve_is_open(place: Place) -> None:
     assert await place.opened() == ["0.0.0.0/0"]
 
 
-async def test_a_service_opens_where_a_kubelet_says_that_its_pods_are(place: Place) -> None:
+async def test_a_service_opens_where_its_pods_are(
+    place: EnrolledNamespace,
+) -> None:
     """Without that no test of forged addresses would show anything."""
     await place.serve("api", "10.244.3.4")
     await place.allow({"service": {"name": "api"}})
@@ -53,7 +56,27 @@ async def test_a_service_opens_where_a_kubelet_says_that_its_pods_are(place: Pla
     assert await place.opened() == ["10.244.3.4/32"]
 
 
-async def _allow(place: Place, *to: Json, **spec: Any) -> str:
+async def test_a_name_opens_where_it_is(place: EnrolledNamespace) -> None:
+    """Without that no test of names would show anything."""
+    name = f"{place.name}.example.com"
+    place.names.set(name, "203.0.113.44", ttl=1)
+    await place.allow({"dnsName": name})
+    await place.settle_opened("203.0.113.44/32")
+    assert await place.opened() == ["203.0.113.44/32"]
+
+
+async def test_allowlists_open_no_more_together_than_one_may(place: EnrolledNamespace) -> None:
+    """Each is within the limit by itself; the one that goes beyond it is refused."""
+    within = ["198.18.0.0/17", "198.51.128.0/17"]
+    for number, cidr in enumerate(within):
+        await place.allow({"cidr": cidr}, name=f"part-{number}")
+        await place.settle_opened(cidr)
+    with pytest.raises(ApiStatusError, match="egress/together"):
+        await place.allow({"cidr": "203.0.0.0/17"}, name="part-2")
+    assert await place.opened() == within
+
+
+async def _allow(place: EnrolledNamespace, *to: Json, **spec: Any) -> str:
     try:
         await place.allow(*to, **spec)
     except ApiStatusError as error:
@@ -64,19 +87,19 @@ async def _allow(place: Place, *to: Json, **spec: Any) -> str:
 def _writes(*to: Json, **spec: Any) -> Way:
     """Write an allowlist."""
 
-    async def way(place: Place) -> str:
+    async def way(place: EnrolledNamespace) -> str:
         return await _allow(place, *to, **spec)
 
     return way
 
 
-async def _halves(place: Place) -> str:
+async def _halves(place: EnrolledNamespace) -> str:
     """Half of the Internet in each of two allowlists."""
     first = await _allow(place, {"cidr": "0.0.0.0/1"}, name="low")
     return first or await _allow(place, {"cidr": "128.0.0.0/1"}, name="high")
 
 
-async def _many_networks(place: Place) -> str:
+async def _many_networks(place: EnrolledNamespace) -> str:
     """Many networks, each within the limit, in eight allowlists."""
     for number in range(8):
         to: list[Json] = [{"cidr": f"{20 + number}.{each}.0.0/16"} for each in range(64)]
@@ -85,7 +108,7 @@ async def _many_networks(place: Place) -> str:
     return ""
 
 
-async def _own_approval(place: Place) -> str:
+async def _own_approval(place: EnrolledNamespace) -> str:
     """The author, who may approve others', approves too; one other person does."""
     wide = await place.allow({"cidr": "0.0.0.0/0"})
     try:
@@ -95,7 +118,7 @@ async def _own_approval(place: Place) -> str:
     return ""
 
 
-async def _twice_the_same(place: Place) -> str:
+async def _twice_the_same(place: EnrolledNamespace) -> str:
     """One person approves twice."""
     wide = await place.allow({"cidr": "0.0.0.0/0"})
     try:
@@ -105,7 +128,7 @@ async def _twice_the_same(place: Place) -> str:
     return ""
 
 
-async def _changed_after_approval(place: Place) -> str:
+async def _changed_after_approval(place: EnrolledNamespace) -> str:
     """Something narrow within a broad network is approved, and then widened."""
     wide = await place.allow({"cidr": "198.0.0.0/8"})
     await place.approve_by_two(wide)
@@ -117,7 +140,7 @@ async def _changed_after_approval(place: Place) -> str:
     return ""
 
 
-async def _made_anew(place: Place) -> str:
+async def _made_anew(place: EnrolledNamespace) -> str:
     """What was approved is deleted, and another one takes its name."""
     wide = await place.allow({"cidr": "198.0.0.0/8"})
     await place.approve_by_two(wide)
@@ -127,7 +150,7 @@ async def _made_anew(place: Place) -> str:
     return await _allow(place, {"cidr": "0.0.0.0/0"})
 
 
-async def _forged_author(place: Place) -> str:
+async def _forged_author(place: EnrolledNamespace) -> str:
     """The author writes another one into the annotation, so that they can approve it."""
     wide = await place.allow({"cidr": "0.0.0.0/0"})
     mark = {"metadata": {"annotations": {"sallyport.dev/author": ANN}}}
@@ -139,10 +162,10 @@ async def _forged_author(place: Place) -> str:
     return ""
 
 
-async def _edited_by_an_approver(place: Place) -> str:
+async def _edited_by_an_approver(place: EnrolledNamespace) -> str:
     """One of two approvers changes it before both approve."""
     wide = await place.allow({"cidr": "198.51.100.0/24"})
-    ann = place.admin.as_user(ANN, ["egress-namespace-admins", "system:authenticated"])
+    ann = place.admin.as_user(ANN, [ADMINS, "system:authenticated"])
     spec = {**wide["spec"], "to": [{"cidr": "0.0.0.0/0", "ports": HTTPS}]}
     changed = await ann.patch(wide, {"spec": spec})
     try:
@@ -152,7 +175,7 @@ async def _edited_by_an_approver(place: Place) -> str:
     return ""
 
 
-async def _set_of_nobody(place: Place) -> str:
+async def _set_of_nobody(place: EnrolledNamespace) -> str:
     """A broad set that nobody approved, which the account may use."""
     name = new_name("everything")
     await place.admin.as_user(AUTHOR).create(shared(name, {"cidr": "0.0.0.0/0"}))
@@ -160,7 +183,7 @@ async def _set_of_nobody(place: Place) -> str:
     return await _allow(place, {"destinations": {"name": name}})
 
 
-async def _set_of_others(place: Place) -> str:
+async def _set_of_others(place: EnrolledNamespace) -> str:
     """An approved set that the account may not use."""
     name = new_name("others")
     made = await place.admin.as_user(AUTHOR).create(shared(name, {"cidr": "0.0.0.0/0"}))
@@ -169,7 +192,7 @@ async def _set_of_others(place: Place) -> str:
 
 
 def _in_status(address: str) -> Way:
-    async def way(place: Place) -> str:
+    async def way(place: EnrolledNamespace) -> str:
         """Give a Pod of one's own an address by its status, and name it by a Service."""
         await place.author.create(pod_of(place.name, "forged", "trainer", app="api"))
         await place.author.create(service(place.name, "api", selector={"app": "api"}))
@@ -183,7 +206,7 @@ def _in_status(address: str) -> Way:
 
 
 def _by_kubelet(address: str) -> Way:
-    async def way(place: Place) -> str:
+    async def way(place: EnrolledNamespace) -> str:
         """Some Pod has a strange address, as where the guard of addresses is not installed."""
         await place.serve("api", address)
         return await _allow(place, {"service": {"name": "api"}})
@@ -191,14 +214,14 @@ def _by_kubelet(address: str) -> Way:
     return way
 
 
-async def _slice_without_pod(place: Place) -> str:
+async def _slice_without_pod(place: EnrolledNamespace) -> str:
     """A Service without a selector, with an EndpointSlice of any address."""
     await place.author.create(service(place.name, "api"))
     await place.author.create(endpoint_slice(place.name, "api-1", "api", TARGET))
     return await _allow(place, {"service": {"name": "api"}})
 
 
-async def _slice_of_another_pod(place: Place) -> str:
+async def _slice_of_another_pod(place: EnrolledNamespace) -> str:
     """An EndpointSlice that names a real Pod, and another address."""
     made = await place.running_pod("real", "10.244.3.5", app="other")
     of = {"kind": "Pod", "name": "real", "namespace": place.name, "uid": made["metadata"]["uid"]}
@@ -208,7 +231,7 @@ async def _slice_of_another_pod(place: Place) -> str:
     return await _allow(place, {"service": {"name": "api"}})
 
 
-async def _external_name(place: Place) -> str:
+async def _external_name(place: EnrolledNamespace) -> str:
     """A Service that is another name for a public one."""
     place.names.set("big.example.com", TARGET, ttl=1)
     spec = {"type": "ExternalName", "externalName": "big.example.com"}
@@ -216,7 +239,7 @@ async def _external_name(place: Place) -> str:
     return await _allow(place, {"service": {"name": "api"}})
 
 
-async def _slice_of_kube_apiserver(place: Place) -> str:
+async def _slice_of_kube_apiserver(place: EnrolledNamespace) -> str:
     """An EndpointSlice of the author's for a Service named as kube-apiserver's."""
     await place.author.create(service(place.name, "kubernetes"))
     await place.author.create(endpoint_slice(place.name, "kubernetes", "kubernetes", TARGET))
@@ -224,20 +247,23 @@ async def _slice_of_kube_apiserver(place: Place) -> str:
 
 
 def _resolves(*addresses: str, alias: str = "") -> Way:
-    async def way(place: Place) -> str:
+    async def way(place: EnrolledNamespace) -> str:
         """A name of the author's own, whose DNS server answers what they like."""
+        name = f"{place.name}.example.com"
         if alias:
             place.names.set(alias, *addresses, ttl=1)
-            place.names.set("mine.example.com", alias=alias, ttl=1)
+            place.names.set(name, alias=alias, ttl=1)
         else:
-            place.names.set("mine.example.com", *addresses, ttl=1)
-        return await _allow(place, {"dnsName": "mine.example.com"})
+            place.names.set(name, *addresses, ttl=1)
+        refusal = await _allow(place, {"dnsName": name})
+        await place.settle_asked(name)
+        return refusal
 
     return way
 
 
-async def _labels_of_another(place: Place) -> str:
-    """A Pod with the labels of an account that has more."""
+async def _labels_of_another(place: EnrolledNamespace) -> str:
+    """A Pod with the labels of another account."""
     await place.admin.create_service_account("rich", place.name)
     forged = pod_of(place.name, "forger", "default", **egress_labels("rich", None))
     made = await place.author.create(forged)
@@ -246,14 +272,14 @@ async def _labels_of_another(place: Place) -> str:
     return await place.attempt("PATCH", f"/api/v1/namespaces/{place.name}/pods/forger", relabel)
 
 
-async def _own_policy(place: Place) -> str:
+async def _own_policy(place: EnrolledNamespace) -> str:
     """A NetworkPolicy that opens everything: policies add up."""
     return await place.attempt(
         "POST", f"{_NETWORKING}/{place.name}/networkpolicies", policy(place.name, "all", {})
     )
 
 
-async def _own_cilium_policy(place: Place) -> str:
+async def _own_cilium_policy(place: EnrolledNamespace) -> str:
     """The same for Cilium."""
     path = f"/apis/cilium.io/v2/namespaces/{place.name}/ciliumnetworkpolicies"
     item = {
@@ -265,20 +291,20 @@ async def _own_cilium_policy(place: Place) -> str:
     return await place.attempt("POST", path, item)
 
 
-async def _edited_policy(place: Place) -> str:
+async def _edited_policy(place: EnrolledNamespace) -> str:
     """The policy that closes the namespace, opened."""
     path = f"{_NETWORKING}/{place.name}/networkpolicies/sallyport-default-deny"
     return await place.attempt("PATCH", path, {"spec": {"egress": [{}]}})
 
 
-async def _deleted_policy(place: Place) -> str:
+async def _deleted_policy(place: EnrolledNamespace) -> str:
     """The policy that closes the namespace, deleted."""
     path = f"{_NETWORKING}/{place.name}/networkpolicies/sallyport-default-deny"
     return await place.attempt("DELETE", path, {})
 
 
 def _marks(labels: Json, annotations: Json | None = None) -> Way:
-    async def way(place: Place) -> str:
+    async def way(place: EnrolledNamespace) -> str:
         """Another mark of the namespace."""
         metadata = {"labels": labels, "annotations": annotations or {}}
         path = f"/api/v1/namespaces/{place.name}"
@@ -366,7 +392,7 @@ def notes() -> Iterator[list[str]]:
 @pytest.mark.proof
 @pytest.mark.parametrize("way", WAYS)
 async def test_nothing_opens_without_its_approvers(
-    place: Place, way: str, notes: list[str]
+    place: EnrolledNamespace, way: str, notes: list[str]
 ) -> None:
     """Refused, or without effect: nothing but DNS is open afterwards."""
     attempt, expected = WAYS[way]

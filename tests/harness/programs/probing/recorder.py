@@ -1,7 +1,7 @@
 """Runs on a node; writes which connections its Pods begin, and whether they are answered.
 
 Packets of all links are read, as an agent of a flow log does: `python -m … recorder READY`. Once
-standard input ends it prints a JSON array of `Recorded`.
+standard input ends it prints a JSON array of what `Connections.written` yields.
 """
 
 import json
@@ -83,7 +83,7 @@ def main(ready: Path) -> None:
         ready.touch()
         while True:
             readable, _, _ = select.select([listening, sys.stdin], [], [])
-            if sys.stdin in readable:
+            if listening not in readable:  # Standard input has ended, and nothing is left.
                 break
             packet, place = listening.recvfrom(_MOST)
             if told := read(place[1], packet):

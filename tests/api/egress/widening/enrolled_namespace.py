@@ -17,6 +17,8 @@ SERVICES: Final = "10.0.0.0/24"
 NODES: Final = "10.1.0.0/16"
 
 PATIENCE_S: Final = 60.0
+ADMINS: Final = "egress-namespace-admins"
+"""RBAC lets them do everything in their namespace that it can give, but Sallyport's own verbs."""
 _FLOOR: Final = frozenset({"sallyport-default-deny", "sallyport-dns"})
 _MARKED_POD: Final = "10.244.250.250"
 """Of a Service that an allowlist names after an attempt: once it is open, control has looked."""
@@ -26,7 +28,7 @@ _APPROVED_MARK: Final = "20.0.0.0/8"
 
 
 @dataclass
-class Place:
+class EnrolledNamespace:
     """The namespace."""
 
     name: str
@@ -91,6 +93,15 @@ class Place:
         assert not await self.policies("cilium.io/v2/ciliumnetworkpolicies")
         assert {each["metadata"]["name"] for each in await self.policies()} >= _FLOOR
         return sorted(_opened(await self.policies()) - marks)
+
+    async def settle_asked(self, name: str) -> None:
+        """Wait until control has asked for a name, and has looked at the answer."""
+
+        def is_asked() -> bool:
+            return any(asked == name for asked, _, _ in self.names.questions)
+
+        await wait_for(is_asked, PATIENCE_S)
+        await asyncio.sleep(_CONSIDERS_S)
 
     async def settle_opened(self, wanted: str) -> None:
         """Wait until something is open."""
