@@ -9,7 +9,6 @@ from admission.approvals.break_glass import is_in_force
 from core.approvals.break_glass import BreakGlass
 from core.approvals.break_glass_egress import (
     BreakGlassOpening,
-    describe_openings,
     egress_opening,
 )
 from core.base.errors import AccessReviewError, NotSyncedError
@@ -31,8 +30,6 @@ class BreakGlassOpenings:
     clock: Callable[[], float] = time.time
     _known: dict[str, tuple[float, _Facts]] = field(default_factory=dict)
     """What of a namespace was looked at, and when; nothing where there was nothing."""
-    _last: dict[str, tuple[BreakGlassOpening, ...]] = field(default_factory=dict)
-    """What was open at the last look, by namespace."""
 
     def require(self) -> None:
         """Say whether they are known.
@@ -53,7 +50,6 @@ class BreakGlassOpenings:
         """
         now = self.clock()
         self._known.pop(namespace, None)
-        self._last.pop(namespace, None)
         facts = self._facts(namespace, now)
         if facts:
             self._known[namespace] = (now, facts)
@@ -65,13 +61,7 @@ class BreakGlassOpenings:
                     found.append(opening)
             except AccessReviewError as error:
                 problems.append(f"BreakGlass {one.meta.name} opens nothing: {error}")
-        if found:
-            self._last[namespace] = tuple(found)
         return tuple(found), "; ".join(problems)
-
-    def last(self, namespace: str) -> str:
-        """Say by which BreakGlasses a namespace was open when it was last looked at."""
-        return describe_openings(self._last.get(namespace, ()))
 
     def reconsider(self) -> frozenset[str]:
         """Name the namespaces for which something has changed, or was looked at long ago.
@@ -95,7 +85,6 @@ class BreakGlassOpenings:
     def forget(self) -> None:
         """Forget all of it."""
         self._known.clear()
-        self._last.clear()
 
     def _is_due(self, namespace: str, now: float) -> bool:
         at, known = self._known.get(namespace, (now, ()))

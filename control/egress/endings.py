@@ -5,7 +5,7 @@ What was refused since is not known here: policies drop packets, and tell nobody
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
@@ -15,6 +15,7 @@ from control.egress.cluster_state import EgressState
 from control.egress.metrics import EgressMetrics
 from control.events import DueEvent, EventWriter
 from control.loop import Loop
+from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
 from core.base import names
 from core.base.ids import stable_id
 from core.base.times import DAY_S, milli_text, time_text
@@ -49,8 +50,8 @@ class Endings:
     metrics: EgressMetrics
     objects: Objects
     clock: Callable[[], float] = time.time
-    opened: Callable[[str], str] = lambda _: ""
-    """Says by which BreakGlasses a namespace is open; empty for none."""
+    opened: Callable[[str], Sequence[BreakGlassOpening]] = lambda _: ()
+    """Gives what BreakGlasses open of a namespace."""
     recorder: LedgerRecorder | None = None
     """Records for the sinks of the auditor; None where nothing is recorded."""
     _uses: EventWriter = field(init=False)
@@ -126,7 +127,9 @@ class Endings:
         count = sum(not each.host_network and matches(selects, each.labels) for each in pods)
         if not count:
             return
-        left = describe_left(count, self.opened(namespace))
+        workloads = [(each.kind, each.name) for each in allowlist.spec.workloads or ()]
+        glass = (each for each in self.opened(namespace) if each.concerns(workloads))
+        left = describe_left(count, describe_openings(glass))
         leadership.require()
         await self._uses.tell(leadership, [_in_use(allowlist, left)], now)
         if self.recorder is not None:
@@ -144,7 +147,7 @@ def is_ended(intent: Intent, allowlist: EgressAllowlist, now: float) -> bool:
 
 
 def describe_left(count: int, opened: str) -> str:
-    """Say how many Pods still run, and what is closed to them; `opened` names BreakGlasses."""
+    """Say how many Pods still run, and what is closed to them; `opened` is what BreakGlasses do."""
     left = f"{count} Pods that it was for still run"
     if count == 1:
         left = "a Pod that it was for still runs"

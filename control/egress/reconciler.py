@@ -1,7 +1,7 @@
 """Brings one namespace, or the cluster's own policies, to the desired state; writes statuses."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
@@ -28,6 +28,7 @@ from kube.egress.watch import Condition, Intent, IntentStatus
 from kube.leader.lease import Leadership
 
 _CLOSING: Final = frozenset({DEFAULT_DENY, DNS})
+_UNWRITTEN: Final = "nothing is made in a namespace that is being deleted"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class _NamespaceLook:
     wanted: DesiredState = field(default_factory=DesiredState)
     opened: tuple[BreakGlassOpening, ...] = ()
     """What BreakGlasses open."""
+    unopened: list[str] = field(default_factory=list)
+    """Why the policies that do so could not be written."""
     failures: dict[str, list[str]] = field(default_factory=dict)
     """Of each allowlist; those of none under the empty name."""
     taken: dict[str, list[str]] = field(default_factory=dict)
@@ -77,7 +80,7 @@ class _NamespaceLook:
         self.taken.setdefault(allowlist, []).append(name)
 
     def outcome(
-        self, policies: Iterable[LivePolicy], states: Mapping[str, int], now: float
+        self, policies: Collection[LivePolicy], states: Mapping[str, int], now: float
     ) -> NamespaceOutcome:
         return NamespaceOutcome(
             self.closure.is_whole,
@@ -89,7 +92,7 @@ class _NamespaceLook:
             ends=min((each for each in self.wanted.ends if each > now), default=None),
             failures=tuple(text for texts in self.failures.values() for text in texts),
             waits=any(each.status == "False" for each in self.evicted.values()),
-            opened=bool(self.opened),
+            opened=any(each.ours and each.name in BREAK_GLASS_NAMES for each in policies),
         )
 
 
@@ -109,6 +112,8 @@ class Reconciler:
     """Who says what BreakGlasses open; None where nobody does, and none opens anything."""
     _opened: dict[str, tuple[BreakGlassOpening, ...]] = field(default_factory=dict)
     """What BreakGlasses opened when it was last written, by namespace."""
+    _open: dict[str, tuple[BreakGlassOpening, ...]] = field(default_factory=dict)
+    """What BreakGlasses opened after the last look, by namespace."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -127,6 +132,7 @@ class Reconciler:
         if place is None:
             self.wanting.forget(namespace)
             self._opened.pop(namespace, None)
+            self._open.pop(namespace, None)
             return NamespaceOutcome()
         look = _NamespaceLook(
             namespace, self.state.closure_of(namespace), self.state.intents_of(namespace)
@@ -154,9 +160,14 @@ class Reconciler:
         look.foreign = await self._foreign(leadership, look, known.now)
         return look.outcome(self._live(namespace), states, known.now)
 
+    def open_by_glass(self, namespace: str) -> tuple[BreakGlassOpening, ...]:
+        """Return what BreakGlasses open of a namespace, as of the last look."""
+        return self._open.get(namespace, ())
+
     def forget(self) -> None:
         """Forget what BreakGlasses opened, and the gate was told: another replica may write."""
         self._opened.clear()
+        self._open.clear()
         if self.weights is not None:
             self.weights.forget()
 
@@ -255,12 +266,32 @@ class Reconciler:
             if not error.status:
                 raise
             look.fail(allowlist, str(error))
+            if isinstance(step, Apply) and _name_of(step.wanted) in BREAK_GLASS_NAMES:
+                look.unopened.append(str(error))
         else:
             look.writes += 1
             if written is not None:
                 self.state.wrote(written)
             elif isinstance(step, Delete):
                 self.state.deleted(step.live)
+
+    def _opening(self, look: _NamespaceLook) -> tuple[tuple[BreakGlassOpening, ...], str]:
+        """Return what BreakGlasses open by the policies that are there; why not all, where so."""
+        opened = look.wanted.opened
+        glass = [each for each in look.wanted.policies if _name_of(each) in BREAK_GLASS_NAMES]
+        live = [each for each in self._live(look.namespace) if each.name in BREAK_GLASS_NAMES]
+        plan = plan_of(glass, live)
+        if not opened or not (plan.steps or plan.taken):
+            return opened, ""
+        taken = sorted(BREAK_GLASS_NAMES.intersection(look.taken.get("", ())))
+        why = [*look.unopened]
+        if taken:
+            why.append(f"policies of others have the names {', '.join(taken)}: rename them")
+        named = ", ".join(each.name for each in opened)
+        return (
+            (),
+            f"BreakGlass {named} does not open all that it says: {'; '.join(why) or _UNWRITTEN}",
+        )
 
     async def _hold(self, leadership: Leadership, intent: Intent) -> None:
         """Keep an allowlist from going before its policies."""
@@ -310,6 +341,8 @@ class Reconciler:
     ) -> Mapping[str, int]:
         """Write the statuses that changed; give how many allowlists have each reason."""
         openings = telling.openings_of(look.wanted.open)
+        opened, unopened = self._opening(look)
+        self._open[look.namespace] = opened
         states: Counter[str] = Counter()
         for name, intent in look.intents.items():
             approval = look.wanted.approvals.get(intent.uid, Approval())
@@ -323,7 +356,8 @@ class Reconciler:
                 tuple(look.taken.get(name, ())),
                 notes if name in openings else (),
                 look.evicted.get(name),
-                look.wanted.opened,
+                opened,
+                unopened,
             )
             status = telling.status_of(intent, situation, now)
             ready = status.condition(telling.READY)
@@ -398,6 +432,10 @@ class Reconciler:
         self.state.said(intent, status)
         for each in telling.status_changes(intent.status, status):
             await self.writer.tell(leadership, telling.allowlist_event(intent, each, now))
+
+
+def _name_of(policy: Json) -> str:
+    return str(policy["metadata"]["name"])
 
 
 def _said_by(policy: Json) -> str:

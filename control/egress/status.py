@@ -52,6 +52,8 @@ class AllowlistSituation:
     """How far its eviction is, once it has expired."""
     opened: tuple[BreakGlassOpening, ...] = ()
     """What BreakGlasses open of the namespace beside."""
+    unopened: str = ""
+    """Which BreakGlasses open not all that they say, and why; empty for none."""
 
 
 def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> IntentStatus:
@@ -127,7 +129,7 @@ def _of_learning(situation: AllowlistSituation) -> list[Problem]:
 def _warned(intent: Intent, situation: AllowlistSituation) -> Condition:
     warnings = [each for each in situation.problems if not each.closes and each.reason != LEARNING]
     glass = _by_break_glass(intent, situation)
-    told = [*filter(None, (glass,)), *_texts(warnings), *situation.notes]
+    told = [*filter(None, (glass, situation.unopened)), *_texts(warnings), *situation.notes]
     if told:
         return Condition(WARNED, "True", "SeeMessage", _cut(told))
     return Condition(WARNED, "False", "Nothing", "")

@@ -103,17 +103,19 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         bursts=_burst_families(target.engine),
     )
     logs = _dns_logs(section, naming, metrics)
+    reconciler = Reconciler(
+        state,
+        wanting,
+        writer,
+        Evictions(objects, writer),
+        section.foreign_policies == "delete",
+        WeightOpenings(objects, settings.namespace, cluster.weights),
+        glass,
+    )
+    events = EventWriter(objects)
     return Egress(
         state,
-        Reconciler(
-            state,
-            wanting,
-            writer,
-            Evictions(objects, writer),
-            section.foreign_policies == "delete",
-            WeightOpenings(objects, settings.namespace, cluster.weights),
-            glass,
-        ),
+        reconciler,
         naming,
         TagFile(section.tags),
         metrics,
@@ -123,7 +125,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         dns_pods=_dns_pods(section, objects, resolver, logs),
         dns_logs=logs,
         endings=Endings(
-            state, EventWriter(objects), metrics, objects, opened=glass.last, recorder=recorder
+            state, events, metrics, objects, opened=reconciler.open_by_glass, recorder=recorder
         ),
     )
 

@@ -261,6 +261,48 @@ async def test_a_policy_of_others_does_not_outlive_it(client: Client, field: Fie
     await field.settle_event("OpensMore")
 
 
+async def test_what_is_not_written_is_not_said_to_be_open(
+    controlled: Controlled, client: Client, field: Field, other: Field
+) -> None:
+    """Another's policy has the name, or a quota refuses it: the allowlists say why it is closed."""
+    count = "count/networkpolicies.networking.k8s.io"
+    for place in (field, other):
+        await place.allow("one", {"cidr": "192.0.2.0/24"})
+        await place.settle_reason("one", "Open")
+    spec = {"podSelector": {"matchLabels": {"a": "b"}}, "policyTypes": ["Ingress"]}
+    await client.create({**field.policy("sallyport-break-glass"), "spec": spec})
+    quota: Json = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {count: "3"}}}
+    metadata = {"name": "few", "namespace": other.name}
+    status = {"hard": {count: "3"}, "used": {count: "3"}}
+    await client.create({**quota, "metadata": metadata})
+    path = f"/api/v1/namespaces/{other.name}/resourcequotas/few/status"
+    await client.request("PUT", path, {**quota, "metadata": metadata, "status": status})
+    glass = await break_glass(client, new_name("fire"), field.name, other.name)
+    name = glass["metadata"]["name"]
+    for place, why in ((field, "policies of others have the names"), (other, "exceeded quota")):
+        warned = await place.settle_reason("one", "SeeMessage", "Warned")
+        assert f"BreakGlass {name} does not open all that it says: " in warned["message"]
+        assert why in warned["message"]
+        assert " until " not in warned["message"]
+        assert " until " not in (await place.condition("one"))["message"]
+        assert not controlled.egress.reconciler.open_by_glass(place.name)
+    assert not controlled.egress.outcomes[other.name].opened
+    await client.delete({**quota, "metadata": metadata})
+    await _is_open(other)
+
+    async def is_said() -> bool:
+        warned = await other.condition("one", "Warned")
+        return f"by BreakGlass {name} until " in str(warned["message"])
+
+    await wait_for(is_said, PATIENCE_S)
+    assert controlled.egress.reconciler.open_by_glass(other.name)
+
+    async def is_counted() -> bool:
+        return controlled.egress.outcomes[other.name].opened
+
+    await wait_for(is_counted, PATIENCE_S)
+
+
 @pytest.mark.usefixtures("controlled")
 async def test_the_gate_is_told_that_weights_can_be_reached(
     client: Client, field: Field, store: str
@@ -339,9 +381,15 @@ async def test_the_floor_of_the_cluster_opens_no_more(
         await break_glass(client, new_name("fire"), field.name)
         await _is_open(field)
         path = "/apis/policy.networking.k8s.io/v1alpha2/clusternetworkpolicies"
-        _, found = await client.request("GET", path)
-        made = {each["metadata"]["name"] for each in found["items"]}
-        assert {each for each in made if each.startswith("sallyport-")} == {
-            "sallyport-floor",
-            "sallyport-reserved",
-        }
+        floor = {"sallyport-floor", "sallyport-reserved"}
+
+        async def made() -> set[str]:
+            _, found = await client.request("GET", path)
+            named = {each["metadata"]["name"] for each in found["items"]}
+            return {each for each in named if each.startswith("sallyport-")}
+
+        async def is_there() -> bool:
+            return await made() >= floor
+
+        await wait_for(is_there, PATIENCE_S)
+        assert await made() == floor

@@ -249,3 +249,13 @@ def test_one_that_cannot_be_read_tells_of_a_break_glass() -> None:
     warned = status_of(broken, inside(opened=(OF_FETCH,)), NOW).condition(telling.WARNED)
     assert warned is not None
     assert warned.message == f"Pods of Job/fetch connect {REACH}"
+
+
+def test_a_break_glass_that_opens_not_all_is_warned_of_and_opens_nothing_in_words() -> None:
+    """Neither the condition Ready nor Warned says that anything is open by it."""
+    why = "BreakGlass fire does not open all that it says: exceeded quota"
+    situation = inside((), (CLOSED,), unopened=why)
+    warned = status_of(INTENT, situation, NOW).condition(telling.WARNED)
+    assert warned is not None
+    assert (warned.status, warned.message) == ("True", why)
+    assert ready(situation).message == "spec.to[1].dnsName: no answer"
