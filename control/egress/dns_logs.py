@@ -5,6 +5,7 @@ while this process leads; without a log, names are asked for as they always are.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import structlog
 from control.egress.metrics import EgressMetrics
 from control.egress.question_budget import QuestionBudget
 from control.loop import Loop, describe
-from core.base.errors import DnsLogError
+from core.base.errors import DnsLogEndedError, DnsLogError
 from core.base.networks import Address
 from egress.clients.dns_log import read_dns_log
 from egress.dns.dnstap import answered_addresses, asked_name, read_client_answer
@@ -27,6 +28,8 @@ INTERVAL_S: Final = 1.0
 FIRST_RETRY_S: Final = 1.0
 """Until a log is opened again; doubled each time that it does not open."""
 LAST_RETRY_S: Final = 60.0
+TOLD_AGAIN_S: Final = 600.0
+"""Until it is logged again that an open log broke: what it sends is new each time."""
 MOST_LOGS: Final = 64
 """Of Pods, the first by address: each message comes through one event loop."""
 MESSAGES: Final = 2000.0
@@ -79,6 +82,9 @@ class LogMessages:
         answer = read_client_answer(frame)
         if answer is None or answer.client == own:
             return
+        if not answer.response:
+            self._metrics.dns_log_dropped()
+            return
         name = asked_name(answer.response)
         if name is None or not self._names.takes_hints(name):
             return
@@ -113,6 +119,8 @@ class _Followed:
     failures: int = 0
     is_open: bool = False
     problem: str = ""
+    broke_at: float = -math.inf
+    """When it was last logged that it broke."""
 
 
 class DnsLogs:
@@ -174,7 +182,7 @@ class DnsLogs:
             followed.is_open, followed.failures, followed.problem = True, 0, ""
             self._show()
 
-        problem = ""
+        problem, broke = "", False
         try:
             await read_dns_log(
                 NameServer(address, self._settings.port),
@@ -183,10 +191,12 @@ class DnsLogs:
                 lambda frame: self._messages.take(frame, own),
             )
         except Exception as error:  # noqa: BLE001 -- whatever it is, the other logs go on
-            problem = describe(error)
+            problem, broke = describe(error), not isinstance(error, DnsLogEndedError)
         if not followed.is_open:
             followed.failures += 1
             self._tell(address, followed, problem)
+        elif broke:
+            self._tell_break(address, followed, problem)
         self._metrics.dns_log_ended()
         pause = min(FIRST_RETRY_S * 2.0 ** max(followed.failures - 1, 0), LAST_RETRY_S)
         followed.retry_at = self._elapsed() + pause
@@ -195,10 +205,17 @@ class DnsLogs:
 
     @staticmethod
     def _tell(address: str, followed: _Followed, problem: str) -> None:
-        """Log a trouble once. A log that ends is none: CoreDNS ends one that it cannot write."""
+        """Log once why a log does not open."""
         if problem != followed.problem:
             _log.warning("a DNS log cannot be had: trying again", pod=address, problem=problem)
         followed.problem = problem
+
+    def _tell_break(self, address: str, followed: _Followed, problem: str) -> None:
+        """Log why an open log is read no further; not that its connection is gone."""
+        now = self._elapsed()
+        if now - followed.broke_at >= TOLD_AGAIN_S:
+            _log.warning("a DNS log broke: opening it again", pod=address, problem=problem)
+            followed.broke_at = now
 
     @staticmethod
     def _stop(followed: _Followed) -> None:

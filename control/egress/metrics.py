@@ -110,10 +110,11 @@ class EgressMetrics:
         )
         self._log_dropped = counter(
             "sallyport_egress_dns_log_dropped",
-            "Messages of DNS logs that were not read: too many came, or they hold no answer.",
+            "Answers in DNS logs that were passed over: too many came, they cannot be read, or the "
+            "log lacks them (the Corefile's dnstap without `full`).",
         )
         self._log_ends = counter(
-            "sallyport_egress_dns_log_ends", "DNS logs that ended, or did not open."
+            "sallyport_egress_dns_log_ends", "DNS logs that ended, broke, or did not open."
         )
         self._failures = counter(
             "sallyport_egress_resolver_failures", "Answers that name servers did not give."

@@ -213,6 +213,10 @@ class DnsLogError(SallyportError):
     """The log of a DNS server cannot be read: nothing is learnt by it, and names are asked for."""
 
 
+class DnsLogEndedError(DnsLogError):
+    """The connection of the log is gone: CoreDNS ends a log that it cannot write."""
+
+
 class NotSyncedError(CannotJudgeError):
     """What a watch brings is not there yet, or is too old to decide by."""
 

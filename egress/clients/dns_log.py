@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Final
 
-from core.base.errors import DnsLogError
+from core.base.errors import DnsLogEndedError, DnsLogError
 from egress.dns import dnstap
 from egress.dns.log_settings import DnsLogSettings
 from egress.dns.resolver import NameServer
@@ -69,6 +69,7 @@ async def read_dns_log(
     that is slow holds up the cluster's DNS, by up to 4 s.
 
     Raises:
+        DnsLogEndedError: the connection is gone, or the rest of a message does not come.
         DnsLogError: it cannot be reached, is not who it should be, or what it sends is no log.
     """
     try:
@@ -148,7 +149,7 @@ def _ended(server: NameServer, error: Exception) -> DnsLogError:
             f"the DNS log of {server}: no TLS ({error.reason}): it must take the certificate of "
             "egress.dns_log.cert"
         )
-    return DnsLogError(f"the DNS log of {server}: {type(error).__name__}")
+    return DnsLogEndedError(f"the DNS log of {server}: {type(error).__name__}")
 
 
 def _set_up(link: socket.socket) -> bytes:

@@ -95,13 +95,13 @@ class ClientAnswer(NamedTuple):
     client: bytes
     """Its address, of 4 or 16 bytes; empty where the log does not say it."""
     response: bytes
-    """The DNS message."""
+    """The DNS message; empty where the log lacks it (`dnstap … full` has it)."""
 
 
 def read_client_answer(frame: bytes) -> ClientAnswer | None:
     """Return what a client was answered.
 
-    None for a message of another kind, or one without an answer (`dnstap … full` has it).
+    None for a message of another kind.
 
     Raises:
         DnsLogError: it is no dnstap message.
@@ -110,10 +110,13 @@ def read_client_answer(frame: bytes) -> ClientAnswer | None:
     if not isinstance(message, bytes):
         return None
     found = dict(_fields(message))
-    client, response = found.get(_QUERY_ADDRESS, b""), found.get(_RESPONSE)
-    if found.get(_TYPE) != _CLIENT_RESPONSE or not isinstance(response, bytes):
+    if found.get(_TYPE) != _CLIENT_RESPONSE:
         return None
-    return ClientAnswer(client if isinstance(client, bytes) else b"", response)
+    client, response = found.get(_QUERY_ADDRESS), found.get(_RESPONSE)
+    return ClientAnswer(
+        client if isinstance(client, bytes) else b"",
+        response if isinstance(response, bytes) else b"",
+    )
 
 
 def asked_name(response: bytes) -> str | None:

@@ -18,6 +18,7 @@ from control.egress.dns_logs import (
     FIRST_RETRY_S,
     LAST_RETRY_S,
     MESSAGES,
+    TOLD_AGAIN_S,
     DnsLogs,
     LogMessages,
 )
@@ -30,7 +31,7 @@ from egress.dns.log_settings import DnsLogSettings
 from kube.leader.lease import Leadership
 from tests.harness.programs.pki import Authority
 from tests.unit.control.egress.test_dns_refresh import LEADER
-from tests.unit.egress.dns.test_dnstap import CLIENT_RESPONSE, answer, frame
+from tests.unit.egress.dns.test_dnstap import CLIENT_QUERY, CLIENT_RESPONSE, answer, frame
 from tests.unit.egress.dns.test_dnstap import field as part
 
 NAME = "objects.example.com"
@@ -153,6 +154,14 @@ def test_our_own_questions_are_no_hints() -> None:
     case = Case()
     case.take(shown(NAME, "192.0.2.7", client=OWN))
     assert case.names.hints == []
+
+
+def test_answers_that_the_log_lacks_are_counted() -> None:
+    """A Corefile without `full`: the log is open, and teaches nothing. Questions are not missed."""
+    case = Case()
+    case.take(*[frame(CLIENT_RESPONSE, [part(4, POD)])] * 3, frame(CLIENT_QUERY, [part(4, POD)]))
+    assert case.names.hints == []
+    assert (case.count("_messages_total"), case.count("_dropped_total")) == (4, 3)
 
 
 def test_a_flood_is_passed_over() -> None:
@@ -294,6 +303,10 @@ class Followed(Case):
                 await self.logs.run(LEADER)
                 await asyncio.sleep(0.01)
 
+    async def until_ended(self, times: float) -> None:
+        """Run until logs have ended so often."""
+        await self.until(lambda: self.count("_ends_total") == times)
+
     def open(self) -> float:
         """Return how many are open."""
         return self.count("s_open")
@@ -334,6 +347,55 @@ async def test_a_log_that_breaks_is_opened_again(tmp_path: Path, script: Script,
         await case.until(lambda: bool(case.names.hints))
         assert pod.opened == 2
         case.logs.forget()
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (log_of(last=struct.pack(">I", MOST_BYTES + 1)), f"a frame of {MOST_BYTES + 1} bytes"),
+        (log_of(last=control_frame(START)), "a control frame of kind 2"),
+        (log_of(b"\x0b"), "the unknown wire type 3"),
+    ],
+    ids=["too large", "control frame", "wire type"],
+)
+async def test_why_a_log_breaks_is_logged_once_in_a_while(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], script: Script, why: str
+) -> None:
+    """However often it is opened again meanwhile."""
+    async with dns_pod(tmp_path) as pod:
+        pod.script = script
+        case = Followed(pod)
+        said = ""
+        for times in (1, 2, 3):
+            await case.until_ended(times)
+            said += capsys.readouterr().out
+            case.clock.now += FIRST_RETRY_S
+        assert pod.opened == 3
+        assert said.count("a DNS log broke") == said.count(why) == 1
+        case.clock.now += TOLD_AGAIN_S
+        await case.until_ended(4)
+        assert why in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        log_of(waits=False),
+        log_of(last=b"\0\0\1\0half of it", waits=False),
+        log_of(last=control_frame(STOP), waits=False),
+    ],
+    ids=["between messages", "in a message", "in order"],
+)
+async def test_that_a_log_ends_is_not_logged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], script: Script
+) -> None:
+    """CoreDNS ends one that it cannot write, many times a minute where it is busy."""
+    async with dns_pod(tmp_path) as pod:
+        pod.script = script
+        case = Followed(pod)
+        await case.until(lambda: case.count("_ends_total") == 1)
+        assert pod.opened == 1
+        assert "DNS log" not in capsys.readouterr().out
 
 
 async def test_a_flood_ends_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

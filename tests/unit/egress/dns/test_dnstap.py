@@ -189,6 +189,14 @@ def test_the_client_is_read_with_the_answer() -> None:
     assert silent == (b"", response)
 
 
+def test_an_answer_that_the_log_lacks_is_an_empty_one() -> None:
+    """CoreDNS without `full` writes neither `query_message` nor `response_message`."""
+    client = field(4, bytes((10, 0, 0, 7)))
+    assert read_client_answer(frame(CLIENT_RESPONSE, [client])) == (bytes((10, 0, 0, 7)), b"")
+    assert read_client_answer(frame(CLIENT_RESPONSE, [field(14, 7)])) == (b"", b"")
+    assert read_client_answer(frame(CLIENT_QUERY, [client])) is None
+
+
 @pytest.mark.parametrize("kind", [ACCEPT, START, READY, STOP])
 def test_control_frames_come_back(kind: int) -> None:
     """With the content type where `fstrm/control.h` has it, after an escape and a length."""
