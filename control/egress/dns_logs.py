@@ -68,8 +68,8 @@ class LogMessages:
         self._answers = QuestionBudget(ANSWERS)
         self._read_at: dict[str, float] = {}
 
-    def take(self, frame: bytes, own: bytes) -> None:
-        """Take one message; `own` is the address of this process, whose questions are no hints.
+    def take(self, frame: bytes, own: frozenset[bytes]) -> None:
+        """Take one message; `own` has this process's addresses: its questions are no hints.
 
         Raises:
             DnsLogError: it is no message.
@@ -80,7 +80,7 @@ class LogMessages:
             self._metrics.dns_log_dropped()
             return
         answer = read_client_answer(frame)
-        if answer is None or answer.client == own:
+        if answer is None or answer.client in own:
             return
         if not answer.response:
             self._metrics.dns_log_dropped()
@@ -174,9 +174,9 @@ class DnsLogs:
 
     async def _follow(self, address: str, followed: _Followed) -> None:
         """Read one log until it ends, and say when it is opened again."""
-        own = b""
+        own = frozenset[bytes]()
 
-        def begun(packed: bytes) -> None:
+        def begun(packed: frozenset[bytes]) -> None:
             nonlocal own
             own = packed
             followed.is_open, followed.failures, followed.problem = True, 0, ""

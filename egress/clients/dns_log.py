@@ -10,7 +10,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
@@ -27,6 +27,9 @@ MOST_A_SECOND: Final = 20_000
 """Frames: a log of more is ended, and opened again later."""
 AT_A_TURN: Final = 100
 """Frames that are read before everything else has its turn."""
+_FAR: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+"""Addresses for documentation (RFC 5737, RFC 3849): the way out, family by family."""
+_DNS_PORT: Final = 53
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 """A server that is gone without a word is noticed after 35 s."""
 
@@ -60,10 +63,10 @@ def make_context(settings: DnsLogSettings) -> ssl.SSLContext:
 async def read_dns_log(
     server: NameServer,
     settings: DnsLogSettings,
-    begun: Callable[[bytes], None],
+    begun: Callable[[frozenset[bytes]], None],
     take: Callable[[bytes], None],
 ) -> None:
-    """Read until the server ends it. `begun` is told by which address the server knows the reader.
+    """Read until the server ends it. `begun` is told by which addresses DNS knows the reader.
 
     `take` has each message. It must be quick: CoreDNS writes the log while it answers, so a reader
     that is slow holds up the cluster's DNS, by up to 4 s.
@@ -152,12 +155,30 @@ def _ended(server: NameServer, error: Exception) -> DnsLogError:
     return DnsLogEndedError(f"the DNS log of {server}: {type(error).__name__}")
 
 
-def _set_up(link: socket.socket) -> bytes:
-    """Have the kernel notice a server that is gone; return the link's own address, packed."""
+def _set_up(link: socket.socket) -> frozenset[bytes]:
+    """Have the kernel notice a server that is gone; return our own addresses, packed."""
     link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE:
         if option := getattr(socket, name, None):
             link.setsockopt(socket.IPPROTO_TCP, option, value)
+    return frozenset({_own_address(link), *_own_addresses()})
+
+
+def _own_addresses() -> Iterator[bytes]:
+    """Yield our address of each family: name servers may be asked by the one that no log has.
+
+    The kernel chooses it as a socket of UDP is connected; nothing is sent.
+    """
+    for family, far in _FAR:
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as asking:
+                asking.connect((far, _DNS_PORT))
+                yield _own_address(asking)
+        except OSError:  # No network of that family.
+            continue
+
+
+def _own_address(link: socket.socket) -> bytes:
     return ip_address(link.getsockname()[0].partition("%")[0]).packed
 
 

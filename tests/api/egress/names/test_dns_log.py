@@ -95,7 +95,7 @@ async def test_neither_end_is_somebody_else(logged: Logged, tmp_path: Path) -> N
         (replace(logged.settings, authority=stranger.authority), refused),
         (replace(logged.settings, server_name="kube-dns.kube-system.svc"), refused),
     ):
-        begun: list[bytes] = []
+        begun: list[frozenset[bytes]] = []
         with pytest.raises(DnsLogError, match=says):
             await read_dns_log(
                 NameServer("127.0.0.1", settings.port), settings, begun.append, lambda _: None

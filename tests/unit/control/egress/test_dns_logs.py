@@ -2,11 +2,13 @@
 
 import asyncio
 import math
+import socket
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -88,7 +90,7 @@ class Case:
     def take(self, *frames: bytes) -> None:
         """Take messages."""
         for each in frames:
-            self.messages.take(each, OWN)
+            self.messages.take(each, frozenset({OWN}))
 
     def count(self, name: str) -> float:
         """Return a metric."""
@@ -320,6 +322,22 @@ async def test_the_log_of_a_pod_is_followed(tmp_path: Path) -> None:
         await case.until(lambda: case.count("_messages_total") == 2)
         assert (case.open(), pod.opened) == (1, 1)
         assert case.names.hints == [(NAME, ["192.0.2.7"])]
+        case.logs.forget()
+
+
+async def test_our_own_questions_of_the_other_family_are_no_hints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On dual stack name servers may be asked by IPv6 while the log is read by IPv4."""
+    monkeypatch.setattr(dns_log, "_FAR", ((socket.AF_INET6, "::1"),))
+    async with dns_pod(tmp_path) as pod:
+        ours = (ip_address(each).packed for each in ("::1", "127.0.0.1"))
+        asked = [shown(NAME, "192.0.2.7", client=each) for each in ours]
+        pod.script = log_of(*asked, shown("other.example.com", "192.0.2.8"))
+        case = Followed(pod)
+        case.names.wanted.add("other.example.com")
+        await case.until(lambda: case.count("_messages_total") == 3)
+        assert case.names.hints == [("other.example.com", ["192.0.2.8"])]
         case.logs.forget()
 
 
