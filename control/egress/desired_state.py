@@ -53,6 +53,8 @@ class DesiredState:
     """What could not be asked again, so that an older answer counts."""
     opened: tuple[BreakGlassOpening, ...] = ()
     """What BreakGlasses open beside."""
+    spared: tuple[Opening, ...] = ()
+    """What the guards of the policies are cut around."""
 
 
 @dataclass
@@ -90,12 +92,15 @@ class DesiredStates:
         namespace: str,
         selects: Requirements = (),
         opened: Sequence[BreakGlassOpening] = (),
+        spared: tuple[Opening, ...] = (),
     ) -> tuple[Json, ...]:
         """Return what a namespace has from its first moment; `selects` says whose Pods close.
 
-        With what BreakGlasses open.
+        With what BreakGlasses open; guards deny nothing that `spared` names.
         """
-        meaning = CompiledAllowlists(namespace, selects=selects, opened=opened_pods(opened))
+        meaning = CompiledAllowlists(
+            namespace, selects=selects, opened=opened_pods(opened), spared=spared
+        )
         return self.render(meaning).objects
 
     def forget(self, namespace: str) -> DesiredState:
@@ -148,6 +153,7 @@ class DesiredStates:
         wanted.notes = self.facts.notes(wanted.references)
         if closure.closes:
             wanted.policies, wanted.open = rendered.objects, rendered.open
+            wanted.spared = rendered.spared
             self.beyond[namespace] = self.passes(wanted.meaning)
         else:
             self.beyond.pop(namespace, None)

@@ -22,6 +22,7 @@ from core.base import names
 from core.base.errors import ClusterError, NotSyncedError
 from core.egress.enrolment import Closure
 from egress.model.facts import CompilerFacts
+from egress.model.openings import Opening
 from egress.render.generated_objects import BREAK_GLASS_NAMES, DEFAULT_DENY, DNS
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
@@ -66,6 +67,8 @@ class _NamespaceLook:
     """What BreakGlasses open."""
     unopened: list[str] = field(default_factory=list)
     """Why the policies that do so could not be written."""
+    stays: tuple[BreakGlassOpening, ...] = ()
+    """What of that was open before."""
     failures: dict[str, list[str]] = field(default_factory=dict)
     """Of each allowlist; those of none under the empty name."""
     taken: dict[str, list[str]] = field(default_factory=dict)
@@ -114,6 +117,8 @@ class Reconciler:
     """What BreakGlasses opened when it was last written, by namespace."""
     _open: dict[str, tuple[BreakGlassOpening, ...]] = field(default_factory=dict)
     """What BreakGlasses opened after the last look, by namespace."""
+    _spared: dict[str, tuple[Opening, ...]] = field(default_factory=dict)
+    """What its guards were cut around when it was last written, by namespace."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -133,6 +138,7 @@ class Reconciler:
             self.wanting.forget(namespace)
             self._opened.pop(namespace, None)
             self._open.pop(namespace, None)
+            self._spared.pop(namespace, None)
             return NamespaceOutcome()
         look = _NamespaceLook(
             namespace, self.state.closure_of(namespace), self.state.intents_of(namespace)
@@ -150,6 +156,7 @@ class Reconciler:
             await self.weights.tell(
                 leadership, namespace, look.closure, look.wanted, sound, self.state.sets
             )
+        self._spared[namespace] = look.wanted.spared
         await self._write(leadership, look, makes=not place.terminating)
         self._opened[namespace] = look.opened
         await self._close(leadership, look)
@@ -165,9 +172,10 @@ class Reconciler:
         return self._open.get(namespace, ())
 
     def forget(self) -> None:
-        """Forget what BreakGlasses opened, and the gate was told: another replica may write."""
+        """Forget what was written, and the gate was told: another replica may write."""
         self._opened.clear()
         self._open.clear()
+        self._spared.clear()
         if self.weights is not None:
             self.weights.forget()
 
@@ -198,12 +206,12 @@ class Reconciler:
         )
         if self.glass is not None:
             await self._look_for_glass(self.glass, look, is_open=bool(live))
+        before = self._opened.get(look.namespace)
+        look.stays = tuple(each for each in look.opened if before is None or each in before)
         if not live:
             return
-        before = self._opened.get(look.namespace)
-        stays = tuple(each for each in look.opened if before is None or each in before)
         there = {each.name for each in live}
-        floor = self.wanting.floor(look.namespace, look.closure.selects, stays)
+        floor = self.wanting.floor(look.namespace, look.closure.selects, look.stays)
         kept = [each for each in floor if each["metadata"]["name"] in there]
         for step in plan_of(kept, live).steps:
             # What another process opened may have been less: it opens once the gate was told.
@@ -226,18 +234,16 @@ class Reconciler:
     async def _deny(self, leadership: Leadership, look: _NamespaceLook) -> None:
         """Make what is missing of what closes the namespace, before anything is asked.
 
-        Also what is there and closes less, as of single workloads alone; but for guards, which
-        spare what allowlists name.
+        Also what is there and closes less, as of single workloads alone. Guards deny nothing that
+        allowlists named when it was last written: what a BreakGlass opened ends so, and no more.
+        Where that is not known, guards that are there stay as they are, and new ones deny it all.
         """
         live = self._live(look.namespace)
-        there = {each.name for each in live}
-        floor = self.wanting.floor(look.namespace, look.closure.selects, look.opened)
-        wanted = [
-            each
-            for each in floor
-            if (name := each["metadata"]["name"]) in _CLOSING
-            or not (name in there or name in BREAK_GLASS_NAMES)
-        ]
+        spared = self._spared.get(look.namespace)
+        kept = {each.name for each in live} - _CLOSING if spared is None else frozenset[str]()
+        floor = self.wanting.floor(look.namespace, look.closure.selects, look.stays, spared or ())
+        unwritten = kept | BREAK_GLASS_NAMES
+        wanted = [each for each in floor if each["metadata"]["name"] not in unwritten]
         named = {each["metadata"]["name"] for each in wanted}
         steps = plan_of(wanted, tuple(each for each in live if each.name in named)).steps
         for step in steps:

@@ -148,6 +148,9 @@ class CompiledAllowlists(msgspec.Struct, frozen=True):
     opened: Requirements | None = None
     """Which of those a BreakGlass opens to all but `ALWAYS_RESERVED`: `()` for all of them, None
     for none."""
+    spared: tuple[Opening, ...] = ()
+    """Openings beside that policies have already: nothing is written of them, and guards deny
+    nothing that they name."""
 
     @property
     def open_pods(self) -> Requirements | None:

@@ -62,7 +62,7 @@ from egress.render.generated_objects import (
     allow_name,
     generated_object,
 )
-from egress.render.guards import RangeGuard, build_guards, ranges_in_opening
+from egress.render.guards import RangeGuard, build_guards, names_some_of, ranges_in_opening
 from egress.render.partition import (
     PolicyItem,
     Ports,
@@ -258,7 +258,8 @@ def _problem(opening: Opening, why: str) -> Problem:
 
 def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
     """Return the policies of an enrolled namespace."""
-    objects = _floor(meaning, target)
+    spared = _spared(meaning, target)
+    objects = _floor(meaning, spared, target)
     problems: list[Problem] = []
     entries: dict[str, int] = {}
     rendered: list[Opening] = []
@@ -279,10 +280,21 @@ def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespa
         rendered += (each for each in written if each.path not in too_large)
     problems += _crowded(meaning, entries)
     ordered = sorted(objects, key=lambda item: str(item["metadata"]["name"]))
-    return RenderedNamespace(tuple(ordered), tuple(sorted(set(problems))), tuple(rendered))
+    return RenderedNamespace(
+        tuple(ordered), tuple(sorted(set(problems))), tuple(rendered), spared=spared
+    )
 
 
-def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
+def _spared(meaning: CompiledAllowlists, target: RenderTarget) -> tuple[Opening, ...]:
+    """Return the openings that guards are cut around."""
+    ranges = (*target.reserved, *ALWAYS_RESERVED, *PRIVATE_OR_TRANSLATED)
+    openings = (*meaning.openings, *meaning.spared)
+    return tuple(each for each in openings if names_some_of(each, ranges))
+
+
+def _floor(
+    meaning: CompiledAllowlists, spared: Sequence[Opening], target: RenderTarget
+) -> list[Json]:
     """Return what every namespace has.
 
     Nothing is open but DNS, and reserved addresses are denied, private ones too unless an opening
@@ -292,19 +304,17 @@ def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
     zone = name_patterns(f"*.{target.dns.domain}", target.engine)
     namespace, dns, closed = meaning.namespace, target.dns, selector(meaning.selects)
-    guards = build_guards(meaning.openings, target.reserved, dns.addresses)
+    guards = build_guards(spared, target.reserved, dns.addresses)
     private: tuple[RangeGuard, ...] = ()
     if target.engine.learns_names:  # Whoever owns a name chooses where it leads.
-        private = build_guards(
-            meaning.openings, PRIVATE_OR_TRANSLATED, dns.addresses, ranges_in_opening
-        )
+        private = build_guards(spared, PRIVATE_OR_TRANSLATED, dns.addresses, ranges_in_opening)
     return [
         _policy(namespace, DEFAULT_DENY, closed, {"egress": [{}]}),
         _policy(namespace, DNS, closed, {"egress": dns_rules(target, zone)}),
         *_guards(meaning, GUARD, guards, _kept_closed(meaning)),
         *_guards(meaning, f"{GUARD}-private", private, _kept_closed(meaning)),
-        *_dns_guards(meaning, target),
-        *_break_glass(meaning, target),
+        *_dns_guards(meaning, spared, target),
+        *_break_glass(meaning, spared, target),
     ]
 
 
@@ -316,7 +326,9 @@ def _kept_closed(meaning: CompiledAllowlists) -> Requirements | None:
     return sort_requirements((*meaning.selects, *others)) if meaning.opened else None
 
 
-def _break_glass(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
+def _break_glass(
+    meaning: CompiledAllowlists, spared: Sequence[Opening], target: RenderTarget
+) -> Iterator[Json]:
     """Yield what opens every connection of Pods, but to what is reserved everywhere.
 
     Of the guards these have those alone that deny that. DNS is told by itself: a rule without ports
@@ -325,7 +337,7 @@ def _break_glass(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[
     who = meaning.open_pods
     if who is None:
         return
-    guards = build_guards(meaning.openings, ALWAYS_RESERVED, target.dns.addresses)
+    guards = build_guards(spared, ALWAYS_RESERVED, target.dns.addresses)
     yield from _guards(meaning, f"{GUARD}-open", guards, who)
     families = target.engine.ip_families
     blocks = (each for each in EVERYWHERE_ELSE if family_of(each.network) in families)
@@ -349,18 +361,20 @@ def _guards(
             yield _guard(meaning.namespace, f"{name}-{index}", each, who)
 
 
-def _dns_guards(meaning: CompiledAllowlists, target: RenderTarget) -> Iterator[Json]:
+def _dns_guards(
+    meaning: CompiledAllowlists, spared: Sequence[Opening], target: RenderTarget
+) -> Iterator[Json]:
     """Yield what denies reserved addresses of the cluster's DNS on all ports but its own.
 
     The other guards spare them, and a name's owner could answer with them.
     """
     dns = target.dns
-    spared = [each for each in dns.addresses if any_holds(target.reserved, each)]
+    reserved = [each for each in dns.addresses if any_holds(target.reserved, each)]
     if target.engine.version < PORT_RANGES:
         return
     every = (PortRange(protocol, 1, MAX_PORT) for protocol in ("TCP", "UDP"))
     but_dns = tuple(part for each in every for part in without_dns(each, dns.port))
-    for index, each in enumerate(build_guards(meaning.openings, spared)):
+    for index, each in enumerate(build_guards(spared, reserved)):
         yield _guard(meaning.namespace, f"{GUARD}-dns-{index}", each, meaning.selects, but_dns)
 
 

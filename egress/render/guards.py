@@ -27,6 +27,14 @@ class RangeGuard(msgspec.Struct, frozen=True):
     """Values of the gate's label; sorted."""
 
 
+def names_some_of(opening: Opening, ranges: Sequence[Network]) -> bool:
+    """Return whether an opening names, as such, addresses in one of the ranges."""
+    return any(
+        any_holds(ranges, block.network) or any(holds(block.network, each) for each in ranges)
+        for block in _blocks(opening)
+    )
+
+
 def reserved_in_opening(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
     """Return the reserved ranges that an opening names, collapsed."""
     return collapse(

@@ -104,3 +104,5 @@ class RenderedNamespace(msgspec.Struct, frozen=True):
     """What of the openings the objects say: without what the engine does not have."""
     open: tuple[Opening, ...] = ()
     """Of those, the ones by which something is open now: they wait for no Pod and no address."""
+    spared: tuple[Opening, ...] = ()
+    """What guards are cut around: openings that name some of what guards deny."""

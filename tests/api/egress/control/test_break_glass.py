@@ -19,6 +19,7 @@ from tests.api.egress.control.glass import (
     let_approve,
     seal,
 )
+from tests.api.egress.control.test_engines import cilium_policies
 from tests.api.egress.control.test_weights import store, told
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.programs.apiserver import ApiServer
@@ -121,7 +122,7 @@ async def test_a_namespace_that_keeps_failing_opens_and_closes_as_soon(
 ) -> None:
     """Though its next look is a minute away: at activation, at the end, at the deletion."""
     await _refuse_policy(client, field.name, "sallyport-allow-refused-0")
-    await field.allow("refused", {"cidr": "192.0.2.0/24"})
+    refused = await field.allow("refused", {"cidr": "192.0.2.0/24"})
     queue = controlled.egress.queue
 
     async def is_failing() -> bool:
@@ -141,6 +142,9 @@ async def test_a_namespace_that_keeps_failing_opens_and_closes_as_soon(
     await _within(field, lambda found: not found.keys() & GLASS)
     assert queue.failures(field.name) > FAILED_LONG
     assert "sallyport-allow-refused-0" not in await field.policies()
+    await client.delete(refused)
+    queue.add(field.name, at_once=True)  # Other tests of this cluster want none that fails.
+    await wait_for(lambda: queue.failures(field.name) == 0, PATIENCE_S)
 
 
 async def _within(field: Field, wanted: Callable[[dict[str, Json]], bool]) -> None:
@@ -351,6 +355,53 @@ async def test_nothing_more_opens_before_the_gate_is_told(
     monkeypatch.undo()
     found = await _is_open(field)
     assert found["sallyport-break-glass"]["spec"]["podSelector"] == {}
+
+
+@pytest.mark.parametrize("egress", [{}, {"workloads": ["Job/fetch"]}], ids=["all", "some"])
+async def test_its_end_leaves_ciliums_guards_as_before_it(
+    apiserver: ApiServer,
+    client: Client,
+    field: Field,
+    monkeypatch: pytest.MonkeyPatch,
+    egress: Json,
+) -> None:
+    """Also while nothing opens: what allowlists name is not denied, and no more is left open."""
+    settings = settings_of(apiserver.kubeconfig(), OWN, {"engine": "cilium"})
+    async with controlling(settings) as controlled:
+        await field.allow("one", {"cidr": "10.200.0.0/24"})
+        await field.settle_reason("one", "Open")
+        before = _guards(await cilium_policies(field))
+        spared = [each for each in before.values() if "NotIn" in str(each)]
+        assert "10.200.0.0/24" in str(spared)
+        glass = await break_glass(client, new_name("fire"), field.name, egress=egress)
+
+        async def is_opened() -> bool:
+            found = await cilium_policies(field)
+            return "sallyport-break-glass" in found and _guards(found).keys() != before.keys()
+
+        await wait_for(is_opened, PATIENCE_S)
+
+        async def tell(*_: object) -> None:
+            raise ClusterError("kube-apiserver does not answer")
+
+        monkeypatch.setattr(controlled.egress.reconciler.weights, "tell", tell)
+        await client.delete(glass)
+        failed = controlled.egress.queue.failures(field.name)
+
+        async def is_looked_at() -> bool:
+            found = await cilium_policies(field)
+            is_open = "sallyport-break-glass" in found
+            return not is_open and controlled.egress.queue.failures(field.name) > failed
+
+        await wait_for(is_looked_at, PATIENCE_S)
+        found = _guards(await cilium_policies(field))
+        assert {name: found.get(name) for name in before} == before
+
+
+def _guards(policies: dict[str, Json]) -> dict[str, Json]:
+    """Return the specs of guards, by name."""
+    found = {name: each["spec"] for name, each in policies.items()}
+    return {name: each for name, each in found.items() if name.startswith("sallyport-guard")}
 
 
 async def test_a_restart_opens_and_closes_nothing(

@@ -10,8 +10,19 @@ from core.base import names
 from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.model.openings import Addresses, Block, Name, Opening, Peer
-from egress.render.guards import MOST_NAMED, RangeGuard, build_guards, ranges_in_opening
+from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening, Peer
+from egress.model.reserved_ranges import ALWAYS_RESERVED, PRIVATE_OR_TRANSLATED
+from egress.render.engines import render
+from egress.render.guards import (
+    MOST_NAMED,
+    RangeGuard,
+    build_guards,
+    names_some_of,
+    ranges_in_opening,
+    reserved_in_opening,
+)
+from egress.render.target import Engine, EngineKind, IpFamily, RenderTarget
+from tests.unit.egress.render.random_openings import SPACE, openings
 
 LINK_LOCAL = ip_network("169.254.0.0/16")
 ACCOUNTS = ("s1", "s2", "s3")
@@ -107,3 +118,43 @@ def test_a_wider_network_names_the_ranges_in_it() -> None:
     wide = build_guards([_opening("s1", IPv4Network("0.0.0.0/1"))], ranges, (), ranges_in_opening)
     assert not _is_denied(wide, "s1", IPv4Address("10.1.1.1"))
     assert _is_denied(wide, "s2", IPv4Address("10.1.1.1"))
+
+
+PRIVATE = st.sampled_from(
+    [
+        *map(ip_network, ("10.0.0.0/8", "10.200.0.0/24", "0.0.0.0/1", "8.8.8.0/24")),
+        *map(ip_network, ("fd00::/8", "fc00::/120", "2001:db8::/32")),
+    ]
+)
+NEAR = st.lists(st.builds(_opening, st.sampled_from(ACCOUNTS), PRIVATE), max_size=4)
+KINDS: tuple[EngineKind, ...] = ("cilium", "cilium-aks-basic")
+FAMILIES: tuple[tuple[IpFamily, ...], ...] = (("IPv4", "IPv6"), ("IPv4",))
+
+
+@given(openings(), NEAR, st.sampled_from(KINDS), st.sampled_from(FAMILIES))
+def test_what_guards_spared_makes_the_same_guards_again(
+    found: list[Opening], near: list[Opening], kind: EngineKind, families: tuple[IpFamily, ...]
+) -> None:
+    """Without the openings themselves, of which nothing is written then."""
+    engine = Engine(kind, (1, 19), ip_families=families)
+    target = RenderTarget(engine, reserved=ALWAYS_RESERVED)
+    workload = (Requirement(names.EGRESS_WORKLOAD_LABEL, "In", ("Job.fetch",)),)
+    whole = CompiledAllowlists(SPACE, (*found, *near), opened=workload)
+    written = render(whole, target)
+    again = render(CompiledAllowlists(SPACE, opened=workload, spared=written.spared), target)
+    said = [each for each in written.objects if "annotations" not in each["metadata"]]
+    assert list(again.objects) == said
+    assert again.spared == written.spared
+    assert (again.openings, again.open, again.problems) == ((), (), ())
+
+
+@given(openings(), NEAR)
+def test_what_names_none_of_the_ranges_spares_none(
+    found: list[Opening], near: list[Opening]
+) -> None:
+    """Such an opening need not be looked at."""
+    for ranges in (ALWAYS_RESERVED, PRIVATE_OR_TRANSLATED):
+        for each in (*found, *near):
+            spares = reserved_in_opening(each, ranges) or ranges_in_opening(each, ranges)
+            assert names_some_of(each, ranges) or not spares
+    assert not names_some_of(_opening("s1", ip_network("8.8.8.0/24")), PRIVATE_OR_TRANSLATED)
