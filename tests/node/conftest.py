@@ -8,8 +8,9 @@ import pytest
 
 from tests.harness.programs.client import Client, connect
 from tests.harness.programs.node.footprint import footprint, only_node
-from tests.harness.programs.node.node import Node, require_node, running_node
-from tests.harness.programs.node.policed_node import PolicedNode
+from tests.harness.programs.node.node import Node, NodeShape, require_node, running_node
+from tests.harness.programs.node.policed_node import SHAPE, PolicedNode, running_policed_node
+from tests.harness.programs.node.scene import outside_places
 
 GVISOR = "gvisor"
 UNKNOWN = "unknown-handler"
@@ -47,6 +48,22 @@ async def admin(node: Node) -> AsyncIterator[Client]:
     """A cluster administrator."""
     async with connect(node.apiserver) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def policed_shape() -> NodeShape:
+    """How the node with a policy engine is made; a file may want another."""
+    return SHAPE
+
+
+@pytest.fixture(scope="module")
+def policed(
+    tmp_path_factory: pytest.TempPathFactory, policed_shape: NodeShape
+) -> Iterator[PolicedNode]:
+    """A node with a policy engine, for a file of its own."""
+    folder = tmp_path_factory.mktemp("policed")
+    with running_policed_node(folder, outside_places(), policed_shape) as running:
+        yield running
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,7 @@ from core.egress.pod_labels import egress_labels, label_value
 from tests.harness.evidence import record
 from tests.harness.programs.client import Client, Json, connect
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, WIRE_SERVER
-from tests.harness.programs.node.policed_node import OWN, PolicedNode, running_policed_node
+from tests.harness.programs.node.policed_node import OWN, PolicedNode
 from tests.harness.programs.node.scene import (
     BROAD,
     DNS_LABELS,
@@ -28,7 +28,6 @@ from tests.harness.programs.node.scene import (
     TRAINER,
     Scene,
     addresses_of,
-    outside_places,
     running_pod,
     set_scene,
     sleeper,
@@ -130,13 +129,6 @@ def notes() -> Iterator[list[str]]:
     yield found
     if PROOF:
         record("egress-engine", found)
-
-
-@pytest.fixture(scope="module")
-def policed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolicedNode]:
-    """A node with a policy engine."""
-    with running_policed_node(tmp_path_factory.mktemp("policed"), outside_places()) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

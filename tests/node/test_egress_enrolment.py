@@ -25,15 +25,15 @@ from cli import exits
 from tests.harness.evidence import ROOT, record
 from tests.harness.programs.client import Client, Json, connect, read_objects
 from tests.harness.programs.helm import Helm
+from tests.harness.programs.node.node import NodeShape
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, NEIGHBOUR
-from tests.harness.programs.node.policed_node import SHAPE, PolicedNode, running_policed_node
+from tests.harness.programs.node.policed_node import SHAPE, PolicedNode
 from tests.harness.programs.node.scene import (
     READER,
     TEAM,
     TRAINER,
     Scene,
     addresses_of,
-    outside_places,
     running_pod,
     set_scene,
     sleeper,
@@ -126,12 +126,9 @@ def notes() -> Iterator[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def policed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolicedNode]:
-    """A node with a policy engine, whose kube-apiserver asks the gate by its Service."""
-    shape = replace(SHAPE, by_service=True)
-    folder = tmp_path_factory.mktemp("policed")
-    with running_policed_node(folder, outside_places(), shape) as running:
-        yield running
+def policed_shape() -> NodeShape:
+    """Its kube-apiserver asks the gate by its Service."""
+    return replace(SHAPE, by_service=True)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from tests.api.people.break_glass.glass import approve, new_name, opens, sealed
 from tests.harness.evidence import record
 from tests.harness.programs.client import ApiStatusError, Client, Json, connect
 from tests.harness.programs.helm import Helm
+from tests.harness.programs.node.node import NodeShape
 from tests.harness.programs.node.outside_world import (
     ELSEWHERE,
     INTERNET,
@@ -31,7 +32,6 @@ from tests.harness.programs.node.outside_world import (
 from tests.harness.programs.node.policed_node import (
     SHAPE,
     PolicedNode,
-    running_policed_node,
 )
 from tests.harness.programs.node.scene import (
     BROAD,
@@ -40,7 +40,6 @@ from tests.harness.programs.node.scene import (
     TEAM,
     TRAINER,
     Scene,
-    outside_places,
     running_pod,
     set_scene,
     sleeper,
@@ -85,12 +84,9 @@ def notes() -> Iterator[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def policed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolicedNode]:
-    """A node with a policy engine, whose kube-apiserver asks the gate by its Service."""
-    shape = replace(SHAPE, by_service=True)
-    folder = tmp_path_factory.mktemp("policed")
-    with running_policed_node(folder, outside_places(), shape) as running:
-        yield running
+def policed_shape() -> NodeShape:
+    """Its kube-apiserver asks the gate by its Service."""
+    return replace(SHAPE, by_service=True)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -16,8 +15,8 @@ from tests.api.egress.control.field import allowlist
 from tests.harness.evidence import ROOT
 from tests.harness.programs.client import Client, connect, read_objects
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, METADATA
-from tests.harness.programs.node.policed_node import PolicedNode, running_policed_node
-from tests.harness.programs.node.scene import TEAM, TRAINER, outside_places, set_scene, team_pods
+from tests.harness.programs.node.policed_node import PolicedNode
+from tests.harness.programs.node.scene import TEAM, TRAINER, set_scene, team_pods
 
 CRDS: Final = ROOT / "helm" / "sallyport-crds" / "templates"
 PATIENCE_S: Final = 60.0
@@ -31,13 +30,6 @@ LOOPHOLE: Final[dict[str, Any]] = {
         "egress": [{"to": [{"ipBlock": {"cidr": f"{METADATA[0]}/32"}}]}],
     },
 }
-
-
-@pytest.fixture(scope="module")
-def policed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolicedNode]:
-    """A node with a policy engine."""
-    with running_policed_node(tmp_path_factory.mktemp("policed"), outside_places()) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
