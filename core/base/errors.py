@@ -20,6 +20,8 @@ and what to do about it. An exception that only one folder and its callers know 
     ├── ReportError                a report cannot be made in the form that was asked for
     ├── ClusterError               kube-apiserver did not answer, or answered with a failure
     ├── EntraError                 Entra ID or Graph did not give what was asked
+    ├── DnsLogError                the log of a DNS server cannot be read
+    │   └── DnsLogEndedError       … because its connection is gone
     ├── NotLeaderError             what only the leader may do was begun by one who is not
     └── CannotJudgeError           a review cannot be decided; always ends in a refusal
         ├── EvaluationError        … because the policies failed on it

@@ -261,8 +261,9 @@ async def test_a_policy_of_others_does_not_outlive_it(client: Client, field: Fie
     await break_glass(client, new_name("fire"), field.name)
     found = await _is_open(field)
     same = found["sallyport-break-glass"]["spec"]
-    await client.create({**field.policy("same"), "spec": same})
+    theirs = await client.create({**field.policy("same"), "spec": same})
     await field.settle_event("OpensMore")
+    await client.delete(theirs)
 
 
 async def test_what_is_not_written_is_not_said_to_be_open(
@@ -274,7 +275,7 @@ async def test_what_is_not_written_is_not_said_to_be_open(
         await place.allow("one", {"cidr": "192.0.2.0/24"})
         await place.settle_reason("one", "Open")
     spec = {"podSelector": {"matchLabels": {"a": "b"}}, "policyTypes": ["Ingress"]}
-    await client.create({**field.policy("sallyport-break-glass"), "spec": spec})
+    theirs = await client.create({**field.policy("sallyport-break-glass"), "spec": spec})
     quota: Json = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {count: "3"}}}
     metadata = {"name": "few", "namespace": other.name}
     status = {"hard": {count: "3"}, "used": {count: "3"}}
@@ -305,6 +306,7 @@ async def test_what_is_not_written_is_not_said_to_be_open(
         return controlled.egress.outcomes[other.name].opened
 
     await wait_for(is_counted, PATIENCE_S)
+    await client.delete(theirs)
 
 
 @pytest.mark.usefixtures("controlled")
