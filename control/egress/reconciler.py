@@ -153,9 +153,13 @@ class Reconciler:
             )
         if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
             sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
-            await self.weights.tell(
-                leadership, namespace, look.closure, look.wanted, sound, self.state.sets
-            )
+            try:
+                await self.weights.tell(
+                    leadership, namespace, look.closure, look.wanted, sound, self.state.sets
+                )
+            except (ClusterError, NotSyncedError):
+                await self._delete_ended(leadership, look)
+                raise
         self._spared[namespace] = look.wanted.spared
         await self._write(leadership, look, makes=not place.terminating)
         self._opened[namespace] = look.opened
@@ -257,6 +261,12 @@ class Reconciler:
             look.take(allowlists[each.name], each.name)
         for step in plan.steps:
             if makes or isinstance(step, Delete) or step.live is not None:
+                await self._do(leadership, look, step)
+
+    async def _delete_ended(self, leadership: Leadership, look: _NamespaceLook) -> None:
+        """Delete what no allowlist opens any more; guards stay, for without them more is open."""
+        for step in plan_of(look.wanted.policies, self._live(look.namespace)).steps:
+            if isinstance(step, Delete) and step.live.allowlist:
                 await self._do(leadership, look, step)
 
     async def _do(self, leadership: Leadership, look: _NamespaceLook, step: Step) -> None:

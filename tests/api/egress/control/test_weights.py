@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from core.base import names
-from tests.api.egress.control.field import OWN, PATIENCE_S, Field
+from core.base.errors import ClusterError
+from tests.api.egress.control.field import OWN, PATIENCE_S, Field, later
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.programs.client import Client, Json
 from tests.harness.programs.egress_control import Controlled
@@ -77,6 +78,25 @@ async def test_who_leads_again_tells_anew(
         return one in await told(client, field.name)
 
     await wait_for(is_told, PATIENCE_S)
+
+
+async def test_what_has_ended_closes_though_the_gate_cannot_be_told(
+    client: Client,
+    field: Field,
+    store: str,
+    controlled: Controlled,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only what opens more waits for that."""
+    assert store
+    await field.allow("ends", {"cidr": "10.77.1.0/28"}, expiresAt=later(8))
+    await field.settle_reason("ends", "Open")
+
+    async def refused(*_: object) -> None:
+        raise ClusterError("the ConfigMap is too large", 422)
+
+    monkeypatch.setattr(controlled.egress.reconciler.weights, "tell", refused)
+    await field.settle_names()
 
 
 @pytest.mark.usefixtures("controlled")
