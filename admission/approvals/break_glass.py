@@ -177,7 +177,8 @@ class BreakGlassGatherer:
         if not wrong:
             return facts
         wanted = [one for one in opened if any(one.relaxes(*each) for each in wrong)]
-        used = tuple([one for one in wanted if await self._counts(one, now)])
+        terms = self.terms
+        used = tuple([one for one in wanted if await is_in_force(self.cluster, one, now, terms)])
         if all(any(one.relaxes(*each) for one in used) for each in wrong):
             return msgspec.structs.replace(facts, break_glasses=used)
         return msgspec.structs.replace(facts, remarks=(*facts.remarks, *_remarks(opened, used)))
@@ -211,9 +212,6 @@ class BreakGlassGatherer:
             for subject in pod.subjects
         ]
         return all(answers)
-
-    async def _counts(self, one: BreakGlass, now: float) -> bool:
-        return await is_in_force(self.cluster, one, now, self.terms)
 
 
 async def is_in_force(cluster: Cluster, one: BreakGlass, now: float, terms: ApprovalTerms) -> bool:

@@ -18,7 +18,6 @@ from admission.egress.check import BREAK_GLASS, HOST_NETWORK
 from admission.model.facts import EgressFacts, Facts
 from admission.model.judged_object import LeftAlone, Reading
 from admission.objects.size_limits import is_too_large
-from core.approvals.break_glass import BreakGlass
 from core.approvals.break_glass_egress import BreakGlassOpening, egress_opening
 from core.base import names
 from core.base.errors import AccessReviewError, InvalidObjectError, NotSyncedError
@@ -122,13 +121,10 @@ class PodLabelGatherer:
                 if (opening := egress_opening(each))
                 and each.is_open(now)
                 and opening.holds(labels)
-                and await self._counts(each, now)
+                and await is_in_force(self.cluster, each, now, self.terms)
             ]
         except (NotSyncedError, AccessReviewError):  # It is only to warn: control asks by itself.
             return []
-
-    async def _counts(self, one: BreakGlass, now: float) -> bool:
-        return await is_in_force(self.cluster, one, now, self.terms)
 
     def holds(self, request: Request, namespace: Namespace | None) -> bool:
         """Return whether a request that cannot be judged is refused in every mode.

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.notifications.notice import Notice, NoticeEvent
+from audit.notifications.recorded_objects import ObjectKey, keep_latest, key_of, name_of
 from audit.reports.display_text import report_line
 from audit.reports.sample.cast import CLUSTER as SAMPLE_CLUSTER
 from core.base.ids import stable_id
@@ -45,7 +46,7 @@ class EgressEndings:
     """Takes changes in the order in which they were recorded; gives what is due at a time."""
 
     def __init__(self) -> None:
-        self._openings: dict[tuple[str, str], _Opening] = {}
+        self._openings: dict[ObjectKey, _Opening] = {}
 
     def take(self, change: ObjectChange) -> None:
         """Take in a change; of other kinds nothing.
@@ -55,7 +56,7 @@ class EgressEndings:
         """
         if change.kind not in {KIND, SET_KIND} or change.cluster == SAMPLE_CLUSTER:
             return
-        key = change.cluster, change.uid or f"{change.kind} {change.namespace}/{change.name}"
+        key = key_of(change)
         before = self._openings.get(key)
         if change.event == "deleted":
             self._openings.pop(key, None)
@@ -77,7 +78,7 @@ class EgressEndings:
                     yield _ended(each)
             elif (days := _days_due(each, now_ms)) and self._counts(each, now_ms):
                 yield _ending(each, days)
-        self._bound()
+        keep_latest(self._openings, MOST_OPENINGS)
 
     def _counts(self, one: _Opening, now_ms: int) -> bool:
         """Return whether it is an allowlist, or a set that a live allowlist names, or may."""
@@ -89,20 +90,13 @@ class EgressEndings:
             for each in self._openings.values()
         )
 
-    def _bound(self) -> None:
-        excess = len(self._openings) - MOST_OPENINGS
-        if excess > 0:
-            first = sorted(self._openings, key=lambda key: self._openings[key].written_ms)
-            for key in first[:excess]:
-                del self._openings[key]
-
 
 def _opening_of(change: ObjectChange) -> _Opening:
     spec: dict[str, Any] = change.spec if isinstance(change.spec, dict) else {}
     return _Opening(
         cluster=change.cluster,
         kind=change.kind,
-        name=f"{change.namespace}/{change.name}" if change.namespace else change.name,
+        name=name_of(change),
         uid=change.uid,
         digest=change.digest,
         written_ms=milliseconds_of(change.time),

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.notifications.notice import Notice, NoticeEvent
+from audit.notifications.recorded_objects import ObjectKey, keep_latest, key_of, name_of
 from audit.reports.display_text import report_line
 from audit.reports.sample.cast import CLUSTER as SAMPLE_CLUSTER
 from core.approvals.break_glass import KIND as BREAK_GLASS
@@ -66,7 +67,7 @@ class PendingObjects:
     """
 
     def __init__(self) -> None:
-        self._objects: dict[tuple[str, str], _Pending] = {}
+        self._objects: dict[ObjectKey, _Pending] = {}
 
     def take(self, change: ObjectChange) -> None:
         """Take in a change; of other kinds nothing.
@@ -76,21 +77,20 @@ class PendingObjects:
         """
         if change.kind not in KINDS or change.cluster == SAMPLE_CLUSTER:
             return
-        key = change.cluster, change.uid or f"{change.kind} {change.namespace}/{change.name}"
+        key = key_of(change)
         if change.event == "deleted" or change.why == _EXPIRED:
             self._objects.pop(key, None)
             return
         before, at_ms = self._objects.get(key), milliseconds_of(change.time)
         is_same = before is not None and before.digest == change.digest
         spec: dict[str, Any] = change.spec if isinstance(change.spec, dict) else {}
-        place = f"{change.namespace}/{change.name}" if change.namespace else change.name
         approved = change.event == "approved" or (
             change.event != "ended" and before is not None and is_same and before.approved
         )
         self._objects[key] = _Pending(
             cluster=change.cluster,
             kind=change.kind,
-            name=place,
+            name=name_of(change),
             uid=change.uid,
             digest=change.digest,
             written_ms=before.written_ms if before is not None and is_same else at_ms,
@@ -109,14 +109,7 @@ class PendingObjects:
                     yield _waiting(each)
             elif each.kind in _ENDING and now_ms >= each.ends_ms - terms.ends_days * DAY_MS > 0:
                 yield _ending(each, each.ends_ms - round(terms.ends_days * DAY_MS))
-        self._bound()
-
-    def _bound(self) -> None:
-        excess = len(self._objects) - MOST_OBJECTS
-        if excess > 0:
-            first = sorted(self._objects, key=lambda key: self._objects[key].written_ms)
-            for key in first[:excess]:
-                del self._objects[key]
+        keep_latest(self._objects, MOST_OBJECTS)
 
 
 def _end_of(spec: dict[str, Any], before: _Pending | None) -> int:
