@@ -51,7 +51,8 @@ class _Head(msgspec.Struct, rename="camel"):
 
 _HOLDERS: Final = (dict, list)
 
-_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
+_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+"""`status` may be there and is never read: nothing is decided by it."""
 
 
 def read_object(
@@ -59,12 +60,10 @@ def read_object(
     kind: str,
     namespace: str = "",
     apart: Collection[str] = (),
-    ignored: Collection[str] = (),
 ) -> UntypedObject:
     """Read an object of a kind of Sallyport's; `namespace` is the request's.
 
     The fields of `spec` that are named in `apart` are not approved: the digest leaves them out.
-    Fields beside `spec` that are named in `ignored` may be there.
     Items of a list may carry no kind, and a new object no namespace: what stands there counts.
 
     Raises:
@@ -82,7 +81,7 @@ def read_object(
     ):
         if value not in {"", expected}:
             raise InvalidObjectError(what, field, f"{value!r} must be {expected}")
-    if unknown := sorted(whole.keys() - _FIELDS - set(ignored)):
+    if unknown := sorted(whole.keys() - _FIELDS):
         raise InvalidObjectError(what, unknown[0], "there is no such field; remove it")
     meta = msgspec.structs.replace(head.metadata, namespace=head.metadata.namespace or namespace)
     spec = whole.get("spec")

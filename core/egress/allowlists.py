@@ -165,4 +165,4 @@ def read_intent(raw: bytes | msgspec.Raw, kind: str, namespace: str = "") -> Unt
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    return read_object(raw, kind, namespace, ignored=("status",))
+    return read_object(raw, kind, namespace)

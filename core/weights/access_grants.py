@@ -87,7 +87,7 @@ def parse_grant(raw: bytes | msgspec.Raw, namespace: str = "") -> AccessGrant:
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects, but for what only code can say (a test names it).
     """
-    return grant_of(read_object(raw, KIND, namespace, ignored=("status",)))
+    return grant_of(read_object(raw, KIND, namespace))
 
 
 def grant_of(written: UntypedObject) -> AccessGrant:

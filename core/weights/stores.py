@@ -121,7 +121,7 @@ def parse_store(raw: bytes | msgspec.Raw) -> WeightStore:
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects, but for what only code can say (a test names it).
     """
-    return store_of(read_object(raw, KIND, ignored=("status",)))
+    return store_of(read_object(raw, KIND))
 
 
 def store_of(written: UntypedObject) -> WeightStore:

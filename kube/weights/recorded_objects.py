@@ -122,7 +122,7 @@ def _account(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject 
 
 def _written(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject:
     kind = found.kind
-    written = read_object(raw, kind, apart=_APART.get(kind, ()), ignored=("status",))
+    written = read_object(raw, kind, apart=_APART.get(kind, ()))
     meta = written.meta
     consent = None
     if kind in _APPROVALS:

@@ -77,7 +77,7 @@ class Case:
     def approvals(self) -> list[Object]:
         """The approvals of it."""
         wanted = self._grant(self.spec if self.approved_spec is None else self.approved_spec)
-        digest = read_object(raw(wanted), KIND, ignored=("status",)).digest
+        digest = read_object(raw(wanted), KIND).digest
         found = [approval(self._grant({}), who) for who in self.approvers]
         for each in found:
             each["metadata"]["creationTimestamp"] = MADE
