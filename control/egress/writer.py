@@ -17,7 +17,6 @@ from kube.egress.network_policies import (
     FIELD_MANAGER,
     LivePolicy,
     digest_of,
-    field_managers,
     live_policy,
     policy_path,
 )
@@ -56,30 +55,20 @@ class PolicyWriter:
                 await self.objects.delete(live.path, live.uid)
                 return None
             case Apply(wanted, None):
-                return await self._make(leadership, wanted)
+                return await self._make(wanted)
             case Apply(wanted, live):
                 return await self._change(leadership, wanted, live)
 
-    async def _make(self, leadership: Leadership, wanted: Json) -> LivePolicy:
-        """Make a policy. One that somebody else made a moment ago is not taken over."""
-        path, kind = _path(wanted), wanted["kind"]
+    async def _make(self, wanted: Json) -> LivePolicy:
+        """Create a policy. One that somebody else made a moment ago stays as it is."""
+        collection, _, _ = _path(wanted).rpartition("/")
         try:
-            answer = await self.objects.apply_unforced(path, wanted, FIELD_MANAGER)
+            made = await self.objects.create_as(FIELD_MANAGER, collection, wanted)
         except ClusterError as error:
             if error.status == HTTPStatus.CONFLICT:
                 raise NameTakenError(str(error), error.status) from error
             raise
-        if field_managers(answer) > {FIELD_MANAGER}:
-            await self._give_back(leadership, path, answer)
-            raise NameTakenError(f"{path} is another's", HTTPStatus.CONFLICT)
-        return live_policy(answer, kind)
-
-    async def _give_back(self, leadership: Leadership, path: str, answer: Json) -> None:
-        """Take away again what was added to a policy of others: they share its name alone."""
-        leadership.require()
-        metadata = {key: answer["metadata"][key] for key in ("name", "uid")}
-        bare = {"apiVersion": answer["apiVersion"], "kind": answer["kind"], "metadata": metadata}
-        await self.objects.apply(path, bare, FIELD_MANAGER)
+        return live_policy(made, wanted["kind"])
 
     async def _change(
         self, leadership: Leadership, wanted: Json, live: LivePolicy | None

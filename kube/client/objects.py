@@ -87,7 +87,17 @@ class Objects:
         Raises:
             ClusterError: with the status 409, it is there already.
         """
-        return await self._write("POST", collection, body)
+        return await self.create_as(FIELD_MANAGER, collection, body)
+
+    async def create_as(
+        self, manager: str, collection: str, body: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Create an object in a collection as a field manager.
+
+        Raises:
+            ClusterError: with the status 409, it is there already.
+        """
+        return await self._write("POST", collection, body, {"fieldManager": manager})
 
     async def try_create(self, collection: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return an object as it would be if it were created (a dry run): nothing is stored.
@@ -118,17 +128,6 @@ class Objects:
             ClusterError: kube-apiserver does not answer, or refuses.
         """
         parameters = {"fieldManager": manager, "force": "true"}
-        return await self._write("PATCH", path, body, parameters, _APPLY)
-
-    async def apply_unforced(
-        self, path: str, body: Mapping[str, Any], manager: str
-    ) -> dict[str, Any]:
-        """Set the fields of `body` (server-side apply) unless another manager set them otherwise.
-
-        Raises:
-            ClusterError: with the status 409, another one did.
-        """
-        parameters = {"fieldManager": manager, "force": "false"}
         return await self._write("PATCH", path, body, parameters, _APPLY)
 
     async def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:

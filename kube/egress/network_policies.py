@@ -99,7 +99,7 @@ def live_policy(policy: Mapping[str, Any], kind: str) -> LivePolicy:
     """Return what is kept of a policy as kube-apiserver sent it."""
     metadata = policy["metadata"]
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    ours = labels.get(names.MANAGED_BY_LABEL) == "sallyport" or _applied(metadata)
+    ours = labels.get(names.MANAGED_BY_LABEL) == "sallyport" or _wrote(metadata)
     foreign = not ours and _of_egress(policy.get("spec") or {}, kind)
     return LivePolicy(
         kind,
@@ -114,17 +114,9 @@ def live_policy(policy: Mapping[str, Any], kind: str) -> LivePolicy:
     )
 
 
-def field_managers(policy: Mapping[str, Any]) -> frozenset[str]:
-    """Return the field managers of an object's main resource."""
-    entries = policy["metadata"].get("managedFields") or ()
-    return frozenset(each.get("manager", "") for each in entries if not each.get("subresource"))
-
-
-def _applied(metadata: Mapping[str, Any]) -> bool:
-    return any(
-        each.get("manager") == FIELD_MANAGER and each.get("operation") == "Apply"
-        for each in metadata.get("managedFields") or ()
-    )
+def _wrote(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the controller of egress set any of its fields."""
+    return any(each.get("manager") == FIELD_MANAGER for each in metadata.get("managedFields") or ())
 
 
 def _of_egress(spec: Mapping[str, Any], kind: str) -> bool:

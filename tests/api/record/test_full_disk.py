@@ -52,20 +52,24 @@ def test_a_full_disk_refuses_aloud_and_recovers(target: Recorded) -> None:
         _wait(lambda: _unrecorded(target, "admitted") > 0)
         assert not _last(load).allowed
         assert _last(platform).allowed
-        assert "decisions cannot be recorded" in target.processes["gate"].log.read_text()
+        _wait(lambda: _said(target, "decisions cannot be recorded"))
         target.start_auditor()
         _wait(lambda: _last(load).allowed)
         recovered = time.monotonic()
     wait_until_shipped(target, WAIT_S)
-    log = target.processes["gate"].log.read_text()
+    _wait(lambda: _said(target, "decisions are recorded again"))
     target.stop()
-    assert "decisions are recorded again" in log
     stored = target.stored()
     admitted = {decision for decision, answer in load.answers.items() if answer.allowed}
     assert admitted <= stored, "something was admitted that is not on record"
     assert any(
         full < answer.at < recovered and answer.code == 500 for answer in load.answers.values()
     )
+
+
+def _said(target: Recorded, what: str) -> bool:
+    """Return whether the gate's log says it: its lines are written a moment later."""
+    return what in target.processes["gate"].log.read_text()
 
 
 def _unrecorded(target: Recorded, outcome: str) -> float:
