@@ -181,6 +181,14 @@ class LedgerSection(Section):
         description="MiB of refusals that are kept; beyond it those of the largest share of a "
         "namespace and requester go first. Nothing else goes by size.",
     )
+    max_mib: int | None = Field(
+        None,
+        ge=128,
+        le=104_857_600,
+        description="MiB that the whole ledger may take; beyond it refusals go, those of the "
+        "largest share first, and nothing else. Without it the ledger takes what its file system "
+        "or database has.",
+    )
     hold: list[Annotated[str, Field(max_length=63)]] = Field(
         default_factory=list,
         description="Namespaces under hold: none of their refusals goes by size.",

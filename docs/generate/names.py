@@ -25,6 +25,8 @@ from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.spool.metrics import RefusalCollector, ShareCollector, SpoolCollector
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
+from audit.ledger.store.metrics import RoomCollector
+from audit.ledger.store.room import RoomForecast
 from audit.notifications.metrics import NotificationsCollector
 from control.approval_events import ApprovalEvents
 from control.backstop import BackstopMetrics
@@ -166,12 +168,13 @@ def registry() -> CollectorRegistry:
     """Return a registry with the metrics of all processes."""
     metrics = Metrics("0")
     metrics.watch(MetricSources())
-    spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
+    spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0)
     metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
     metrics.registry.register(RefusalCollector(lambda: 0))
     metrics.registry.register(ShareCollector(lambda: 0))
     metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict, dict))
     metrics.registry.register(LogCollector(lambda: None, lambda: None))
+    metrics.registry.register(RoomCollector(RoomForecast))
     metrics.registry.register(WeightsCollector(lambda: None))
     metrics.registry.register(NotificationsCollector(tuple))
     metrics.registry.register(RiskCollector(RiskSnapshot))

@@ -6,13 +6,14 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
 from app.entra.tokens import token_for
+from app.processes.auditor.ledger_room import LedgerRoomKeeper
 from app.records.ledger import ledger_url, signing_key
-from app.settings.records import AnchorPlace, TimestampSection
+from app.settings.records import AnchorPlace, LedgerSection, TimestampSection
 from app.settings.root import Settings
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace
 from audit.clients.anchor_config_map import ConfigMapAnchor
@@ -24,6 +25,7 @@ from audit.ledger.log.head_publisher import HeadPublisher
 from audit.ledger.records.destination import QuarantinedFrame, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.store.decisions import DecisionQuery
+from audit.ledger.store.room import RoomLimits
 from audit.ledger.store.store import Store
 from core.base.background import in_background
 from core.base.errors import LedgerError
@@ -34,6 +36,10 @@ LOOK_EVERY_S: Final = 2.0
 """How often the ledger is asked whether it is there, and opened again where it was not."""
 
 _RETAIN_EVERY_S: Final = 3600.0
+
+_MIB: Final = 1024**2
+
+_LIMITS: Final = RoomLimits()
 
 _LAST_HEAD_S: Final = 10.0
 """The longest that signing and anchoring may hold up the end."""
@@ -93,27 +99,20 @@ def _anchor(
     return config_map
 
 
-class RefusalRetention(NamedTuple):
-    """How much of the ledger refusals may fill, and where they are kept in any case."""
-
-    max_bytes: int = 8 * 1024**3
-    held_namespaces: frozenset[str] = frozenset()
-    """Namespaces under hold."""
-
-
 class KeptLedger:
     """A store that is opened when it can be, and kept to its whole days (a `Destination`).
 
     With `publishing`, heads of its log are signed every `head_every_s` seconds, and at the end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  What it is made of, once.
         self,
         store: Store,
         keep_days: int,
         logger: FilteringBoundLogger,
         publishing: HeadPublisher | None = None,
         head_every_s: float = 60.0,
+        limits: RoomLimits = _LIMITS,
     ) -> None:
         self.path = store.path
         """The ledger's file, where it is one."""
@@ -124,7 +123,7 @@ class KeptLedger:
         """Rows that are not in the log, and should be; None while it is not known."""
         self._store = store
         self._keep_days = keep_days
-        self.refusal_retention = RefusalRetention()
+        self.room = LedgerRoomKeeper(store, keep_days, limits, logger)
         self._logger = logger
         self._problem = "it has not been opened yet"
         self._retain_at = 0.0
@@ -197,6 +196,7 @@ class KeptLedger:
         if now >= self._retain_at:
             self._retain_at = now + _RETAIN_EVERY_S
             await self._retain()
+        await self.room.beat()
         if self.publishing is not None and now >= self._head_at:
             self._head_at = now + self._head_every_s
             await self.publishing.beat()
@@ -241,19 +241,9 @@ class KeptLedger:
         try:
             today = dt.datetime.now(dt.UTC).date()
             removed = await self._store.retain(self._keep_days, today)
-            refusals = self.refusal_retention
-            gone = await self._store.shrink(
-                refusals.max_bytes, self._keep_days, today, refusals.held_namespaces
-            )
         except LedgerError as error:
             self._logger.warning("retention failed; it is tried again", problem=str(error))
             return
-        if gone:
-            self._logger.warning(
-                "refusals removed for want of room",
-                refusals=gone,
-                fix="raise ledger.max_refusal_mib, or see who is refused so often",
-            )
         if removed.days or removed.leaves:
             days = [day.isoformat() for day in removed.days]
             self._logger.info(
@@ -281,16 +271,24 @@ async def open_kept_ledger(
     async with open_anchors(settings, store) as anchors:
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
-        ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)
-        ledger.timestamps = _timestamps(section.timestamp, logger)
-        ledger.refusal_retention = RefusalRetention(
-            section.max_refusal_mib * 1024**2, frozenset(section.hold)
+        ledger = KeptLedger(
+            store, section.keep_days, logger, publishing, section.head_every_s, _limits(section)
         )
+        ledger.timestamps = _timestamps(section.timestamp, logger)
         try:
             async with in_background(ledger.look_after()):
                 yield ledger
         finally:
             await ledger.close()
+
+
+def _limits(section: LedgerSection) -> RoomLimits:
+    most = section.max_mib
+    return RoomLimits(
+        max_refusal_bytes=section.max_refusal_mib * _MIB,
+        max_bytes=None if most is None else most * _MIB,
+        held_namespaces=frozenset(section.hold),
+    )
 
 
 def _timestamps(

@@ -30,6 +30,7 @@ from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
 from audit.ledger.server.metrics import ReceiverCollector
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
 from audit.ledger.server.service import AuditorService
+from audit.ledger.store.metrics import RoomCollector
 from audit.notifications.delivery import SinkDelivery
 from audit.notifications.metrics import NotificationsCollector
 from core.base.background import in_background
@@ -135,6 +136,7 @@ def _registry(  # noqa: PLR0913, PLR0917  What has metrics.
     registry.register(
         LogCollector(lambda: ledger.publishing, lambda: ledger.outside, lambda: ledger.timestamps)
     )
+    registry.register(RoomCollector(lambda: ledger.room.forecast))
     registry.register(WeightsCollector(lambda: weights))
     registry.register(NotificationsCollector(lambda: deliveries))
     registry.register(

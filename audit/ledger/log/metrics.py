@@ -1,14 +1,14 @@
 """Prometheus metrics of the ledger's log, its heads and its anchors."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from audit.ledger.log.head_publisher import HeadPublisher
 from core.base.times import seconds_of
-from network.metric_families import counter_of
+from network.metric_families import counter_of, gauge_by, gauge_where_known
 
 
 class TimestampCounts(Protocol):
@@ -40,35 +40,37 @@ class LogCollector(Collector):
         """Yield the metrics (prometheus_client)."""
         publishing = self._publishing()
         state = publishing.state if publishing else None
-        yield _known(
+        yield gauge_where_known(
             "sallyport_ledger_records",
             "Entries of the ledger's log.",
             state.tree.size if state else None,
         )
         head = publishing.head if publishing else None
-        yield _known(
+        yield gauge_where_known(
             "sallyport_ledger_signed_records",
             "Entries that the last signed head covers.",
             head.size if head else None,
         )
-        yield _known(
+        yield gauge_where_known(
             "sallyport_ledger_head_timestamp_seconds",
             "Unix time of the last signed head; one is signed when there is more to sign.",
             seconds_of(head.time) if head else None,
         )
-        yield _known(
+        yield gauge_where_known(
             "sallyport_ledger_rows_outside",
             "Rows that are not in the ledger's log: somebody wrote them past the ledger.",
             self._outside(),
         )
-        yield _by_anchor(
+        yield gauge_by(
             "sallyport_ledger_anchored_records",
             "Entries that each anchor vouches for.",
+            "anchor",
             publishing.anchored if publishing else {},
         )
-        yield _by_anchor(
+        yield gauge_by(
             "sallyport_ledger_anchored_timestamp_seconds",
             "Unix time at which each anchor last had the last head.",
+            "anchor",
             publishing.anchored_at if publishing else {},
         )
         yield counter_of(
@@ -81,12 +83,12 @@ class LogCollector(Collector):
 
 
 def _of_timestamps(timestamps: TimestampCounts | None) -> Iterator[Metric]:
-    yield _known(
+    yield gauge_where_known(
         "sallyport_ledger_timestamped_seconds",
         "Unix time of the last timestamp that an authority (RFC 3161) gave of a head.",
         (timestamps.at or None) if timestamps else None,
     )
-    yield _known(
+    yield gauge_where_known(
         "sallyport_ledger_timestamp_failing_seconds",
         "Seconds for which the authority has given no timestamp that it was asked for; 0: it does.",
         timestamps.failing_s if timestamps else 0,
@@ -96,19 +98,3 @@ def _of_timestamps(timestamps: TimestampCounts | None) -> Iterator[Metric]:
     )
     failures.add_metric([], timestamps.failures if timestamps else 0)
     yield failures
-
-
-def _by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:
-    """Return a gauge by anchor."""
-    family = GaugeMetricFamily(name, text, labels=["anchor"])
-    for anchor, value in values.items():
-        family.add_metric([anchor], float(value))
-    return family
-
-
-def _known(name: str, text: str, value: float | None) -> Metric:
-    """Return a gauge, without a value while it is not known."""
-    family = GaugeMetricFamily(name, text)
-    if value is not None:
-        family.add_metric([], float(value))
-    return family

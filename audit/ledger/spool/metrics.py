@@ -7,7 +7,7 @@ from prometheus_client.registry import Collector
 
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
-from network.metric_families import counter_of, gauge_of
+from network.metric_families import counter_of, gauge_of, gauge_where_known
 
 
 class RefusalCollector(Collector):
@@ -67,6 +67,15 @@ class SpoolCollector(Collector):
         )
         totals = {"taken": spool.appended, "refused": spool.refused, "shipped": spool.acknowledged}
         yield counter_of("sallyport_spool_records", "Records, by result.", "result", totals)
+        taken = CounterMetricFamily("sallyport_spool_taken_bytes", "Bytes of all records taken.")
+        taken.add_metric([], spool.taken_bytes)
+        yield taken
+        yield gauge_where_known(
+            "sallyport_spool_seconds_left",
+            "For how long there is room, at the rate of the last ten minutes, if the auditor takes "
+            "nothing; without a value while nothing is recorded.",
+            spool.seconds_left,
+        )
         damages = CounterMetricFamily("sallyport_spool_damages", "Damages found on disk.")
         damages.add_metric([], spool.damaged)
         yield damages

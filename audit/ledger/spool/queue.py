@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,16 @@ from audit.ledger.spool.backlog import Backlog, FrameBatch
 from audit.ledger.spool.segments import lock_folder
 from audit.ledger.spool.writer import SegmentWriter, WriterPace
 from core.base.errors import LedgerError, NotRecordedError
+from core.base.recent_growth import RecentGrowth, seconds_left
 
 _MIB: Final = 1024 * 1024
 _RETRY_S: Final = 0.5
 _ORDINARY_BYTES: Final = 8 * 1024
 """Of a decision's frame."""
+
+_RATE_S: Final = 600.0
+_SAMPLE_S: Final = 10.0
+"""What a rate is of: gangs of thousands of Pods come within seconds."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,13 @@ class SpoolStatus:
     full: str
     """Why no frame is taken; empty while they are."""
     syncs: int
-    damaged: int
+    damaged: int = 0
     """Damages found, each of which had a segment set aside or everything sent again."""
+    taken_bytes: int = 0
+    """Of all frames taken."""
+    seconds_left: float | None = None
+    """How long there is room at the rate of the last minutes if none is acknowledged; None: no
+    frame was taken in them, or too little is known."""
 
 
 def _nothing(_: str) -> None: ...
@@ -90,7 +101,8 @@ class Spool:
         self._settings = settings or SpoolSettings()
         self._on_trouble = on_trouble
         self._on_damage = on_damage
-        self._appended = self._refused = 0
+        self._appended = self._refused = self._taken_bytes = 0
+        self._growth = RecentGrowth(_RATE_S, _SAMPLE_S)
         self._closed = f"the spool {folder} is not open"
         self._failure = self._full = ""
         self._settling = threading.RLock()
@@ -149,6 +161,8 @@ class Spool:
             raise NotRecordedError(reason)
         self._writer.put(size, (kind, frame_id, payload))
         self._appended += 1
+        self._taken_bytes += size
+        self._growth.add(time.monotonic(), self._taken_bytes)
 
     def check(self) -> None:
         """Check that an ordinary frame would be taken now. Takes none.
@@ -205,6 +219,8 @@ class Spool:
     def status(self) -> SpoolStatus:
         """Return the state of now, from any thread."""
         backlog, writer = self._backlog, self._writer
+        self._growth.add(time.monotonic(), self._taken_bytes)
+        room = self._settings.max_bytes - self.held_bytes
         return SpoolStatus(
             bytes=self.held_bytes,
             max_bytes=self._settings.max_bytes,
@@ -215,6 +231,8 @@ class Spool:
             oldest_age_s=backlog.oldest_age,
             full=self._settle(0),
             syncs=writer.syncs,
+            taken_bytes=self._taken_bytes,
+            seconds_left=seconds_left(room, self._growth.per_second(_RATE_S)),
             damaged=backlog.damaged,
         )
 

@@ -58,6 +58,8 @@ class Database:
         """Whether rows of an earlier release may have no place in the log yet."""
         self._clock = clock
         self._keep_days = keep_days
+        self._loose_days: set[int] = set()
+        """Of which refusals went by size, and whose room was not given back yet."""
         self._worker = ThreadPoolExecutor(1, "ledger")
 
     def __repr__(self) -> str:

@@ -2,7 +2,8 @@
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 import psycopg
@@ -16,7 +17,8 @@ from sqlalchemy.dialects import postgresql
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row
 from audit.ledger.store.database_errors import DuplicateError
-from audit.ledger.store.tables import accesses, decisions, lives, log, rules
+from audit.ledger.store.room import LedgerSize
+from audit.ledger.store.tables import METADATA, accesses, decisions, lives, log, rules
 
 _BY_DAY: Final = {
     FrameKind.DECISION: (decisions, rules),
@@ -35,6 +37,13 @@ _APPEND_WAIT: Final = "10s"
 
 _IDLE: Final = "60s"
 """After which the server ends a transaction of a process that stands still, and so its locks."""
+
+_SIZE: Final = """
+WITH named AS (SELECT to_regclass(each) AS oid FROM unnest(CAST(:names AS text[])) each),
+ours AS (SELECT oid FROM named WHERE oid IS NOT NULL
+         UNION SELECT inhrelid FROM pg_inherits WHERE inhparent IN (SELECT oid FROM named))
+SELECT sum(pg_total_relation_size(oid)) FROM ours
+"""
 
 _EPOCH: Final = dt.date(1970, 1, 1)
 
@@ -132,6 +141,27 @@ class Postgres:
         )
         days = (_day_of(table, name) for name in names)
         return min((day for day in days if day is not None), default=None)
+
+    def measure(self, connection: sa.Connection) -> LedgerSize:
+        """Measure the tables, their partitions and indexes; the server's disk is not known."""
+        names = [table.name for table in METADATA.sorted_tables]
+        used = connection.scalar(sa.text(_SIZE), {"names": names})
+        return LedgerSize(used=int(used or 0), disk_free=None)
+
+    def compact(self, days: Collection[int]) -> None:
+        """Write the decisions of these days anew: nothing else would take what rows left there.
+
+        Whoever reads or writes those days waits. Needs as much room as one day then takes.
+        """
+        with self.engine.connect() as connection:
+            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            alone.execute(sa.text(f"SET lock_timeout = '{_LOCK_WAIT}'"))
+            try:
+                for table, day in product(_BY_DAY[FrameKind.DECISION], sorted(days)):
+                    if _exists(alone, table.name, day):
+                        alone.execute(sa.text(f"VACUUM (FULL) {_partition(table.name, day)}"))
+            finally:
+                alone.execute(sa.text("RESET lock_timeout"))
 
     def remove_day(self, connection: sa.Connection, kind: FrameKind, day: int) -> bool:
         """Drop the day's partitions; nothing is left of it."""

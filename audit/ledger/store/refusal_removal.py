@@ -47,6 +47,17 @@ class RefusalShare:
     """Bytes of their documents."""
 
 
+@dataclass(frozen=True, slots=True)
+class RemovedRefusals:
+    """What went in one transaction."""
+
+    count: int = 0
+    size: int = 0
+    """Bytes of their documents."""
+    days: frozenset[int] = frozenset()
+    """Of their ids, since 1970-01-01."""
+
+
 def plan_removal(
     shares: Iterable[RefusalShare], most: int, held: Collection[str] = ()
 ) -> list[tuple[RefusalShare, int]]:
@@ -93,16 +104,16 @@ def remove_refusals(
     kept: KeptDays,
     share: RefusalShare,
     size: int,
-) -> tuple[int, int]:
+) -> RemovedRefusals:
     """Remove the oldest refusals of a share, at least `size` bytes or AT_ONCE of them.
 
-    Give how many went, and their bytes. What they were is recorded in the log in the same
+    What they were is recorded in the log in the same
     transaction.
     """
     open_log = OpenLog(connection, backend)
     rows = _oldest(connection, share, size)
     if not rows:
-        return 0, 0
+        return RemovedRefusals()
     ids = [row.id for row in rows]
     days = sa.and_(*_days(decisions, ids))
     of_rules = _rules_of(connection, share.cluster, ids)
@@ -127,7 +138,8 @@ def remove_refusals(
     for table, when in ((rules, sa.and_(*_days(rules, ids))), (decisions, days)):
         gone = table.c.id.in_(ids) & (table.c.cluster == share.cluster) & when
         connection.execute(sa.delete(table).where(gone))
-    return len(rows), sum(row.size for row in rows)
+    gone_days = frozenset(day_of(each) for each in ids)
+    return RemovedRefusals(len(rows), sum(row.size for row in rows), gone_days)
 
 
 _REFUSED: Final = (

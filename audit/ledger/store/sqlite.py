@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from sqlalchemy.dialects import sqlite
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row, day_of, first_id
 from audit.ledger.store.database_errors import DuplicateError
+from audit.ledger.store.room import LedgerSize
 from audit.ledger.store.tables import BY_KIND, STANDING, UuidColumn, decisions, rules
 from core.base.errors import LedgerError, SettingsError
 
@@ -131,6 +132,24 @@ class Sqlite:
             return first
         oldest = connection.scalar(sa.select(sa.func.min(table.c.id, type_=UuidColumn)))
         return None if oldest is None else day_of(oldest)
+
+    def measure(self, connection: sa.Connection) -> LedgerSize:
+        """Measure the file and its file system; pages that are free are reused.
+
+        What is in the write-ahead log alone has yet to be copied into the file.
+        """
+        ask = connection.exec_driver_sql
+        page, pages, free = (
+            ask(f"PRAGMA {name}").scalar_one()
+            for name in ("page_size", "page_count", "freelist_count")
+        )
+        disk = os.statvfs(self.path)
+        waiting = max(pages * page - self.path.stat().st_size, 0)
+        left = disk.f_bavail * disk.f_frsize + free * page - waiting
+        return LedgerSize(used=(pages - free) * page, disk_free=max(left, 0))
+
+    def compact(self, days: Collection[int]) -> None:
+        """Give back the room of decisions of these days: what is written next takes it anyway."""
 
     def remove_day(self, connection: sa.Connection, kind: FrameKind, day: int) -> bool:
         """Remove some records of the oldest day; say whether nothing is left of it."""

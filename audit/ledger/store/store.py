@@ -16,6 +16,7 @@ from audit.ledger.store.log_entries import write_head
 from audit.ledger.store.queries import LedgerQueries
 from audit.ledger.store.refusal_removal import (
     RefusalShare,
+    RemovedRefusals,
     plan_removal,
     read_shares,
     remove_refusals,
@@ -29,6 +30,7 @@ from audit.ledger.store.retention import (
     remove_leaves,
     remove_others,
 )
+from audit.ledger.store.room import LedgerSize
 from audit.ledger.store.rows import RowBatch, make_batch, quarantine_row
 from audit.ledger.store.tables import checkpoints, heads, places
 
@@ -108,16 +110,34 @@ class Store(LedgerQueries):
         """
         kept = KeptDays(days, today, self._now_ms)
         gone = 0
+        await self._compact()
         for share, size in plan_removal(await self._read(read_shares), most_bytes, held):
             left = size
             while left > 0:
-                count, freed = await self._do(self._remove_refusals, kept, share, left)
-                if not count:
+                removed = await self._do(self._remove_refusals, kept, share, left)
+                if not removed.count:
                     break
-                gone, left = gone + count, left - freed
+                self._loose_days |= removed.days
+                gone, left = gone + removed.count, left - removed.size
+        await self._compact()
         return gone
 
-    def _remove_refusals(self, kept: KeptDays, share: RefusalShare, size: int) -> tuple[int, int]:
+    async def size(self) -> LedgerSize:
+        """Return what the ledger takes, and what it still can where that is known."""
+        return await self._read(self._backend.measure)
+
+    async def refusal_shares(self) -> list[RefusalShare]:
+        """Return what refusals take that may go by size."""
+        return await self._read(read_shares)
+
+    async def _compact(self) -> None:
+        """Give back what was removed by size, also before more is: else it would count as used."""
+        while self._loose_days:
+            day = min(self._loose_days)
+            await self._do(self._backend.compact, [day])
+            self._loose_days.discard(day)
+
+    def _remove_refusals(self, kept: KeptDays, share: RefusalShare, size: int) -> RemovedRefusals:
         with self._engine().begin() as connection:
             return remove_refusals(connection, self._backend, kept, share, size)
 

@@ -260,6 +260,22 @@ certificates:
 {{- include "sallyport.settings.granting" . }}
 {{- end }}
 
+{{/* MiB of a quantity in Mi, Gi or Ti, as the schema demands. */}}
+{{- define "sallyport.mib" -}}
+{{- mul (regexFind "^[0-9]+" . | int64) (get (dict "Mi" 1 "Gi" 1024 "Ti" 1048576) (regexFind "[MGT]i$" .)) }}
+{{- end }}
+
+{{/* MiB that the ledger may take; empty where only its database bounds it. */}}
+{{- define "sallyport.ledger.maxMib" -}}
+{{- with .Values.auditor.ledger }}
+{{- if .maxMib }}
+{{- int64 .maxMib }}
+{{- else if not .existingSecret }}
+{{- div (mul 85 (include "sallyport.mib" .size | int64)) 100 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "sallyport.settings.auditor" -}}
 {{ include "sallyport.settings.common" . }}
 receive:
@@ -278,6 +294,9 @@ explain:
 ledger:
   keep_days: {{ int64 .Values.auditor.ledger.keepDays }}
   max_refusal_mib: {{ int64 .Values.auditor.ledger.maxRefusalMib }}
+  {{- with include "sallyport.ledger.maxMib" . }}
+  max_mib: {{ . }}
+  {{- end }}
   hold: {{ toJson .Values.auditor.ledger.hold }}
   head_every_s: {{ .Values.auditor.ledger.headEverySeconds }}
   signing_key: /etc/sallyport/signing/current.key

@@ -36,6 +36,14 @@ UNPROVED: Final = "sallyport_unproved_records_total"
 CHECKING: Final = 'instance="a0",job="s",instances="check"'
 REQUIRING: Final = 'instance="a0",job="s",instances="require"'
 
+GIB: Final = 1024**3
+LEDGER_SIZE: Final = f"sallyport_ledger_size_bytes{A}"
+LEDGER_MAX: Final = f"sallyport_ledger_max_bytes{A}"
+LEDGER_FREE: Final = f"sallyport_ledger_free_bytes{A}"
+LEDGER_DAY: Final = 'sallyport_ledger_seconds_left{instance="a0",job="s",window="1d"}'
+LEDGER_HOUR: Final = 'sallyport_ledger_seconds_left{instance="a0",job="s",window="1h"}'
+SPOOL_TAKEN: Final = f"sallyport_spool_taken_bytes_total{G}"
+
 _POLICY: Final = (
     "apiserver_validating_admission_policy_check_total"
     '{policy="backstop.sallyport.dev",enforcement_action='
@@ -95,10 +103,19 @@ HEALTHY: Final = MappingProxyType(
         f"sallyport_egress_service_tags_healthy{C}": "1x200",
         f"sallyport_spool_full{G}": "0x200",
         f"sallyport_spool_oldest_seconds{G}": "1x200",
+        f"sallyport_spool_max_bytes{G}": "1073741824x200",
+        SPOOL_TAKEN: "0+600000x200",
+        f"sallyport_spool_seconds_left{G}": "107374x200",
         'sallyport_unrecorded_decisions_total{instance="g0",job="s",outcome="refused"}': "0x200",
         f"sallyport_spool_damages_total{G}": "0x200",
         'sallyport_received_records_total{instance="a0",job="s",result="quarantined"}': "0x200",
         f"{UNPROVED}{{{CHECKING}}}": "0x200",
+        # 20 of 42 GiB, 6 of which are refusals; 100 MiB a day.
+        LEDGER_SIZE: f"{20 * GIB}+70000x200",
+        LEDGER_MAX: f"{42 * GIB}x200",
+        LEDGER_FREE: f"{28 * GIB}-70000x200",
+        LEDGER_DAY: "24000000x200",
+        LEDGER_HOUR: "2400000x200",
         f"sallyport_ledger_rows_outside{A}": "0x200",
         f"sallyport_ledger_records{A}": "0+600x200",
         f"sallyport_ledger_signed_records{A}": "0+600x200",
@@ -200,12 +217,26 @@ FIRES: Final = MappingProxyType[str, Changes](
         "SallyportServiceTagsBroken": {f"sallyport_egress_service_tags_healthy{C}": "0x200"},
         "SallyportSpoolFull": {f"sallyport_spool_full{G}": "1x200"},
         "SallyportNothingShipped": {f"sallyport_spool_oldest_seconds{G}": "301x200"},
+        "SallyportSpoolFills": {
+            f"sallyport_spool_oldest_seconds{G}": "1x120 60+60x79",
+            f"sallyport_spool_seconds_left{G}": "14000-60x200",
+        },
+        "SallyportSpoolSmall": {SPOOL_TAKEN: "0+6000000x200"},
         "SallyportUnrecorded": {
             'sallyport_unrecorded_decisions_total{instance="g0",job="s",outcome="refused"}': (
                 "0x177 1x22"
             ),
         },
         "SallyportSpoolDamaged": {f"sallyport_spool_damages_total{G}": "0x170 1x29"},
+        "SallyportLedgerFills": {LEDGER_DAY: "600000x200"},
+        "SallyportLedgerAlmostFull": {LEDGER_HOUR: "43000x200"},
+        "SallyportLedgerOverBudget": {LEDGER_SIZE: f"{43 * GIB}x200"},
+        "SallyportLedgerRoomUnknown": {
+            LEDGER_FREE: None,
+            LEDGER_MAX: None,
+            LEDGER_DAY: None,
+            LEDGER_HOUR: None,
+        },
         "SallyportRecordsQuarantined": {
             'sallyport_received_records_total{instance="a0",job="s",result="quarantined"}': (
                 "0x170 1x29"
@@ -303,6 +334,17 @@ ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
         {f"sallyport_ledger_anchor_failures_total{SIGNING}": "0x150 0+1x49"},
         False,
     ),
+    # A burst of an hour is no trend, and a spool that is full of nothing waits for nobody.
+    ("SallyportLedgerFills", {LEDGER_HOUR: "100000x200"}, False),
+    ("SallyportSpoolFills", {f"sallyport_spool_seconds_left{G}": "9000x200"}, False),
+    # Nothing grows, and little is left: of a budget, and of a file system without one.
+    ("SallyportLedgerFills", {LEDGER_FREE: f"{4 * GIB}x200", LEDGER_DAY: None}, True),
+    ("SallyportLedgerFills", {LEDGER_FREE: f"{GIB}x200", LEDGER_MAX: None}, True),
+    ("SallyportLedgerFills", {LEDGER_FREE: f"{3 * GIB}x200", LEDGER_MAX: None}, False),
+    ("SallyportLedgerAlmostFull", {LEDGER_FREE: f"{GIB // 2}x200", LEDGER_HOUR: None}, True),
+    ("SallyportLedgerAlmostFull", {LEDGER_FREE: f"{4 * GIB}x200"}, False),
+    # Refusals go by size within the hour.
+    ("SallyportLedgerOverBudget", {LEDGER_SIZE: f"{20 * GIB}x110 {43 * GIB}x89"}, False),
     # One in five is refused today, as it was yesterday.
     ("SallyportRefusesMany", {DENIED: "0+500x200"}, False),
 )

@@ -179,6 +179,7 @@ MADE = {
     *(f"egress.dns_log.{name}" for name in ("ca", "cert", "key")),
     "shadow.bundle",
     "evaluation.opa.url",
+    *("ledger.max_mib",),  # Of auditor.ledger.maxMib, or of the volume's size.
     *("ledger.signing_key", "ledger.anchors", "ledger.timestamp", "weights.folder"),
     *("weights.container.trust", "weights.event_hub.trust"),
     *("weights.event_hub.connection_string_file", "notifications.sinks"),

@@ -5,12 +5,14 @@ import os
 import resource
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from audit.ledger.records.frames import Frame
+from audit.ledger.spool import queue
 from audit.ledger.spool.queue import SpoolSettings
 from core.base.errors import NotRecordedError
 from tests.unit.audit.ledger.spool.spools import SMALL, Opened, frame, opened, wait_until
@@ -66,6 +68,24 @@ def test_a_full_spool_refuses_until_segments_are_acknowledged(tmp_path: Path) ->
         made.spool.check()
         made.write(frame(1))
         assert made.ship() == [frame(1)]
+
+
+def test_it_says_how_long_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the rate of late, whether the auditor takes records or not; nothing where none come."""
+    monkeypatch.setattr(queue, "_RATE_S", 1.0)
+    monkeypatch.setattr(queue, "_SAMPLE_S", 0.01)
+    with opened(tmp_path, ROOMY) as made:
+        assert made.spool.status().seconds_left is None
+        for number in range(40):
+            made.append(frame(number))
+            made.ship()
+            time.sleep(0.01)
+        status = made.spool.status()
+        assert status.seconds_left is not None
+        per_second = status.taken_bytes / 0.5
+        room = ROOMY.max_bytes - status.bytes
+        assert 0.3 * room / per_second < status.seconds_left < 3 * room / per_second
+        wait_until(lambda: made.spool.status().seconds_left is None)
 
 
 def test_a_full_spool_waits_for_a_segments_worth(tmp_path: Path) -> None:
