@@ -18,7 +18,7 @@ import traceback
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import structlog
@@ -119,13 +119,24 @@ class LineWriter:
                 self.dropped += len(batch)
 
 
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+_LEVELS: Final[dict[LogLevel, int]] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
 @dataclass(frozen=True)
 class LogSettings:
     """How logs are written."""
 
     form: Literal["json", "console"] = "json"
     """`console` is for a person at a terminal."""
-    level: int = logging.INFO
+    level: LogLevel = "info"
+    """The least that is written; of libraries `warning` at least: below, they may quote objects."""
     descriptor: int = 1
     """The file descriptor that lines go to: standard output."""
 
@@ -138,7 +149,8 @@ def configure_logs(settings: LogSettings) -> LineWriter:
     """Send structlog's and the standard library's records to one `LineWriter`. Call once."""
     global _straight  # noqa: PLW0603  As structlog's own configuration: one for the process.
     writer = LineWriter(settings.descriptor)
-    _straight = writer if settings.form == "json" and settings.level <= logging.INFO else None
+    level = _LEVELS[settings.level]
+    _straight = writer if settings.form == "json" and level <= logging.INFO else None
     atexit.register(writer.flush)
     render = render_json if settings.form == "json" else structlog.dev.ConsoleRenderer()
     structlog.configure(
@@ -148,7 +160,7 @@ def configure_logs(settings: LogSettings) -> LineWriter:
             hide_exception,
             render,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(settings.level),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: writer,
         cache_logger_on_first_use=True,
     )

@@ -170,6 +170,10 @@ class Settings(BaseSettings):
     log_format: Literal["json", "console"] = Field(
         "json", description="`console` is for a person at a terminal."
     )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info",
+        description="The least level of lines that are logged; an ordinary decision is `info`.",
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -64,7 +64,7 @@ def _tls(settings: Settings) -> TlsSettings:
 
 
 async def _serve(settings: Settings, tls: TlsSettings) -> int:
-    writer = configure_logs(LogSettings(form=settings.log_format))
+    writer = configure_logs(LogSettings(settings.log_format, settings.log_level))
     logger = get_logger()
     pair = PairWatcher(tls, logger)
     try:

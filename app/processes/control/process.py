@@ -248,7 +248,7 @@ async def _following(connection: Connection) -> AsyncIterator[EgressWatch]:
 
 
 async def _serve(settings: Settings) -> int:
-    writer = configure_logs(LogSettings(form=settings.log_format))
+    writer = configure_logs(LogSettings(settings.log_format, settings.log_level))
     logger = get_logger()
     write_line = writer.msg if settings.record.lines else None
     metrics = LoopMetrics(process_registry(version("sallyport")))

@@ -94,7 +94,7 @@ def serve_gate(settings: Settings) -> None:
         names = " and ".join(map(name_setting, ("listen.client_names", "listen.client_ca")))
         raise SettingsError(f"{names}: nobody shows a certificate without a CA; give both")
     pair = PairFiles(ca=listen.cert, certificate=listen.cert, key=listen.key)
-    log = LogSettings(form=settings.log_format)
+    log = LogSettings(settings.log_format, settings.log_level)
     where = GateSetup(pair, log, listen.drain_seconds)
     sys.exit(uvloop.run(serve_until_signal(settings, where)))
 

@@ -3,7 +3,7 @@
 {{- $gate := dict "root" . "component" "gate" -}}
 metadata:
   labels:
-    {{- include "sallyport.labels" $gate | nindent 4 }}
+    {{- include "sallyport.labels" (merge (dict "more" .Values.gate.podLabels) $gate) | nindent 4 }}
   annotations:
     checksum/config: {{ include "sallyport.settings.gate" . | sha256sum }}
     {{- with .Values.gate.podAnnotations }}
@@ -18,12 +18,17 @@ spec:
   {{- include "sallyport.opa.container" . | nindent 2 }}
   containers:
     - {{ include "sallyport.container" $gate | indent 6 | trim }}
-      {{- if .Values.auditor.enabled }}
+      {{- if or .Values.auditor.enabled .Values.gate.extraEnv }}
       env:
+        {{- if .Values.auditor.enabled }}
         # Which gate its decisions are of.
         - name: SALLYPORT_INSTANCE
           valueFrom:
             fieldRef: {fieldPath: metadata.name}
+        {{- end }}
+        {{- with .Values.gate.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- end }}
       ports:
         - {name: https, containerPort: 9443, protocol: TCP}
@@ -50,6 +55,9 @@ spec:
         {{- if ne .Values.auditor.gateInstances "off" }}
         - {name: instance, mountPath: /etc/sallyport/instance, readOnly: true}
         {{- end }}
+        {{- end }}
+        {{- with .Values.gate.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
         {{- end }}
   volumes:
     - name: config
@@ -102,6 +110,9 @@ spec:
       emptyDir:
         sizeLimit: {{ include "sallyport.spoolSize" .Values.gate.spool }}
     {{- end }}
+    {{- end }}
+    {{- with .Values.gate.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
     {{- end }}
 {{- end }}
 

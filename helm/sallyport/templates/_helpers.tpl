@@ -1,10 +1,37 @@
-{{/* The recommended labels. Takes (dict "root" $ "component" "gate"). */}}
+{{/*
+The recommended labels, and those of every object. Takes (dict "root" $ "component" "gate"), and "more",
+an object's own labels, which win over those of every object.
+*/}}
 {{- define "sallyport.labels" -}}
 {{ include "sallyport.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: sallyport
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with mergeOverwrite (deepCopy .root.Values.commonLabels) (.more | default dict) }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/*
+The annotations of an object, on lines of their own below its metadata; nothing where there are none.
+Takes (dict "root" $), "given", the object's own values, and "own", what the chart writes: it wins.
+*/}}
+{{- define "sallyport.annotations" -}}
+{{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (.given | default dict) (.own | default dict) }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end }}
+
+{{/* Secrets with which nodes pull the image: by name, or as Kubernetes has them. */}}
+{{- define "sallyport.imagePullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ if kindIs "string" . }}{{ . }}{{ else }}{{ .name }}{{ end }}
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The labels that never change: selectors, and what Kubernetes lets nobody change. */}}
@@ -30,11 +57,8 @@ app.kubernetes.io/component: {{ .component }}
 serviceAccountName: sallyport-{{ .component }}
 # Kubernetes would set SALLYPORT_GATE_PORT and such, which look like settings.
 enableServiceLinks: false
-{{- with .root.Values.imagePullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
+{{- with include "sallyport.imagePullSecrets" .root | trim }}
+{{ . }}
 {{- end }}
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . }}
@@ -48,7 +72,17 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with $values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 topologySpreadConstraints:
+  {{- if $values.topologySpreadConstraints }}
+  {{- $own := dict "matchLabels" (include "sallyport.selector" . | fromYaml) }}
+  {{- range $values.topologySpreadConstraints }}
+  - {{ hasKey . "labelSelector" | ternary . (set (deepCopy .) "labelSelector" $own) | toYaml | indent 4 | trim }}
+  {{- end }}
+  {{- else }}
   {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - topologyKey: {{ . }}
     maxSkew: 1
@@ -57,6 +91,14 @@ topologySpreadConstraints:
       matchLabels:
         {{- include "sallyport.selector" $ | nindent 8 }}
   {{- end }}
+  {{- end }}
+{{- with $values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with $values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
@@ -72,7 +114,13 @@ securityContext:
 name: {{ .component }}
 image: {{ include "sallyport.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-args: [{{ .component }}, --config, /etc/sallyport/config/config.yaml]
+args:
+  - {{ .component }}
+  - --config
+  - /etc/sallyport/config/config.yaml
+  {{- with (index .root.Values .component).extraArgs }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

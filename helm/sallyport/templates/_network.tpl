@@ -89,15 +89,19 @@ written as one of IPv6 counts as what it is: the Pods' network plug-in takes it 
 {{- end }}
 {{- end }}
 
-{{/* The cluster's DNS, as egress.dns describes it. */}}
+{{/*
+The cluster's DNS, as egress.dns describes it, and the name servers of the component's Pods. Takes
+(dict "root" $ "component" "gate").
+*/}}
 {{- define "sallyport.network.dns" -}}
-{{- with .Values.egress.dns }}
+{{- $servers := (index .root.Values .component).dnsConfig.nameservers | default list }}
+{{- with .root.Values.egress.dns }}
 - ports:
     - {port: {{ int .port }}, protocol: UDP}
     - {port: {{ int .port }}, protocol: TCP}
   to:
     {{- include "sallyport.network.dnsPods" . | nindent 4 }}
-    {{- range .addresses }}
+    {{- range concat .addresses $servers }}
     - ipBlock: {cidr: {{ ternary . (printf "%s/%s" . (ternary "128" "32" (contains ":" .))) (contains "/" .) | quote }}}
     {{- end }}
 {{- end }}

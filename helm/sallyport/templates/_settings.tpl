@@ -6,6 +6,7 @@ cluster_id: {{ . | quote }}
 {{ end -}}
 namespace: {{ .Release.Namespace }}
 log_format: {{ .Values.logFormat }}
+log_level: {{ .Values.logLevel }}
 status:
   host: 0.0.0.0
   port: 9080

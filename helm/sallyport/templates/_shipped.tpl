@@ -20,6 +20,9 @@ Takes (dict "root" $ "component" "profiles" "file" "files/…" "kind" "ClusterRo
 {{- end -}}
 {{- end -}}
 {{- $_ := set $object.metadata "labels" (include "sallyport.labels" $wanted | fromYaml) -}}
+{{- with mergeOverwrite (deepCopy $wanted.root.Values.commonAnnotations) (get $object.metadata "annotations" | default dict) -}}
+{{- $_ := set $object.metadata "annotations" . -}}
+{{- end -}}
 {{- $found = toYaml $object -}}
 {{- end -}}
 {{- end -}}

@@ -8,6 +8,15 @@ from tests.harness.programs.client import ApiStatusError, Client, Json
 from tests.harness.programs.helm import NAMESPACE, Helm, pod_templates
 from tests.unit.helm.switches import SWITCHES
 
+RESTRICTED = (
+    "defaults",
+    "spool on volumes",
+    "PostgreSQL",
+    "mutual TLS",
+    "everything about Pods",
+    "labels and annotations",
+)
+
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
 
 
@@ -32,7 +41,7 @@ async def test_an_unknown_field_would_be_found(client: Client, helm: Helm, kinds
             await client.apply([item], **STRICT)
 
 
-@pytest.mark.parametrize("switch", ["defaults", "spool on volumes", "PostgreSQL", "mutual TLS"])
+@pytest.mark.parametrize("switch", RESTRICTED)
 async def test_pods_run_where_only_restricted_pods_may(
     admin: Client, apiserver: ApiServer, helm: Helm, switch: str
 ) -> None:

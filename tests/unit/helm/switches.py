@@ -14,6 +14,56 @@ OTHER_GUID: Final = "66666666-7777-8888-9999-000000000000"
 
 IDENTITY: Final = {"enabled": True, "tenant": GUID, "clientId": GUID}
 
+PODS: Final[Values] = {
+    "podLabels": {"example.com/pool": "system"},
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "agentpool", "operator": "In", "values": ["a"]}]}
+                ]
+            }
+        }
+    },
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "minDomains": 2,
+        },
+        {
+            "maxSkew": 2,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {"app.kubernetes.io/part-of": "sallyport"}},
+        },
+    ],
+    "extraEnv": [
+        {"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"},
+        {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+    ],
+    "extraVolumes": [
+        {"name": "extra", "configMap": {"name": "extra", "optional": True}},
+        {"name": "scratch", "emptyDir": {"sizeLimit": "64Mi"}},
+    ],
+    "extraVolumeMounts": [
+        {"name": "extra", "mountPath": "/extra", "readOnly": True},
+        {"name": "scratch", "mountPath": "/var/cache/site"},
+    ],
+    "dnsPolicy": "None",
+    "dnsConfig": {
+        "nameservers": ["10.0.0.10", "fd00::a"],
+        "searches": ["svc.cluster.local"],
+        "options": [{"name": "ndots", "value": "2"}, {"name": "edns0"}],
+    },
+    "revisionHistoryLimit": 3,
+}
+"""What people set of the Pods of any chart."""
+
+FLAGS: Final[Values] = {"extraArgs": ["--bundle=/extra/bundle.tar.gz"]}
+"""The auditor has no flag that the chart does not give."""
+
 SWITCHES: Final = MappingProxyType[str, Values](
     {
         "defaults": {},
@@ -264,7 +314,32 @@ SWITCHES: Final = MappingProxyType[str, Values](
         },
         "by digest, with a pull secret": {
             "image": {"repository": "registry.example/s", "digest": f"sha256:{'0a' * 32}"},
-            "imagePullSecrets": ["pull"],
+            "imagePullSecrets": ["pull", {"name": "second"}],
+        },
+        "labels and annotations": {
+            "commonLabels": {"example.com/team": "sre", "release": "common"},
+            "commonAnnotations": {"argocd.argoproj.io/sync-wave": "-1", "example.com/by": "common"},
+            "monitoring": {
+                "service": {"annotations": {"prometheus.io/scrape": "true"}},
+                "rules": {"enabled": False, "labels": {"release": "prometheus"}},
+            },
+            **{
+                component: {
+                    "podLabels": {"release": component},
+                    "serviceAccount": {"annotations": {"example.com/by": component}},
+                    "service": {"annotations": {"argocd.argoproj.io/sync-wave": "2"}},
+                }
+                for component in ("gate", "control", "auditor")
+            },
+            "identity": {
+                **IDENTITY,
+                "securityEvents": {
+                    "issuer": "https://issuer.example",
+                    "audience": "https://receiver.example/events",
+                    "keysUrl": "https://issuer.example/keys",
+                    "tlsSecret": "events-tls",
+                },
+            },
         },
         "everything about Pods": {
             component: {
@@ -273,6 +348,8 @@ SWITCHES: Final = MappingProxyType[str, Values](
                 "nodeSelector": {"pool": "system"},
                 "tolerations": [{"key": "only", "operator": "Exists", "effect": "NoSchedule"}],
                 "podAnnotations": {"example.com/a": "b"},
+                **PODS,
+                **({} if component == "auditor" else FLAGS),
             }
             for component in ("gate", "control", "auditor")
         },
@@ -283,6 +360,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
             "sharedAccounts": ["break-glass"],
             "maxStalenessSeconds": 3600,
             "logFormat": "console",
+            "logLevel": "debug",
             "access": {"allowAgeSeconds": 0, "denyAgeSeconds": 0.25, "timeoutSeconds": 10},
             "webhooks": {"validating": {"timeoutSeconds": 20}},
             "evaluation": {"seconds": 5, "memoryMib": 1024},

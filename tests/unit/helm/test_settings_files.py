@@ -112,7 +112,7 @@ def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) ->
         if url:
             ledger = PurePosixPath(url.removeprefix("sqlite:///"))
             assert "readOnly" not in mounts[str(ledger.parent)]
-        assert container["args"][-1] == str(FOLDER / "config" / "config.yaml")
+        assert container["args"][1:3] == ["--config", str(FOLDER / "config" / "config.yaml")]
 
 
 def test_settings_say_what_the_values_say(helm: Helm, tmp_path: Path) -> None:

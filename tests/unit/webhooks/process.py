@@ -6,7 +6,6 @@
 import argparse
 import asyncio
 import datetime as dt
-import logging
 import os
 import signal
 import sys
@@ -102,7 +101,7 @@ def main() -> int:
 
 async def _run(options: argparse.Namespace) -> int:
     log = os.open(options.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    configure_logs(LogSettings(descriptor=log, level=logging.INFO))
+    configure_logs(LogSettings(descriptor=log, level="info"))
     files = make_pair(options.folder, ["127.0.0.1"], dt.timedelta(days=30))
     logger = get_logger()
     pair = PairWatcher(TlsSettings(files.certificate, files.key), logger)

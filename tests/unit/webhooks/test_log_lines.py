@@ -2,17 +2,21 @@
 
 import fcntl
 import json
+import logging
 import os
 import time
 from pathlib import Path
 
-from core.decision.decision import Decision
+import pytest
+
+from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from tests.unit.webhooks.judge import approval, refusal
 from webhooks.log import (
     BATCH_SECONDS,
     LineWriter,
+    LogLevel,
     LogSettings,
     configure_logs,
     get_logger,
@@ -110,6 +114,34 @@ def test_text_that_is_no_unicode_is_logged_all_the_same(tmp_path: Path) -> None:
     """A lone surrogate, which JSON text may spell, breaks no line."""
     text = logged(tmp_path, approval(profile="\ud800"))
     assert "\\ud800" in json.loads(text)["profile"]
+
+
+@pytest.mark.parametrize(
+    ("level", "events"),
+    [
+        ("debug", ["fine", "decision", "decision", "strange", "library"]),
+        ("info", ["decision", "decision", "strange", "library"]),
+        ("warning", ["decision", "strange", "library"]),
+        ("error", ["decision", "library"]),
+    ],
+)
+def test_level_leaves_out_what_is_below_it(
+    tmp_path: Path, level: LogLevel, events: list[str]
+) -> None:
+    """A decision that failed is an error, and stays; libraries say nothing below a warning."""
+    with (tmp_path / "log").open("wb") as file:
+        writer = configure_logs(LogSettings(level=level, descriptor=file.fileno()))
+        get_logger().debug("fine")
+        log_decision(get_logger(), "validate", REQUEST, refusal(), 0.0012)
+        log_decision(get_logger(), "validate", REQUEST, approval(verdict=Verdict.ERROR), 0.0012)
+        get_logger().warning("strange")
+        logging.getLogger("of.a.library").debug("with an object")
+        logging.getLogger("of.a.library").error("broken")
+        assert writer.close()
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [line["event"] for line in lines] == events
+    verdicts = [line["verdict"] for line in lines if line["event"] == "decision"]
+    assert verdicts[-1] == "error"
 
 
 def test_a_person_can_read_the_console_form(tmp_path: Path) -> None:
