@@ -11,7 +11,7 @@ from app.settings.root import Settings
 from certs.ledger_keys import LedgerKeys, LedgerKeySettings, PublicKey
 from certs.status import CertificateProblem, CertificateReport, SeenCertificates, inspect
 from cli import exits
-from cli.certs.leader import Leader, read_leader, troubles_of_leader
+from cli.shared.leader import Leader, read_leader, troubles_of_leader
 from control.certificates.loop import LARGEST_OFFSET
 from control.certificates.signing_keys import SECRET, read_keys
 from control.certificates.store import read_certificates, wanted_leaves

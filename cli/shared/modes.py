@@ -3,7 +3,7 @@
 The chart keeps them in a ConfigMap; whoever may not read it goes by settings of their own.
 """
 
-from typing import Final
+from typing import Any, Final, Protocol
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,7 +13,6 @@ from app.settings.root import Settings
 from app.wiring import modes_of
 from core.base.errors import ClusterError
 from core.decision.namespaces import Mode, Modes
-from kube.client.objects import Objects
 
 _CONFIG: Final = "sallyport-gate"
 _FILE: Final = "config.yaml"
@@ -27,7 +26,14 @@ class _Kept(BaseModel):
     rollout: RolloutSection = RolloutSection()
 
 
-async def read_modes(objects: Objects, settings: Settings) -> tuple[Modes, list[str]]:
+class ObjectReader(Protocol):
+    """Reads single objects of a cluster, as `kube.client.objects.Objects` does."""
+
+    async def get(self, path: str) -> dict[str, Any] | None:
+        """Return an object; None where there is none."""
+
+
+async def read_modes(objects: ObjectReader, settings: Settings) -> tuple[Modes, list[str]]:
     """Return which mode holds where, with a note where only `settings` say it."""
     path = f"/api/v1/namespaces/{settings.namespace}/configmaps/{_CONFIG}"
     try:

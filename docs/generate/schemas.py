@@ -78,6 +78,8 @@ from cli.rollout.verdicts import FORMAT as ROLLOUT_STATUS
 from cli.rollout.verdicts import Status as RolloutStatus
 from cli.sandbox.run import FORMAT as SANDBOX_REPORT
 from cli.sandbox.run import Report
+from cli.shared.cluster_status.model import FORMAT as STATUS
+from cli.shared.cluster_status.model import InstallationStatus
 from cli.shared.results import Reviewed
 from cli.sign_off.run import FORMAT as SIGN_OFF
 from cli.sign_off.run import SignedReport
@@ -380,6 +382,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"sandbox-report-{SANDBOX_REPORT}",
         f"sallyport sandbox report -o json, format {SANDBOX_REPORT}",
         Report,
+    ),
+    "status.schema.json": (
+        f"status-{STATUS}",
+        f"sallyport status -o json, format {STATUS}",
+        InstallationStatus,
     ),
     "verify.schema.json": (
         f"verify-{VERIFY}",

@@ -98,6 +98,10 @@ class _Status(msgspec.Struct):
     metadata: ContinueMeta = ContinueMeta()
 
 
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
 class Connection:
     """Requests to one kube-apiserver, as one identity."""
 
@@ -155,6 +159,28 @@ class Connection:
         call = _Call("GET", path, parameters, accept=accept)
         async with self._request(call, limits) as response:
             return await response.read()
+
+    async def get_proxied(self, path: str, timeout_s: float) -> tuple[int, bytes]:
+        """GET a path of kube-apiserver's proxy; return code and body of what stands behind it.
+
+        Raises:
+            ClusterError: no answer in `timeout_s` seconds, or kube-apiserver itself refuses, does
+                not reach what stands behind it, or would have to read too much.
+        """
+        limits = aiohttp.ClientTimeout(total=timeout_s)
+        call = _Call("GET", path, {}, accept="*/*")
+        try:
+            async with await self._send(call, limits) as answer:
+                body = await answer.content.read(MAX_LINE + 1)
+                while len(body) <= MAX_LINE and (more := await answer.content.read(MAX_LINE)):
+                    body += more
+                if _is_own_failure(answer.status, body):
+                    raise _failure_of(call, answer, body)
+                if len(body) > MAX_LINE:
+                    raise ClusterError(f"{call}: answers more than {MAX_LINE} bytes")
+                return answer.status, body
+        except _FOREIGN as error:
+            raise ClusterError(f"{call}: no answer: {describe(error)}") from None
 
     async def post(self, path: str, timeout_s: float, body: object) -> bytes:
         """POST JSON to a path and return the answer's body.
@@ -243,7 +269,20 @@ class Connection:
 
 
 async def _failure(call: _Call, response: aiohttp.ClientResponse) -> ClusterError:
-    content = await response.content.read(MAX_FAILURE)
+    return _failure_of(call, response, await response.content.read(MAX_FAILURE))
+
+
+def _is_own_failure(status: int, body: bytes) -> bool:
+    """Return whether kube-apiserver answers for itself, and not for what it is the proxy of."""
+    if status < HTTPStatus.BAD_REQUEST:
+        return False
+    try:
+        return msgspec.json.decode(body, type=_Kind).kind == "Status"
+    except msgspec.DecodeError:
+        return False
+
+
+def _failure_of(call: _Call, response: aiohttp.ClientResponse, content: bytes) -> ClusterError:
     try:
         status = msgspec.json.decode(content, type=_Status)
     except msgspec.DecodeError:

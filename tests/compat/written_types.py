@@ -25,6 +25,7 @@ from cli.profile.check import CheckedWorkload
 from cli.profile.diff import Difference as ProfileDifference
 from cli.profile.suggest import Suggestion
 from cli.report.run import WrittenReport
+from cli.shared.cluster_status.model import InstallationStatus
 from cli.shared.ledger_keys import PublicKey
 from cli.shared.ledger_verification import CheckedProof
 from cli.verify.run import ClusterVerification
@@ -84,6 +85,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     IngestSummary,
     Verdict,
     ClusterVerification,
+    InstallationStatus,
     VerifiedEgress,
     WhoCanUse,
     _Line,

@@ -114,7 +114,7 @@ The cluster's DNS, as egress.dns describes it, and the name servers of the compo
       {{- include "sallyport.selector" . | nindent 6 }}
 {{- end }}
 
-{{/* Who may read /metrics. */}}
+{{/* Who may read /metrics: Prometheus, and kube-apiserver's proxy, by which `sallyport status` asks. */}}
 {{- define "sallyport.network.metrics" -}}
 {{- with .Values.networkPolicies.metricsFrom.namespaces }}
 - ports:
@@ -125,6 +125,11 @@ The cluster's DNS, as egress.dns describes it, and the name servers of the compo
           - key: kubernetes.io/metadata.name
             operator: In
             values: {{ toJson . }}
+{{- end }}
+{{- with .Values.networkPolicies.webhooksFrom }}
+- ports:
+    - {port: 9080, protocol: TCP}
+  {{- include "sallyport.network.peers" (dict "word" "from" "addresses" .) | nindent 2 }}
 {{- end }}
 {{- end }}
 

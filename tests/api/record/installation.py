@@ -146,8 +146,11 @@ class Installation:
 
     def metrics(self, process: str) -> str:
         """Return all that a process shows Prometheus."""
-        number = ("gate", "auditor", "control").index(process)
-        return ask(self._status[number], "/metrics")[1]
+        return ask(self.status_port(process), "/metrics")[1]
+
+    def status_port(self, process: str) -> int:
+        """Return the port of loopback at which a process says how it stands."""
+        return self._status[("gate", "auditor", "control").index(process)]
 
     def stop(self) -> None:
         """End all processes."""

@@ -96,6 +96,11 @@ class ApiServer:
         """The server's URL."""
         return f"https://127.0.0.1:{self.port}"
 
+    @property
+    def etcd_pid(self) -> int:
+        """The process of etcd, for who stops it for a while."""
+        return self._etcd.pid
+
     def user(self, name: str = ADMIN.name) -> User:
         """Return a user that the server was started with."""
         return self._users[name]

@@ -60,6 +60,7 @@ COMMANDS = [
     "sandbox report",
     "weights access",
     "weights ingest",
+    "status",
     "verify",
     "preflight",
     "who-can use",

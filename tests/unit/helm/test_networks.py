@@ -154,6 +154,17 @@ def test_metrics_are_for_the_namespaces_that_are_named(helm: Helm) -> None:
             assert found == ([namespaces] if namespaces else [])
 
 
+def test_kube_apiserver_may_ask_how_processes_stand(helm: Helm) -> None:
+    """From where webhooks come, as its proxy does too. Without a source nobody is let in."""
+    values: Values = {"networkPolicies": {"webhooksFrom": [TUNNEL, "10.1.0.0/28"]}}
+    for component in ("gate", "control", "auditor"):
+        rules = policy(helm.objects(values), component)["ingress"]
+        sources = [rule["from"] for rule in rules if ports([rule]) == {9080}]
+        assert [TUNNEL, {"ipBlock": {"cidr": "10.1.0.0/28"}}] in sources
+        rules = policy(helm.objects({}), component)["ingress"]
+        assert len([rule for rule in rules if ports([rule]) == {9080}]) == 1
+
+
 def test_network_policies_can_be_switched_off(helm: Helm) -> None:
     """For those who write their own."""
     objects = helm.objects({"networkPolicies": {"enabled": False}})
@@ -187,6 +198,8 @@ def test_what_cilium_takes_for_a_node_is_an_entity(helm: Helm) -> None:
             "toPorts": [{"ports": [{"port": "9443", "protocol": "TCP"}]}],
         }
     ]
+    status = named(objects, "CiliumNetworkPolicy", "sallyport-status")["spec"]
+    assert status["ingress"][0]["toPorts"] == [{"ports": [{"port": "9080", "protocol": "TCP"}]}]
     both = values["networkPolicies"] | {"webhooksFrom": [TUNNEL]}
     assert 9443 in ports(policy(helm.objects({"networkPolicies": both}), "gate")["ingress"])
 

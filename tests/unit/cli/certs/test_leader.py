@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from cli.certs.leader import Leader, troubles_of_leader
+from cli.shared.leader import Leader, troubles_of_leader
 
 NOW = dt.datetime(2026, 11, 28, 12, 0, tzinfo=dt.UTC)
 LATE = NOW - dt.timedelta(hours=3)

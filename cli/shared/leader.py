@@ -1,9 +1,9 @@
-"""Who holds control's Lease, for `sallyport certs status`."""
+"""Who holds control's Lease, and since when nobody does."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from certs.status import CertificateProblem
 from core.base.process_names import CONTROL
@@ -29,9 +29,12 @@ async def read_leader(objects: Objects, namespace: str) -> Leader | None:
     """
     path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{CONTROL}"
     body = await objects.get(path)
-    if body is None:
-        return None
-    spec = body.get("spec") or {}
+    return None if body is None else parse_leader(body)
+
+
+def parse_leader(lease: Mapping[str, Any]) -> Leader:
+    """Read a Lease."""
+    spec = lease.get("spec") or {}
     return Leader(str(spec.get("holderIdentity") or ""), _time(spec.get("renewTime")))
 
 

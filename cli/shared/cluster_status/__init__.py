@@ -1,0 +1,1 @@
+"""How an installation stands, read from its cluster: what `sallyport status` shows."""

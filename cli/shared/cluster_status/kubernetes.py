@@ -1,0 +1,59 @@
+"""Whether kube-apiserver is well, and of a version that this release is tested with."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from cli.shared.cluster_status.model import AreaFindings
+from cli.shared.cluster_status.questions import StatusQuestions
+from core.base.errors import ClusterError
+from policies.fields.minors import built_in_lacks
+
+_MINOR: Final = re.compile(r"v?(\d+\.\d+)(?!\d)")
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str = ""
+
+
+def supported_minors() -> list[str]:
+    """Return the minors of Kubernetes of which this release knows each field, oldest first."""
+    return sorted(built_in_lacks(), key=lambda each: tuple(map(int, each.split("."))))
+
+
+async def read_kubernetes(questions: StatusQuestions, found: AreaFindings) -> str:
+    """Return the version of kube-apiserver.
+
+    Raises:
+        ClusterError: it does not answer in time.
+    """
+    version = msgspec.json.decode(await questions.text("/version"), type=_Version).git_version
+    found.says.append(f"Kubernetes {version}")
+    minor = _MINOR.match(version)
+    known = supported_minors()
+    if minor is None or minor[1] not in known:
+        found.problem(
+            f"Kubernetes {version} is none of those that this release knows, {known[0]} to "
+            f"{known[-1]}",
+            "sallyport preflight says which fields are not known",
+            "docs/operate/upgrade.md#before-kubernetes-is-upgraded",
+        )
+    await _judge_readiness(questions, found)
+    return version
+
+
+async def _judge_readiness(questions: StatusQuestions, found: AreaFindings) -> None:
+    """Ask whether kube-apiserver is ready, etcd among the rest."""
+    try:
+        await questions.text("/readyz")
+    except ClusterError as error:
+        if not error.status:
+            found.gap(f"whether kube-apiserver is ready: {error}")
+            return
+        found.problem(
+            f"kube-apiserver says that it is not ready ({error.status})",
+            "kubectl get --raw '/readyz?verbose': its etcd, or what else fails there",
+            "docs/operate/failures.md",
+            critical=True,
+        )

@@ -1,0 +1,1 @@
+"""The command `sallyport status`: how an installation stands, on one screen."""

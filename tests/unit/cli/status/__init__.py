@@ -1,0 +1,1 @@
+"""`sallyport status`: what it makes of what it reads."""

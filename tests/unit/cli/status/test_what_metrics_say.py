@@ -1,0 +1,227 @@
+"""Spools, the ledger, certificates, egress and risk, as processes show them at `/metrics`."""
+
+import datetime as dt
+from typing import Final
+
+import pytest
+
+from cli.shared.cluster_status.certificates import read_certificate_ends
+from cli.shared.cluster_status.model import AreaFindings, ProcessStatus
+from cli.shared.cluster_status.process_metrics import ProcessMetrics, parse_metrics
+from cli.shared.cluster_status.processes import ProcessesSeen
+from cli.shared.cluster_status.records import read_ledger, read_recording
+from cli.shared.cluster_status.signals import read_egress, read_identity
+from core.base.errors import ClusterError
+
+NOW: Final = dt.datetime(2026, 11, 1, 3, tzinfo=dt.UTC)
+MIB: Final = 1024 * 1024
+
+
+def seen(**texts: str) -> ProcessesSeen:
+    """Return one Pod of each process, with what it shows."""
+    processes = {
+        name: ProcessStatus(
+            name=name,  # type: ignore[arg-type]  # One of the three.
+            wanted=1,
+            ready=1,
+            restarts=0,
+            chart="",
+            images=[],
+            pods=[],
+        )
+        for name in texts
+    }
+    return ProcessesSeen(processes, {name: {f"{name}-0": read(t)} for name, t in texts.items()})
+
+
+def read(text: str) -> ProcessMetrics:
+    """Return metrics of Prometheus' text format."""
+    return parse_metrics(text, "Pod x")
+
+
+def spool(held: int, oldest: float, full: int = 0, left: str = "NaN") -> str:
+    """Return what a spool of 1 GiB shows."""
+    return (
+        f"sallyport_spool_bytes {held}\nsallyport_spool_max_bytes {1024 * MIB}\n"
+        f"sallyport_spool_oldest_seconds {oldest}\nsallyport_spool_full {full}\n"
+        f"sallyport_spool_seconds_left {left}\n"
+    )
+
+
+def test_a_spool_that_empties_is_well() -> None:
+    """What waits for seconds is no fault, and no time is guessed."""
+    found = AreaFindings("recording")
+    (shown,) = read_recording(seen(gate=spool(MIB, 2.0), auditor=""), found)
+    assert (found.problems, found.gaps) == ([], [])
+    assert shown.hours_left is None
+
+
+@pytest.mark.parametrize(
+    ("left", "severity", "section"),
+    [
+        (54000, "warning", "sallyportnothingshipped"),
+        (14000, "critical", "sallyportspoolfills"),
+    ],
+)
+def test_a_spool_that_nobody_empties_says_for_how_many_hours_there_is_room(
+    left: int, severity: str, section: str
+) -> None:
+    """Below four hours it is critical, as the alert has it."""
+    found = AreaFindings("recording")
+    text = spool(64 * MIB, 3600.0, left=str(left))
+    (shown,) = read_recording(seen(gate=text, auditor=""), found)
+    hours = round(left / 3600, 1)
+    assert shown.hours_left == hours
+    (problem,) = found.problems
+    assert problem.what == (
+        f"gate-0: the auditor has acknowledged nothing for 60 minutes; full in {hours:g} hours"
+    )
+    assert (problem.severity, problem.see) == (severity, f"docs/operate/alerts.md#{section}")
+
+
+def test_a_full_spool_is_critical() -> None:
+    """Whatever its age."""
+    found = AreaFindings("recording")
+    read_recording(seen(gate=spool(1024 * MIB, 9.0, full=1), auditor=""), found)
+    (problem,) = found.problems
+    assert (problem.severity, problem.see) == (
+        "critical",
+        "docs/operate/alerts.md#sallyportspoolfull",
+    )
+
+
+def test_gates_that_show_no_spool_are_not_taken_for_recording() -> None:
+    """An auditor is there and nobody says that it records."""
+    found = AreaFindings("recording")
+    read_recording(seen(gate="sallyport_ready 1\n", auditor=""), found)
+    assert [each.why for each in found.gaps] == ["no gate could be asked whether it records"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            f"sallyport_ledger_records 9\nsallyport_ledger_signed_records 7\n"
+            f"sallyport_ledger_head_timestamp_seconds {NOW.timestamp() - 1200}\n",
+            "2 records are not signed, the last head is 20 minutes old",
+        ),
+        (
+            "sallyport_ledger_records 9\nsallyport_ledger_signed_records 9\n"
+            "sallyport_ledger_rows_outside 3\n",
+            "the ledger has 3 rows that are not in its log: somebody else wrote them",
+        ),
+        (
+            f'sallyport_ledger_seconds_left{{window="1d"}} {2.5 * 86400}\n'
+            f'sallyport_ledger_seconds_left{{window="1h"}} {9 * 86400}\n',
+            "the ledger is full in 2.5 days: 700 MiB are free",
+        ),
+        (
+            f"sallyport_ledger_max_bytes {200 * MIB}\n",
+            "the ledger is larger than its budget by 100 MiB",
+        ),
+        (
+            f"sallyport_ledger_max_bytes {8000 * MIB}\n",
+            "the ledger is nearly full: 700 MiB are free",
+        ),
+    ],
+)
+def test_a_ledger_in_trouble_is_named(text: str, what: str) -> None:
+    """Each by its metric."""
+    found = AreaFindings("ledger")
+    room = f"sallyport_ledger_size_bytes {300 * MIB}\nsallyport_ledger_free_bytes {700 * MIB}\n"
+    read_ledger(seen(auditor=room + text), found, NOW)
+    assert [each.what for each in found.problems] == [what]
+
+
+def test_a_ledger_whose_room_is_not_known_is_unknown() -> None:
+    """As with PostgreSQL without a budget: nobody would be warned before it is full."""
+    found = AreaFindings("ledger")
+    read_ledger(seen(auditor="sallyport_ledger_records 0\n"), found, NOW)
+    assert found.area.state.value == "unknown"
+
+
+def test_an_auditor_that_could_not_be_asked_is_unknown() -> None:
+    """It is there, and nobody knows what its ledger is like."""
+    found = AreaFindings("ledger")
+    assert read_ledger(ProcessesSeen(seen(auditor="").processes), found, NOW) is None
+    assert [each.why for each in found.gaps] == ["the auditor could not be asked"]
+
+
+def test_without_an_auditor_the_ledger_is_off() -> None:
+    """It was not installed."""
+    found = AreaFindings("ledger")
+    assert read_ledger(seen(gate=""), found, NOW) is None
+    assert found.area.state.value == "off"
+
+
+def control(left: float) -> str:
+    """Return what a leading control shows of a certificate of 90 days."""
+    label = '{certificate="sallyport-gate-tls"}'
+    return (
+        f"sallyport_certificate_seconds_left{label} {left}\n"
+        f"sallyport_certificate_lifetime_seconds{label} {90 * 86400}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "severity"), [(60.0, None), (20.0, "warning"), (0.5, "critical"), (-1.0, "critical")]
+)
+def test_a_certificate_that_should_have_been_replaced_is_named(
+    days: float, severity: str | None
+) -> None:
+    """Below a quarter of its life; critical on its last day and after it."""
+    found = AreaFindings("certificates")
+    (end,) = read_certificate_ends(seen(control=control(days * 86400)), found, NOW)
+    assert end.name == "sallyport-gate-tls"
+    assert [each.severity for each in found.problems] == ([severity] if severity else [])
+
+
+def test_certificates_are_unknown_where_no_leader_shows_them() -> None:
+    """What the gates hold is shown all the same."""
+    found = AreaFindings("certificates")
+    gate = f"sallyport_certificate_not_after_seconds {NOW.timestamp() + 86400 * 50}\n"
+    ends = read_certificate_ends(seen(gate=gate, control="sallyport_leader 0\n"), found, NOW)
+    assert [each.name for each in ends] == ["in gate-0"]
+    assert found.area.state.value == "unknown"
+
+
+def test_egress_that_cannot_be_written_is_named() -> None:
+    """With how many namespaces."""
+    found = AreaFindings("egress")
+    text = (
+        "sallyport_egress_namespaces_enrolled 3\nsallyport_egress_namespaces_failing 2\n"
+        "sallyport_egress_foreign_policies 0\nsallyport_egress_names_taken 0\n"
+    )
+    read_egress(seen(control=text), found)
+    (problem,) = found.problems
+    assert problem.what == "the egress policies of 2 namespaces cannot be written"
+
+
+def test_egress_is_unknown_where_another_replica_leads() -> None:
+    """NaN is what a replica shows that does not lead."""
+    found = AreaFindings("egress")
+    read_egress(seen(control="sallyport_egress_namespaces_enrolled NaN\n"), found)
+    assert found.area.state.value == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("age", "says"),
+    [("30", None), ("1200", "20 minutes ago"), ("+Inf", "was never complete")],
+)
+def test_risk_that_is_old_is_named(age: str, says: str | None) -> None:
+    """The older of users and service principals counts."""
+    found = AreaFindings("identity")
+    text = (
+        f'sallyport_risk_age_seconds{{of="users"}} 30\n'
+        f'sallyport_risk_age_seconds{{of="service-principals"}} {age}\n'
+    )
+    read_identity(seen(gate=text, control=""), found)
+    whats = [each.what for each in found.problems]
+    assert len(whats) == (says is not None)
+    assert says is None or says in whats[0]
+
+
+def test_what_is_no_metric_is_an_error() -> None:
+    """Never an empty answer, which would be taken for well."""
+    with pytest.raises(ClusterError, match="Pod x: /metrics cannot be read"):
+        read("<html>sign in</html>")
