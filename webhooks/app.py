@@ -7,7 +7,8 @@ review, answers a second): 0.14 ms and 7,000 so, 0.22 ms and 4,400 through a Fas
 reads the same raw body, 0.53 ms and 1,800 through one that declares its body as a dict.
 
 What is not a review gets a 4xx with a reason; what comes before everything is loaded gets a 503
-with Retry-After, which kube-apiserver tries again.
+with Retry-After, which kube-apiserver tries again; so does, once for each review, what would be
+admitted and cannot be recorded here, where other gates stand behind the same address.
 
 When judging fails in a way nobody foresaw, `/validate` refuses inside an AdmissionReview: that
 holds under `failurePolicy: Ignore` too. `/mutate` answers a 500 without Retry-After and leaves
@@ -50,6 +51,7 @@ from webhooks.exchange import (
 from webhooks.limits import AppSettings
 from webhooks.log import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
+from webhooks.passed_on import PassedReviews
 from webhooks.readiness import Readiness
 from webhooks.review_decoder import decode_review
 from webhooks.review_encoder import (
@@ -71,6 +73,7 @@ _LONG_BODY_BYTES = 64 * 1024
 
 _OK = 200
 _RETRY = (b"retry-after", b"1")
+_RETRY_NOW = (b"retry-after", b"0")
 _ALLOW_POST = (b"allow", b"POST")
 
 
@@ -150,6 +153,7 @@ class AdmissionApp:
         self._settings = settings or AppSettings()
         self._recorder = recorder
         self._shadow = shadow
+        self._passed = PassedReviews()
         self._bodies = BodyBudget(max(self._settings.max_held_bytes, self._settings.max_body_bytes))
         self._missing = judge.missing
         self._readiness = readiness
@@ -248,6 +252,9 @@ class AdmissionApp:
             body = encode_answer(request, decision, patches)
         except InvalidReviewError:
             raise
+        except NotRecordedError as error:
+            # The connection ends, so that kube-apiserver makes another, maybe to another gate.
+            return refuse(503, f"not recorded by this gate: {error}; another may", _RETRY_NOW)
         except Exception as error:  # noqa: BLE001  Whatever it is, it must end in a refusal.
             return self._fail(webhook, request, error)
         seconds = time.perf_counter() - start
@@ -271,6 +278,8 @@ class AdmissionApp:
     ) -> tuple[Decision, bool]:
         """Have the decision kept; give the one to answer with, and whether it was kept.
 
+        Raises NotRecordedError where another gate is to be asked first.
+
         Dry runs have no side effects: they are not kept, and are errors where the spool is full. Of
         `/mutate` only what changes an object, or refuses it, is kept: the final state is judged,
         and kept, by `/validate`.
@@ -288,20 +297,30 @@ class AdmissionApp:
             self._recorder.record(webhook.name, request, decision, patches, seconds)
         except NotRecordedError as error:
             if refusing:
+                self._pass_on(request, decision, error)
                 decision = refuse_unrecorded(request, decision, error)
                 self._metrics.count_unrecorded(allowed=decision.allowed)
             return decision, False
         return decision, True
 
-    @staticmethod
+    def _pass_on(self, request: Request, decision: Decision, error: NotRecordedError) -> None:
+        """Raise the error where another gate is to be asked first; a denial is one without it."""
+        if not (decision.allowed and self._settings.has_other_gates):
+            return
+        if self._passed.pass_on(request.uid, time.monotonic()):
+            raise error
+
     def _refuse_unrecordable(
-        recorder: Recorder, request: Request, decision: Decision, *, refusing: bool
+        self, recorder: Recorder, request: Request, decision: Decision, *, refusing: bool
     ) -> Decision:
         """Return what a dry run is answered with: an error where the spool is full."""
         try:
             recorder.check()
         except NotRecordedError as error:
-            return refuse_unrecorded(request, decision, error) if refusing else decision
+            if not refusing:
+                return decision
+            self._pass_on(request, decision, error)
+            return refuse_unrecorded(request, decision, error)
         return decision
 
     def _fail(self, webhook: _Webhook, request: Request, error: Exception) -> Reply:

@@ -34,5 +34,8 @@ class AppSettings:
     authenticates: bool = False
     """Whether only who has shown a certificate of the client CA that names kube-apiserver is
     answered."""
+    has_other_gates: bool = False
+    """Whether others answer behind the same address, of whom one may record what this one cannot.
+    """
     log_recorded: bool = True
     """Whether decisions that are recorded get a line in the log too."""

@@ -22,6 +22,12 @@ class RecordSection(Section):
         description="When decisions cannot be recorded: `refuse`, or `admit` and count. For "
         "namespaces without the label `sallyport.dev/when-unrecorded`.",
     )
+    other_gates: bool = Field(
+        default=False,
+        description="Other gates answer behind the same address: what would be admitted and cannot "
+        "be recorded here is passed on once (503, `Retry-After: 0`), so that kube-apiserver asks "
+        "another, before `when_full` decides.",
+    )
     lines: bool = Field(
         default=False,
         description="Write whole decision documents to standard output, a line each.",

@@ -220,6 +220,7 @@ def _app_settings(settings: Settings) -> AppSettings:
         listen.max_body_bytes,
         listen.max_held_bytes,
         authenticates=listen.authenticates,
+        has_other_gates=settings.record.other_gates,
         log_recorded=not settings.record.lines,
     )
 

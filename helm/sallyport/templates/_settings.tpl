@@ -83,7 +83,8 @@ evaluation:
 record:
   {{- /* Only who answers a request can refuse it; the sweep waits. */}}
   {{- if eq .component "gate" }}
-  when_full: {{ $values.record.whenFull }}
+  when_full: {{ $values.record.whenFull | default "refuse" }}
+  other_gates: {{ or (gt (int $values.gate.replicas) 1) $values.gate.autoscaling.enabled }}
   refusals_per_minute: {{ int64 $values.record.refusalsPerMinute }}
   {{- end }}
   lines: {{ $values.record.lines }}
@@ -259,6 +260,11 @@ certificates:
   leaf_days: {{ int64 .Values.certificates.leafDays }}
   distribution_seconds: {{ int64 .Values.certificates.distributionSeconds }}
 {{- include "sallyport.settings.granting" . }}
+{{- end }}
+
+{{/* For how many whole hours the spools of all gates keep what 20 Pods a second make: 2 records of 2 KiB each. */}}
+{{- define "sallyport.spool.hours" -}}
+{{- div (mul 1024 .Values.gate.spool.sizeMib .Values.gate.replicas) (mul 20 2 2 3600) }}
 {{- end }}
 
 {{/* MiB of a quantity in Mi, Gi or Ti, as the schema demands. */}}

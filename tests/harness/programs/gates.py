@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,15 +72,18 @@ class Replica:
 class Gates:
     """Gates behind `url`; a context manager that ends all that it started."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  What gates are started with, once.
         self,
         folder: Path,
         kubeconfig: Path,
         pair: Mapping[str, bytes],
         environment: Mapping[str, str] | None = None,
         count: int = 3,
+        own: Callable[[Path], Mapping[str, str]] = lambda _: {},
     ) -> None:
         """Say what is to be started; `pair` is what the Secret holds first.
+
+        `own` gives further settings of one, by its folder.
 
         `environment` holds further settings (`SALLYPORT_…`) of each. Names in the certificate
         must hold 127.0.0.1 or whatever the registration's URL says.
@@ -88,6 +91,7 @@ class Gates:
         self._folder, self._kubeconfig, self._pair = folder, kubeconfig, pair
         self._environment = dict(environment or {})
         self._count = count
+        self._own = own
         self.replicas: list[Replica] = []
         self.switchboard = Switchboard()
         self._choice = random.Random(1)  # noqa: S311 -- must repeat, need not be secret
@@ -221,5 +225,6 @@ class Gates:
             "SALLYPORT_LISTEN__DRAIN_SECONDS": str(DRAIN_S),
             "SALLYPORT_STATUS__PORT": str(status_port),
             **self._environment,
+            **self._own(folder),
         }
         return Replica(folder, volume, Link(listen_port), outgoing, status_port, environment)

@@ -25,6 +25,9 @@ IMAGE: Final = {"image": {"repository": "registry.example/sallyport"}}
 OPEN: Final = {"networkPolicies": {"iKnowThatAnyPodReachesTheGate": True}}
 """No test has a tenant beside the gate; but those that say so."""
 
+ASKED: Final = {"record": {"whenFull": "refuse"}}
+"""What an installation is asked."""
+
 Values = Mapping[str, Any]
 
 
@@ -98,7 +101,7 @@ class Helm:
     def values(self, values: Values) -> tuple[str, ...]:
         """Return the flags for files: what has no default, and `values` over it."""
         flags: list[str] = []
-        for each in (IMAGE | OPEN, values):
+        for each in (IMAGE | OPEN | ASKED, values):
             file = self.folder / f"values-{next(self._numbers)}.json"
             file.write_text(json.dumps(each))  # JSON is YAML
             flags += ["--values", str(file)]

@@ -193,3 +193,30 @@ def test_old_clusters_are_refused(helm: Helm) -> None:
     with pytest.raises(HelmFailedError, match=r"kubeVersion: >=1.30.0-0"):
         helm.template({}, NAMESPACE, "--kube-version", "1.29.9")
     assert helm.template({}, NAMESPACE, "--kube-version", "1.30.0")
+
+
+@pytest.mark.parametrize("answer", ["refuse", "admit"])
+def test_installing_asks_what_happens_when_nothing_can_be_recorded(helm: Helm, answer: str) -> None:
+    """In plain words, with the hours that spools last; without a spool there is no question."""
+    unasked: Values = {"record": {"whenFull": ""}}
+    with pytest.raises(HelmFailedError) as refused:
+        helm.template(unasked)
+    said = str(refused.value)
+    assert "record.whenFull: missing" in said
+    assert "about 7 hours at 20 Pods a second" in said
+    assert f"Set record.whenFull={answer}" in said or f"Or record.whenFull={answer}" in said
+    assert f"when_full: {answer}" in helm.template({"record": {"whenFull": answer}})
+    assert helm.template({**unasked, "auditor": {"enabled": False}})
+
+
+def test_an_upgrade_that_was_not_asked_goes_on_as_before(helm: Helm) -> None:
+    """Releases before had `refuse` as a default."""
+    text = helm.template({"record": {"whenFull": ""}}, NAMESPACE, "--is-upgrade")
+    assert "when_full: refuse" in text
+
+
+def test_hours_are_of_all_spools(helm: Helm) -> None:
+    """Of the gates that the values name."""
+    more = {"gate": {"replicas": 4, "spool": {"sizeMib": 4096}}, "record": {"whenFull": ""}}
+    with pytest.raises(HelmFailedError, match="about 58 hours"):
+        helm.template(more)

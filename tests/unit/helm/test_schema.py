@@ -111,7 +111,6 @@ SETTING_OF = {
     "evaluation.memoryMib": "evaluation.memory_mib",
     "evaluation.remembered": "evaluation.remembered",
     "evaluation.engine": "evaluation.engine",
-    "record.whenFull": "record.when_full",
     "record.refusalsPerMinute": "record.refusals_per_minute",
     "record.lines": "record.lines",
     "record.people": "record.people",
@@ -180,6 +179,8 @@ MADE = {
     *(f"egress.dns_log.{name}" for name in ("ca", "cert", "key")),
     "shadow.bundle",
     "evaluation.opa.url",
+    "record.other_gates",  # Where there is more than one replica.
+    "record.when_full",  # Of record.whenFull, which an upgrade may lack.
     *("ledger.max_mib",),  # Of auditor.ledger.maxMib, or of the volume's size.
     *("ledger.signing_key", "ledger.anchors", "ledger.timestamp", "weights.folder"),
     *("weights.container.trust", "weights.event_hub.trust"),

@@ -16,6 +16,7 @@ from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
 from webhooks.limits import AppSettings
+from webhooks.passed_on import PassedReviews
 
 GOOD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
 BAD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "privileged"}, "spec": {}}
@@ -126,6 +127,51 @@ async def test_what_cannot_be_recorded_is_refused_as_an_error(tmp_path: Path) ->
     assert response["auditAnnotations"]["verdict"] == "error"
     assert 'sallyport_unrecorded_decisions_total{outcome="refused"} 1.0' in metrics
     assert 'sallyport_errors_total{kind="not-recorded"} 1.0' in metrics
+
+
+@pytest.mark.parametrize("rule", WhenUnrecorded)
+@pytest.mark.parametrize("dry", [True, False])
+async def test_another_gate_is_asked_before_the_rule_decides(
+    tmp_path: Path, rule: WhenUnrecorded, *, dry: bool
+) -> None:
+    """Once for each review, on another connection; nothing is counted before it is answered."""
+    judge = PrivilegedJudge(when_unrecorded=rule)
+    several = AppSettings(has_other_gates=True)
+    records = Records(full=True)
+    async with running_gate(tmp_path, judge, app_settings=several, recorder=records) as gate:
+        made = encode(review(object=GOOD, dryRun=dry))
+        first = await gate.post("/validate", made)
+        assert (first.status, first.headers["retry-after"]) == (503, "0")
+        assert first.headers["connection"] == "close"
+        assert json.loads(first.body) == {
+            "error": "not recorded by this gate: the disk is full; another may"
+        }
+        assert "sallyport_admissions_total{" not in await gate.scrape()
+        second = json.loads((await gate.post("/validate", made)).body)["response"]
+        assert second["allowed"] is (rule is WhenUnrecorded.ADMIT)
+        other = encode(review(object=GOOD, uid="another", dryRun=dry))
+        assert (await gate.post("/validate", other)).status == 503
+        records.full = False
+        assert (await answered(gate, "/validate", GOOD, uid="third"))["allowed"] is True
+
+
+async def test_a_denial_and_a_mutation_are_not_passed_on(tmp_path: Path) -> None:
+    """They are answered here whatever is recorded."""
+    several = AppSettings(has_other_gates=True)
+    async with running_gate(tmp_path, app_settings=several, recorder=Records(full=True)) as gate:
+        assert (await answered(gate, "/validate", BAD))["status"]["code"] == 403
+        assert (await answered(gate, "/mutate", GOOD))["allowed"] is True
+
+
+def test_reviews_are_remembered_for_their_time_and_in_a_bounded_number() -> None:
+    """Of more than that, none is passed on."""
+    passed = PassedReviews()
+    assert passed.pass_on("a", 0.0)
+    assert not passed.pass_on("a", 29.0)
+    assert passed.pass_on("a", 30.0)
+    assert all(passed.pass_on(str(number), 31.0) for number in range(8191))
+    assert not passed.pass_on("one more", 32.0)
+    assert passed.pass_on("one more", 62.0)
 
 
 async def test_a_namespace_may_admit_and_count(tmp_path: Path) -> None:
