@@ -10,6 +10,13 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
+  {{- if .Values.gate.hostNetwork.enabled }}
+  hostNetwork: true
+  {{- if not .Values.gate.dnsPolicy }}
+  # What ClusterFirst means to other Pods; on the node's network that would ask the node's name servers.
+  dnsPolicy: ClusterFirstWithHostNet
+  {{- end }}
+  {{- end }}
   {{- include "sallyport.podSpec" $gate | nindent 2 }}
   automountServiceAccountToken: true
   # The drain, 20 s for reviews in flight, 1 s for probes, 5 s for one last delivery to the auditor,
@@ -31,8 +38,8 @@ spec:
         {{- end }}
       {{- end }}
       ports:
-        - {name: https, containerPort: 9443, protocol: TCP}
-        - {name: status, containerPort: 9080, protocol: TCP}
+        - {name: https, containerPort: {{ include "sallyport.gate.port" . }}, protocol: TCP}
+        - {name: status, containerPort: {{ include "sallyport.gate.statusPort" . }}, protocol: TCP}
       volumeMounts:
         - {name: config, mountPath: /etc/sallyport/config, readOnly: true}
         - {name: tls, mountPath: /etc/sallyport/tls, readOnly: true}
@@ -114,6 +121,15 @@ spec:
     {{- with .Values.gate.extraVolumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- end }}
+
+{{/* The ports on which the gate answers: on the node's network they are the node's. */}}
+{{- define "sallyport.gate.port" -}}
+{{- with .Values.gate.hostNetwork }}{{ .enabled | ternary (int .port) 9443 }}{{ end }}
+{{- end }}
+
+{{- define "sallyport.gate.statusPort" -}}
+{{- with .Values.gate.hostNetwork }}{{ .enabled | ternary (int .statusPort) 9080 }}{{ end }}
 {{- end }}
 
 {{/* Deployment, or StatefulSet where each replica keeps its spool. */}}

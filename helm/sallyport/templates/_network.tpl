@@ -114,11 +114,15 @@ The cluster's DNS, as egress.dns describes it, and the name servers of the compo
       {{- include "sallyport.selector" . | nindent 6 }}
 {{- end }}
 
-{{/* Who may read /metrics: Prometheus, and kube-apiserver's proxy, by which `sallyport status` asks. */}}
+{{/*
+Who may read /metrics: Prometheus, and kube-apiserver's proxy, by which `sallyport status` asks. Takes
+(dict "root" $ "component" "gate").
+*/}}
 {{- define "sallyport.network.metrics" -}}
-{{- with .Values.networkPolicies.metricsFrom.namespaces }}
+{{- $port := eq .component "gate" | ternary (include "sallyport.gate.statusPort" .root) 9080 }}
+{{- with .root.Values.networkPolicies.metricsFrom.namespaces }}
 - ports:
-    - {port: 9080, protocol: TCP}
+    - {port: {{ $port }}, protocol: TCP}
   from:
     - namespaceSelector:
         matchExpressions:
@@ -126,9 +130,9 @@ The cluster's DNS, as egress.dns describes it, and the name servers of the compo
             operator: In
             values: {{ toJson . }}
 {{- end }}
-{{- with .Values.networkPolicies.webhooksFrom }}
+{{- with .root.Values.networkPolicies.webhooksFrom }}
 - ports:
-    - {port: 9080, protocol: TCP}
+    - {port: {{ $port }}, protocol: TCP}
   {{- include "sallyport.network.peers" (dict "word" "from" "addresses" .) | nindent 2 }}
 {{- end }}
 {{- end }}

@@ -1,21 +1,22 @@
 {{/* The files of settings (app/settings/root.py), one for each process. */}}
 
+{{/* Of all processes. Takes (dict "root" $ "component" "gate"). */}}
 {{- define "sallyport.settings.common" -}}
-{{- with .Values.clusterId -}}
+{{- with .root.Values.clusterId -}}
 cluster_id: {{ . | quote }}
 {{ end -}}
-namespace: {{ .Release.Namespace }}
-log_format: {{ .Values.logFormat }}
-log_level: {{ .Values.logLevel }}
+namespace: {{ .root.Release.Namespace }}
+log_format: {{ .root.Values.logFormat }}
+log_level: {{ .root.Values.logLevel }}
 status:
   host: 0.0.0.0
-  port: 9080
+  port: {{ eq .component "gate" | ternary (include "sallyport.gate.statusPort" .root) 9080 }}
 {{- end }}
 
 {{/* Of the processes that judge and record. Takes (dict "root" $ "component" "gate"). */}}
 {{- define "sallyport.settings.judging" -}}
 {{- $values := .root.Values -}}
-{{ include "sallyport.settings.common" .root }}
+{{ include "sallyport.settings.common" . }}
 default_mode: {{ $values.defaultMode }}
 when_field_unknown: {{ $values.whenFieldUnknown }}
 rollout:
@@ -227,7 +228,7 @@ identity:
 {{- include "sallyport.settings.identity" .Values.identity }}
 listen:
   host: 0.0.0.0
-  port: 9443
+  port: {{ include "sallyport.gate.port" . }}
   cert: /etc/sallyport/tls/tls.crt
   key: /etc/sallyport/tls/tls.key
   {{- if .Values.gate.clientCaConfigMap }}
@@ -284,7 +285,7 @@ certificates:
 {{- end }}
 
 {{- define "sallyport.settings.auditor" -}}
-{{ include "sallyport.settings.common" . }}
+{{ include "sallyport.settings.common" (dict "root" . "component" "auditor") }}
 receive:
   host: 0.0.0.0
   port: 9444

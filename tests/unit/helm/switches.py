@@ -110,6 +110,18 @@ SWITCHES: Final = MappingProxyType[str, Values](
         "mutual TLS": {
             "gate": {"clientCaConfigMap": "apiserver-ca", "clientNames": ["kube-apiserver"]}
         },
+        "gates on the node's network": {
+            "gate": {
+                "clientCaConfigMap": "apiserver-ca",
+                "clientNames": ["kube-apiserver"],
+                "hostNetwork": {
+                    "enabled": True,
+                    "port": 19443,
+                    "statusPort": 19080,
+                    "nodes": ["10.224.0.0/16", "fd00:1::/64"],
+                },
+            }
+        },
         "lifetimes": {"certificates": {"authorityDays": 60, "leafDays": 7}},
         "a RuntimeClass": {
             "sandbox": {

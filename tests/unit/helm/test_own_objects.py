@@ -1,5 +1,6 @@
 """Labels, annotations and Pods as people set them: in the place of nothing of the chart."""
 
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.harness.programs.client import Json
 from tests.harness.programs.helm import Helm, HelmFailedError, Values, named, pod_templates
 from tests.unit.helm.switches import FLAGS, PODS, SWITCHES
+from tests.unit.helm.test_settings_files import settings_of
 
 PROCESSES: Final = ("gate", "control", "auditor")
 OWN_GUARD: Final = "own-namespace-guard.sallyport.dev"
@@ -138,6 +140,50 @@ def test_name_servers_of_pods_may_be_asked(helm: Helm) -> None:
         assert blocks == (["10.0.0.9/32", "fd00::9/128"] if found else [])
 
 
+def test_gates_can_be_on_the_nodes_network(helm: Helm, tmp_path: Path) -> None:
+    """On ports of the node, which a new gate has only once the old one is gone."""
+    objects = helm.objects(SWITCHES["gates on the node's network"])
+    templates = pod_templates(objects)
+    spec = templates["sallyport-gate"]["spec"]
+    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    (container,) = spec["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    settings = settings_of(objects, "gate", tmp_path)
+    assert ports == {"https": 19443, "status": 19080}
+    assert (settings.listen.port, settings.status.port) == (19443, 19080)
+    deployment = named(objects, "Deployment", "sallyport-gate")["spec"]
+    assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+    for process in ("control", "auditor"):
+        assert "hostNetwork" not in templates[f"sallyport-{process}"]["spec"]
+        assert settings_of(objects, process, tmp_path).status.port == 9080
+
+
+def test_auditor_takes_records_of_gates_on_nodes(helm: Helm) -> None:
+    """Their connections come from the nodes' addresses: the gates' labels match none of them."""
+    objects = helm.objects(SWITCHES["gates on the node's network"])
+    policy = named(objects, "NetworkPolicy", "sallyport-auditor")["spec"]
+    (records,) = [rule for rule in policy["ingress"] if rule["ports"][0]["port"] == 9444]
+    assert records["from"] == [
+        {"ipBlock": {"cidr": "10.224.0.0/16"}},
+        {"ipBlock": {"cidr": "fd00:1::/64"}},
+        {
+            "podSelector": {
+                "matchLabels": {
+                    "app.kubernetes.io/name": "sallyport",
+                    "app.kubernetes.io/instance": "sallyport",
+                    "app.kubernetes.io/component": "control",
+                }
+            }
+        },
+    ]
+
+
+def _host_network(**more: Any) -> Values:
+    gate = SWITCHES["gates on the node's network"]["gate"]
+    host_network = {**gate["hostNetwork"], **more.pop("on", {})}
+    return {"gate": {**gate, **more, "hostNetwork": host_network}}
+
+
 def _volume(name: str = "extra", path: str = "/extra") -> Values:
     return {
         "extraVolumes": [{"name": name, "emptyDir": {}}],
@@ -241,6 +287,29 @@ REFUSED: Final[dict[str, tuple[Values, str]]] = {
     "no auditor to be found": (
         {"gate": {"dnsPolicy": "Default"}},
         r"gate\.dnsPolicy: Default asks the node's name servers",
+    ),
+    "the node's network for everybody": (
+        {
+            **_host_network(clientCaConfigMap="", clientNames=[]),
+            "networkPolicies": {
+                "webhooksFrom": ["10.1.0.0/28"],
+                "iKnowThatAnyPodReachesTheGate": False,
+            },
+        },
+        r"gate\.hostNetwork\.enabled: no NetworkPolicy holds for Pods on the node's network",
+    ),
+    "records that nobody takes": (
+        _host_network(on={"nodes": []}),
+        r"gate\.hostNetwork\.nodes: missing",
+    ),
+    "two on one port": (
+        _host_network(on={"statusPort": 19443}),
+        r"gate\.hostNetwork\.statusPort: is gate\.hostNetwork\.port too",
+    ),
+    "a port for root": (_host_network(on={"port": 443}), "minimum: got 443"),
+    "the node's name servers": (
+        _host_network(dnsPolicy="ClusterFirst"),
+        r"gate\.dnsPolicy: ClusterFirst asks the node's name servers",
     ),
     "decisions nowhere": (
         {"logLevel": "warning", "auditor": {"enabled": False}},
