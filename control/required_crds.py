@@ -31,9 +31,24 @@ NEEDED: Final = tuple(
 )
 """The definitions that this release reads."""
 
+WITH_STATUS: Final = frozenset(
+    f"{resource}.{names.GROUP}"
+    for resource in (
+        names.EXCEPTIONS_RESOURCE,
+        names.APPROVALS_RESOURCE,
+        names.ALLOWLISTS_RESOURCE,
+        names.BREAK_GLASSES_RESOURCE,
+        names.CLUSTER_APPROVALS_RESOURCE,
+        names.ACCESS_GRANTS_RESOURCE,
+    )
+)
+"""Those of them whose status `control` writes."""
+
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _VERSION: Final = names.API_VERSION.partition("/")[2]
 _INSTALL: Final = "install the chart sallyport-crds of this release"
+
+NO_STATUS: Final = f"it has no status; {_INSTALL}"
 
 _CONDITIONS: Final = {
     "Established": ("True", "kube-apiserver does not serve it yet"),
@@ -68,9 +83,10 @@ class RequiredDefinitions:
         """
         leadership.require()
         for name in NEEDED:
-            found = list(
-                find_definition_problems(await self._objects.get(f"{_PATH}/{name}"), _VERSION)
-            )
+            definition = await self._objects.get(f"{_PATH}/{name}")
+            found = list(find_definition_problems(definition, _VERSION))
+            if name in WITH_STATUS and definition is not None and not has_status(definition):
+                found.append(NO_STATUS)
             self._healthy.labels(name).set(not found)
             if found != self._known.get(name, []):
                 self._tell(name, found)
@@ -81,6 +97,21 @@ class RequiredDefinitions:
             _log.error("CustomResourceDefinition is not sound", crd=name, troubles=found)
         else:
             _log.info("CustomResourceDefinition is sound again", crd=name)
+
+
+async def read_definition(objects: Objects, resource: str) -> Mapping[str, Any] | None:
+    """Return the definition of a kind of Sallyport's; None where there is none.
+
+    Raises:
+        ClusterError: kube-apiserver does not answer, or refuses.
+    """
+    return await objects.get(f"{_PATH}/{resource}.{names.GROUP}")
+
+
+def has_status(definition: Mapping[str, Any]) -> bool:
+    """Return whether the version that is served has a status subresource."""
+    versions = (each for each in definition["spec"]["versions"] if each.get("name") == _VERSION)
+    return any("status" in (each.get("subresources") or {}) for each in versions)
 
 
 def find_definition_problems(definition: Mapping[str, Any] | None, version: str) -> Iterator[str]:

@@ -13,9 +13,11 @@ from core.people.two_person import (
     ApprovalTerms,
     Approved,
     Consent,
+    JudgedConsent,
     NotApproved,
     Person,
     judge_approval,
+    judge_consents,
     read_people,
     read_person,
     why_suspended,
@@ -50,13 +52,39 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
     answer = judge_approval(what, consents, everyone, now, terms, endures=endures)
     if isinstance(answer, NotApproved):
         return answer
-    holders = {
+    holders = await _ask_holders(cluster, what, consents, tier)
+    return judge_approval(what, consents, holders, now, terms, endures=endures)
+
+
+async def ask_consents(  # noqa: PLR0913, PLR0917  As `ask_approved`.
+    cluster: Cluster,
+    what: Approvable,
+    consents: Sequence[Consent],
+    tier: str,
+    now: float,
+    terms: ApprovalTerms,
+    *,
+    endures: bool = False,
+) -> tuple[JudgedConsent, ...]:
+    """Return each approval of an object with why it does not count; for status and not for a gate.
+
+    Raises:
+        AccessReviewError: the cluster did not say whether an approver may approve.
+    """
+    holders = await _ask_holders(cluster, what, consents, tier)
+    return judge_consents(what, consents, holders, now, terms, endures=endures)
+
+
+async def _ask_holders(
+    cluster: Cluster, what: Approvable, consents: Sequence[Consent], tier: str
+) -> set[str]:
+    """Return the UIDs of the approvals of an object as it is whose approver may approve now."""
+    return {
         each.approval
         for each in consents
         if each.digest == what.digest
         and await cluster.allowed(each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
     }
-    return judge_approval(what, consents, holders, now, terms, endures=endures)
 
 
 async def ask_in_force(  # noqa: PLR0913, PLR0917  As `ask_approved`.

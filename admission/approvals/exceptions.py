@@ -134,13 +134,26 @@ class ExceptionLookup:
         Raises:
             AccessReviewError, NotSyncedError: as `apply`.
         """
-        now = self.clock()
-        if not exception.in_time(now):
-            gone = "is being deleted" if now < exception.expires else "has expired"
-            return NotApproved((f"it {gone}",))
-        what = exception.approvable
-        consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
-        return await ask_in_force(self.cluster, what, consents, KIND, now, self.terms)
+        return await ask_exception(self.cluster, exception, self.clock(), self.terms)
+
+
+async def ask_exception(
+    cluster: Cluster, exception: PolicyException, now: float, terms: ApprovalTerms
+) -> Approved | NotApproved:
+    """Return the approval by which an exception is in force at a time, or why it is not.
+
+    Nobody is asked where it cannot be.
+
+    Raises:
+        AccessReviewError: the cluster did not say whether an approver may approve.
+        NotSyncedError: the approvals are not known.
+    """
+    if not exception.in_time(now):
+        gone = "is being deleted" if now < exception.expires else "has expired"
+        return NotApproved((f"it {gone}",))
+    what = exception.approvable
+    consents = cluster.exceptions.consents(exception.meta.namespace, what.uid)
+    return await ask_in_force(cluster, what, consents, KIND, now, terms)
 
 
 def not_in_force_message(name: str, why: str) -> str:

@@ -12,15 +12,17 @@ from kube.cluster.live import LiveCluster
 
 @asynccontextmanager
 async def open_live(
-    settings: Settings, default_deny: DefaultDeny | None = None
+    settings: Settings, default_deny: DefaultDeny | None = None, *, statuses: bool = False
 ) -> AsyncIterator[LiveCluster]:
     """Yield the real cluster that the settings name, started; stop it at the end.
+
+    `statuses` is whether it keeps those of what needs approval, to write them.
 
     Raises:
         SettingsError: the credentials are missing or broken, or risk decides and no tenant is
             named.
     """
-    live = replace(_live_settings(settings), default_deny=default_deny)
+    live = replace(_live_settings(settings), default_deny=default_deny, statuses=statuses)
     cluster = LiveCluster(settings.kubeconfig, live)
     await cluster.start()
     try:

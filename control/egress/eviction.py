@@ -8,10 +8,11 @@ from control.egress.writer import PolicyWriter
 from control.eviction import evict
 from core.base import names
 from core.egress.allowlists import EgressAllowlist
+from core.kubernetes.conditions import Condition
 from core.kubernetes.label_selectors import Requirements, matches
 from egress.compiler.allowlists import selects_of
 from kube.client.objects import Objects
-from kube.egress.watch import Condition, Intent
+from kube.egress.watch import Intent
 from kube.leader.lease import Leadership
 from kube.resources.live_pods import list_live_pods
 

@@ -21,11 +21,12 @@ from core.approvals.break_glass_egress import BreakGlassOpening
 from core.base import names
 from core.base.errors import ClusterError, NotSyncedError
 from core.egress.enrolment import Closure
+from core.kubernetes.conditions import Condition
 from egress.model.facts import CompilerFacts
 from egress.model.openings import Opening
 from egress.render.generated_objects import BREAK_GLASS_NAMES, DEFAULT_DENY, DNS
 from kube.egress.network_policies import LivePolicy
-from kube.egress.watch import Condition, Intent, IntentStatus
+from kube.egress.watch import Intent, IntentStatus
 from kube.leader.lease import Leadership
 
 _CLOSING: Final = frozenset({DEFAULT_DENY, DNS})

@@ -4,17 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from control.events import build_event
 from core.approvals.break_glass_egress import BreakGlassOpening, describe_openings
 from core.base import names
 from core.base.safe_text import shorten
-from core.base.times import time_text
 from core.egress.allowlists import KIND
 from core.egress.enrolment import Closure
+from core.kubernetes.conditions import Condition, stamp_condition
 from egress.model.openings import Addresses, Name, Opening, Problem, Service
-from kube.egress.watch import Condition, Intent, IntentStatus
+from kube.egress.watch import Intent, IntentStatus
 
 READY: Final = "Ready"
 APPROVED: Final = "Approved"
@@ -65,7 +63,10 @@ def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> Inte
         *_learning(intent, situation),
         *((situation.evicted,) if situation.evicted else ()),
     )
-    stamped = tuple(_stamped(each, intent, now) for each in conditions)
+    stamped = tuple(
+        stamp_condition(each, intent.status.condition(each.type), intent.generation, now)
+        for each in conditions
+    )
     return IntentStatus(intent.generation, _addresses(situation.openings), stamped)
 
 
@@ -148,17 +149,6 @@ def _texts(problems: Iterable[Problem]) -> list[str]:
 
 def _cut(texts: Sequence[str]) -> str:
     return shorten("; ".join(dict.fromkeys(texts)), _LONGEST, " …")
-
-
-def _stamped(condition: Condition, intent: Intent, now: float) -> Condition:
-    """Add generation and time; the time is that of the last change of `status` alone."""
-    before = intent.status.condition(condition.type)
-    time = time_text(now)
-    if before is not None and before.status == condition.status and before.last_transition_time:
-        time = before.last_transition_time
-    return msgspec.structs.replace(
-        condition, observed_generation=intent.generation, last_transition_time=time
-    )
 
 
 def _addresses(openings: Iterable[Opening]) -> int:

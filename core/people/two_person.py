@@ -5,6 +5,7 @@ is one, the Entra object id. Two accounts that share a mark are one person, and 
 third one links: somebody counts as one person rather than as two.
 """
 
+import enum
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -92,6 +93,34 @@ class ApprovalTerms:
 
 ORDINARY_TERMS: Final = ApprovalTerms()
 """Those of an installation that says nothing."""
+
+
+class ConsentLapse(enum.Enum):
+    """Why an approval does not count."""
+
+    OWN = "own"
+    """Its approver wrote what it approves."""
+    CHANGED = "changed"
+    """What it approves changed since."""
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+    NEVER_APPROVES = "never-approves"
+    """Its approver is no person, or one whom the installation never believes."""
+    NO_RIGHT = "no-right"
+    AT_RISK = "at-risk"
+
+
+@dataclass(frozen=True)
+class JudgedConsent:
+    """One approval of an object, and why it does not count."""
+
+    consent: Consent
+    person: int
+    """Tells its approver from the other people of the same object."""
+    lapse: ConsentLapse | None
+    """None where it counts."""
+    why: str
+    """The same for a person to read; empty where it counts."""
 
 
 @dataclass(frozen=True)
@@ -226,47 +255,86 @@ def judge_approval(  # noqa: PLR0913  All that the rule looks at.
     """
     if not (what.author and what.uid):
         return NotApproved(("nobody recorded its author: delete it and create it again",))
-    of_it = [each for each in consents if each.uid == what.uid]
-    people = join_people([what.author, *what.editors, *(person_of(c.approver) for c in of_it)])
-    writers = {_who(people, writer) for writer in (what.author, *what.editors)}
-    reasons: list[str] = []
+    judged = judge_consents(what, consents, holders, now, terms, endures=endures)
     counted: dict[int, str] = {}
-    for consent in of_it:
-        who = _who(people, person_of(consent.approver))
-        own = "its author or an editor approved it" if who in writers else ""
-        why = own or _refused(what, consent, holders, now, terms)
-        why = why or _risky(consent, people[who], terms, endures)
-        if why:
-            reasons.append(f"{consent.approver.label}: {why}")
-        else:
-            counted.setdefault(who, consent.approver.label)
+    for each in judged:
+        if each.lapse is None:
+            counted.setdefault(each.person, each.consent.approver.label)
     if len(counted) >= PEOPLE_NEEDED:
         return Approved(tuple(counted.values()))
     have = f"{len(counted)} of {PEOPLE_NEEDED} people have approved it as it is"
+    reasons = (f"{each.consent.approver.label}: {each.why}" for each in judged if each.lapse)
     return NotApproved((have, *reasons))
+
+
+def judge_consents(  # noqa: PLR0913  As `judge_approval`.
+    what: Approvable,
+    consents: Sequence[Consent],
+    holders: Collection[str],
+    now: float,
+    terms: ApprovalTerms,
+    *,
+    endures: bool = False,
+) -> tuple[JudgedConsent, ...]:
+    """Return each approval of an object with why it does not count; arguments as `judge_approval`.
+
+    Of what has no author nobody's approval is their own: a change that is not written yet.
+    """
+    of_it = [each for each in consents if each.uid == what.uid]
+    wrote = [each for each in (what.author, *what.editors) if each]
+    people = join_people([*wrote, *(person_of(each.approver) for each in of_it)])
+    writers = {_who(people, writer) for writer in wrote}
+    found = []
+    for consent in of_it:
+        who = _who(people, person_of(consent.approver))
+        lapse, why = None, ""
+        if who in writers:
+            lapse, why = ConsentLapse.OWN, "its author or an editor approved it"
+        else:
+            refused = _refused(what, consent, holders, now, terms)
+            lapse, why = refused or _risky(consent, people[who], terms, endures) or (None, "")
+        found.append(JudgedConsent(consent, who, lapse, why))
+    return tuple(found)
+
+
+def approved_until(judged: Iterable[JudgedConsent]) -> float | None:
+    """Return when approvals that count become too few, in Unix seconds; None where they are."""
+    ends: dict[int, float] = {}
+    for each in judged:
+        if each.lapse is None:
+            ends[each.person] = max(each.consent.expires, ends.get(each.person, 0.0))
+    last = sorted(ends.values(), reverse=True)
+    return last[PEOPLE_NEEDED - 1] if len(last) >= PEOPLE_NEEDED else None
 
 
 def _refused(
     what: Approvable, consent: Consent, holders: Collection[str], now: float, terms: ApprovalTerms
-) -> str:
-    """Say why one approval does not count; empty if it does."""
+) -> tuple[ConsentLapse, str] | None:
+    """Return why one approval does not count; None if it does."""
     if consent.digest != what.digest:
-        return "approved it as it was before it changed"
+        return ConsentLapse.CHANGED, "approved it as it was before it changed"
     if consent.withdrawn:
-        return "the approval is being withdrawn"
+        return ConsentLapse.WITHDRAWN, "the approval is being withdrawn"
     if now >= consent.expires:
-        return "the approval has expired"
+        return ConsentLapse.EXPIRED, "the approval has expired"
     if why := _never_approves(consent.approver, terms):
-        return why
-    return "" if consent.approval in holders else "no longer has the right to approve"
+        return ConsentLapse.NEVER_APPROVES, why
+    if consent.approval not in holders:
+        return ConsentLapse.NO_RIGHT, "no longer has the right to approve"
+    return None
 
 
-def _risky(consent: Consent, marks: Person, terms: ApprovalTerms, endures: bool) -> str:  # noqa: FBT001
-    """Say that an approval does not count for its approver's risk; empty if it does."""
+def _risky(
+    consent: Consent,
+    marks: Person,
+    terms: ApprovalTerms,
+    endures: bool,  # noqa: FBT001
+) -> tuple[ConsentLapse, str] | None:
+    """Return that an approval does not count for its approver's risk; None if it does."""
     risk = terms.at_risk({*marks, *_marks(consent.approver)})
     if risk is None or (endures and 0.0 < consent.given < risk.sure_before):
-        return ""
-    return "is at risk now: it does not count until the risk is gone"
+        return None
+    return ConsentLapse.AT_RISK, "is at risk now: it does not count until the risk is gone"
 
 
 def _never_approves(subject: Subject, terms: ApprovalTerms, deed: str = "approve") -> str:

@@ -23,6 +23,7 @@ COPIES = {
     "files/backstop.yaml": ROOT / "deploy" / "backstop.yaml",
     "files/endpointslice-guard.yaml": ROOT / "deploy" / "endpointslice-guard.yaml",
     "files/kinds-guard.yaml": ROOT / "deploy" / "kinds-guard.yaml",
+    "files/status-guard.yaml": ROOT / "deploy" / "status-guard.yaml",
     "files/namespace-guard.yaml": ROOT / "deploy" / "namespace-guard.yaml",
     "files/pod-address-guard.yaml": ROOT / "deploy" / "pod-address-guard.yaml",
     "files/pod-annotation-guard.yaml": ROOT / "deploy" / "pod-annotation-guard.yaml",

@@ -20,7 +20,8 @@ from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.people.two_person import Consent
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.watch.listwatch import ListWatch, Resource, skip_broken
+from kube.watch.listwatch import Resource
+from kube.watch.statuses import ApprovedKindWatch
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
     from kube.client.connection import Connection
@@ -103,29 +104,29 @@ class WatchedExceptions:
     """
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
-        self._objects = Objects(connection, settings.review_timeout_s)
+        self._reads = Objects(connection, settings.review_timeout_s)
         self._known = Exceptions()
-        self._exceptions = ListWatch(
+        self.objects = ApprovedKindWatch(
             connection,
-            Resource("PolicyExceptions", EXCEPTIONS_PATH, skip_broken(parse_exception)),
-            lambda found: self._known.take_exceptions(found.values()),
             settings,
+            Resource("PolicyExceptions", EXCEPTIONS_PATH, parse_exception),
+            self._known.take_exceptions,
         )
-        self._approvals = ListWatch(
+        self.approvals = ApprovedKindWatch(
             connection,
-            Resource("Approvals", APPROVALS_PATH, skip_broken(parse_approval)),
-            lambda found: self._known.take_approvals(found.values()),
             settings,
+            Resource("Approvals", APPROVALS_PATH, parse_approval),
+            self._known.take_approvals,
         )
 
     @property
     def tried(self) -> bool:
         """Whether they were loaded, or could not be at first."""
-        return self._exceptions.tried and self._approvals.tried
+        return self.objects.tried and self.approvals.tried
 
     async def run(self) -> None:
         """Keep both until cancelled."""
-        await asyncio.gather(self._exceptions.run(), self._approvals.run())
+        await asyncio.gather(self.objects.run(), self.approvals.run())
 
     def everywhere(self) -> list[PolicyException]:
         """Return all of them.
@@ -133,9 +134,9 @@ class WatchedExceptions:
         Raises:
             NotSyncedError: as `in_namespace`.
         """
-        if self._exceptions.unserved:
+        if self.objects.unserved:
             return []
-        self._exceptions.require()
+        self.objects.require()
         return self._known.everywhere()
 
     def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
@@ -144,9 +145,9 @@ class WatchedExceptions:
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
-        if self._exceptions.unserved:
+        if self.objects.unserved:
             return _NO_EXCEPTIONS
-        self._exceptions.require()
+        self.objects.require()
         return self._known.in_namespace(namespace)
 
     def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
@@ -155,9 +156,9 @@ class WatchedExceptions:
         Raises:
             NotSyncedError: as `in_namespace`.
         """
-        if self._approvals.unserved:
+        if self.approvals.unserved:
             return ()
-        self._approvals.require()
+        self.approvals.require()
         return self._known.consents(namespace, uid)
 
     async def read(self, namespace: str, name: str) -> PolicyException | None:
@@ -167,7 +168,7 @@ class WatchedExceptions:
             NotSyncedError: the cluster did not say, or in a way that cannot be read.
         """
         try:
-            found = await self._objects.get(f"{exceptions_path(namespace)}/{name}")
+            found = await self._reads.get(f"{exceptions_path(namespace)}/{name}")
             return parse_exception(msgspec.json.encode(found)) if found else None
         except (ClusterError, InvalidObjectError) as error:
             raise NotSyncedError(f"PolicyException {namespace}/{name}: {error}") from error
@@ -226,30 +227,30 @@ class WatchedBreakGlasses:
     """Those of a real cluster, kept by two watches, as `WatchedExceptions`."""
 
     def __init__(self, connection: "Connection", settings: LiveSettings) -> None:
-        self._objects = Objects(connection, settings.review_timeout_s)
+        self._reads = Objects(connection, settings.review_timeout_s)
         self._known = BreakGlasses()
-        self._watch = ListWatch(
+        self.objects = ApprovedKindWatch(
             connection,
-            Resource("BreakGlasses", BREAK_GLASSES_PATH, skip_broken(parse_break_glass)),
-            lambda found: self._known.take(found.values()),
             settings,
+            Resource("BreakGlasses", BREAK_GLASSES_PATH, parse_break_glass),
+            self._known.take,
         )
         parse = partial(parse_approval, kind=CLUSTER_KIND)
-        self._approvals = ListWatch(
+        self.approvals = ApprovedKindWatch(
             connection,
-            Resource("ClusterApprovals", CLUSTER_APPROVALS_PATH, skip_broken(parse)),
-            lambda found: self._known.take_approvals(found.values()),
             settings,
+            Resource("ClusterApprovals", CLUSTER_APPROVALS_PATH, parse),
+            self._known.take_approvals,
         )
 
     @property
     def tried(self) -> bool:
         """Whether they were loaded, or could not be at first."""
-        return self._watch.tried and self._approvals.tried
+        return self.objects.tried and self.approvals.tried
 
     async def run(self) -> None:
         """Keep both until cancelled."""
-        await asyncio.gather(self._watch.run(), self._approvals.run())
+        await asyncio.gather(self.objects.run(), self.approvals.run())
 
     def everywhere(self) -> tuple[BreakGlass, ...]:
         """Return all of them.
@@ -257,9 +258,9 @@ class WatchedBreakGlasses:
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
-        if self._watch.unserved:
+        if self.objects.unserved:
             return _NO_BREAK_GLASSES
-        self._watch.require()
+        self.objects.require()
         return self._known.everywhere()
 
     def activated_in(self, namespace: str) -> tuple[BreakGlass, ...]:
@@ -268,9 +269,9 @@ class WatchedBreakGlasses:
         Raises:
             NotSyncedError: as `everywhere`.
         """
-        if self._watch.unserved:
+        if self.objects.unserved:
             return _NO_BREAK_GLASSES
-        self._watch.require()
+        self.objects.require()
         return self._known.activated_in(namespace)
 
     def consents(self, uid: str) -> tuple[Consent, ...]:
@@ -279,9 +280,9 @@ class WatchedBreakGlasses:
         Raises:
             NotSyncedError: as `everywhere`.
         """
-        if self._approvals.unserved:
+        if self.approvals.unserved:
             return ()
-        self._approvals.require()
+        self.approvals.require()
         return self._known.consents(uid)
 
     async def read(self, name: str) -> BreakGlass | None:
@@ -291,7 +292,7 @@ class WatchedBreakGlasses:
             NotSyncedError: the cluster did not say, or in a way that cannot be read.
         """
         try:
-            found = await self._objects.get(f"{BREAK_GLASSES_PATH}/{name}")
+            found = await self._reads.get(f"{BREAK_GLASSES_PATH}/{name}")
             return parse_break_glass(msgspec.json.encode(found)) if found else None
         except (ClusterError, InvalidObjectError) as error:
             raise NotSyncedError(f"{KIND} {name}: {error}") from error

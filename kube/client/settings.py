@@ -23,6 +23,8 @@ class LiveSettings:
     """Where Sallyport is installed; without it nobody knows how full the sandbox's nodes are."""
     risk: bool = False
     """Whether the risk snapshot in `namespace` is watched, and decides."""
+    statuses: bool = False
+    """Whether statuses of what needs approval are kept: by `control`, which writes them."""
     max_staleness_s: float = 60.0
     """How long a watch may be without contact until nothing is judged by what it brought."""
     max_silence_s: float = 75.0

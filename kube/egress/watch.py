@@ -14,11 +14,14 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import (
+    KIND,
     EgressAllowlist,
     EgressDestinations,
     parse_allowlist,
     parse_destinations,
 )
+from core.kubernetes.conditions import Condition
+from core.people.two_person import Approvable
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.egress.allowlists import SETS_PATH, allowlists_path
@@ -36,17 +39,6 @@ from kube.watch.delta import DeltaWatch
 from kube.watch.listwatch import Resource
 
 ALLOWLISTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ALLOWLISTS_RESOURCE}"
-
-
-class Condition(msgspec.Struct, frozen=True, rename="camel"):
-    """A condition of an object's status (meta/v1)."""
-
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    observed_generation: int = 0
-    last_transition_time: str = ""
 
 
 class IntentStatus(msgspec.Struct, frozen=True, rename="camel"):
@@ -157,6 +149,23 @@ class EgressWatch:
         """Raise NotSyncedError unless all of it can be relied on."""
         for each in self._all:
             each.require()
+
+    def approvable(self, kind: str, key: str) -> Approvable | None:
+        """Return what is approved of an allowlist (`namespace/name`), or of a set (its name).
+
+        None where there is none, or it cannot be read.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        if kind == KIND:
+            self.intents.require()
+            intent = self.intents.objects.get(key)
+            found = intent.allowlist if intent else None
+            return found.approvable if found else None
+        self.sets.require()
+        each = self.sets.objects.get(key)
+        return each.approvable if isinstance(each, EgressDestinations) else None
 
     async def run(self) -> None:
         """Keep it until cancelled."""

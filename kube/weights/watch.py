@@ -22,7 +22,8 @@ from core.weights.egress_openings import WeightOpening
 from core.weights.stores import WeightStore, parse_store
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.watch.listwatch import ListWatch, Resource, skip_broken
+from kube.watch.listwatch import ListWatch, Resource
+from kube.watch.statuses import ApprovedKindWatch
 from kube.weights.openings import WatchedWeightOpenings
 
 if TYPE_CHECKING:  # It imports aiohttp and kubernetes: not for a folder's sake.
@@ -144,11 +145,11 @@ class WatchedWeights:
             self._take,
             settings,
         )
-        self._grants = ListWatch(
+        self.grant_objects = ApprovedKindWatch(
             connection,
-            Resource("AccessGrants", GRANTS_PATH, skip_broken(parse_grant)),
-            lambda found: self._known.take_grants(found.values()),
             settings,
+            Resource("AccessGrants", GRANTS_PATH, parse_grant),
+            self._known.take_grants,
         )
 
     @property
@@ -159,11 +160,11 @@ class WatchedWeights:
     @property
     def tried(self) -> bool:
         """Whether they were loaded, or could not be at first."""
-        return self._stores.tried and self._grants.tried and self._openings.tried
+        return self._stores.tried and self.grant_objects.tried and self._openings.tried
 
     async def run(self) -> None:
         """Keep all three until cancelled."""
-        await asyncio.gather(self._stores.run(), self._grants.run(), self._openings.run())
+        await asyncio.gather(self._stores.run(), self.grant_objects.run(), self._openings.run())
 
     def stores(self) -> WeightStoreSet:
         """Return all stores.
@@ -182,9 +183,9 @@ class WatchedWeights:
         Raises:
             NotSyncedError: as `grants`.
         """
-        if self._grants.unserved:
+        if self.grant_objects.unserved:
             return []
-        self._grants.require()
+        self.grant_objects.require()
         return self._known.everywhere()
 
     def grants(self, namespace: str) -> tuple[AccessGrant, ...]:
@@ -193,9 +194,9 @@ class WatchedWeights:
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
-        if self._grants.unserved:
+        if self.grant_objects.unserved:
             return _NONE
-        self._grants.require()
+        self.grant_objects.require()
         return self._known.grants(namespace)
 
     async def read_grant(self, namespace: str, name: str) -> AccessGrant | None:

@@ -29,11 +29,14 @@ from app.records.recorder import (
 )
 from app.settings.messages import name_setting
 from app.settings.root import Settings
-from app.wiring import make_judge, modes_of, runtimes_of
+from app.wiring import make_judge, modes_of, runtimes_of, terms_of
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool
 from control.approval_events import ApprovalEvents
+from control.approvals.looks import StandingLooks
+from control.approvals.loop import ApprovalStatuses
+from control.approvals.standing import StandingQuestions
 from control.backstop import Backstop
 from control.bundles.activation import BundleActivation
 from control.bundles.registry import RegistryImport
@@ -98,6 +101,7 @@ class _Control:
     cluster: LiveCluster
     following: BundleWatch
     objects: Objects
+    world: EgressWatch
     egress: Egress
     recording: Recording | None
     metrics: LoopMetrics
@@ -153,6 +157,9 @@ class _Control:
                 self.metrics.registry,
             ).loop,
         ]
+        questions = StandingQuestions(self.cluster, terms_of(self.settings, self.cluster))
+        looks = StandingLooks(questions, self.cluster, self.world.approvable)
+        loops.append(ApprovalStatuses(self.objects, looks, self.metrics.registry).loop)
         fields = FilledFields(self.objects, namespace, self.cluster.known_fields)
         loops += [self._backstop(), self._capacity(), self._bundles(), fields.loop]
         loops += self.egress.loops
@@ -255,7 +262,7 @@ async def _serve(settings: Settings) -> int:
     beginning = load_initial_bundle(settings)
     try:
         async with AsyncExitStack() as stack:
-            cluster = await stack.enter_async_context(open_live(settings))
+            cluster = await stack.enter_async_context(open_live(settings, statuses=True))
             following = await stack.enter_async_context(
                 beginning.following(lambda engine: make_judge(cluster, engine, settings))
             )
@@ -292,7 +299,7 @@ async def _serve(settings: Settings) -> int:
             )
             weights = await stack.enter_async_context(open_weights(around))
             taking = make_bundle_source(settings, objects, metrics.registry)
-            parts = (objects, egress, recording, metrics, risk, record, weights, taking)
+            parts = (objects, world, egress, recording, metrics, risk, record, weights, taking)
             control = _Control(settings, logger, cluster, following, *parts)
             readiness = Readiness({"loops": control.missing, "policies": following.ended})
             status = build_status_app(readiness, metrics.registry)

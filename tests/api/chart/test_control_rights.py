@@ -2,6 +2,7 @@
 
 import pytest
 
+from control.approvals.loop import RESOURCES
 from control.egress.dns_store import MOST_SHARDS
 from control.weights.changes.loop import BUNDLE, RISK_TABLE
 from control.weights.changes.store import name_of
@@ -68,6 +69,8 @@ EVERYWHERE = {
     ),
     *((verb, "apiextensions.k8s.io", "customresourcedefinitions", "") for verb in ("get", "list")),
     *EGRESS,
+    *(("patch", "sallyport.dev", f"{resource}/status", "") for resource in RESOURCES.values()),
+    ("write", "sallyport.dev", "statuses", ""),
 }
 
 KEPT = (REACHED, *map(name_of, (*KINDS, BUNDLE, RISK_TABLE)), STORE_ACCESS)

@@ -17,6 +17,7 @@ GUARD = [
     *read_objects(DEPLOY / "backstop.yaml"),
     *read_objects(DEPLOY / "endpointslice-guard.yaml"),
     *read_objects(DEPLOY / "kinds-guard.yaml"),
+    *read_objects(DEPLOY / "status-guard.yaml"),
     *read_objects(DEPLOY / "namespace-guard.yaml"),
     *read_objects(DEPLOY / "own-namespace-guard.yaml"),
     *read_objects(DEPLOY / "pod-address-guard.yaml"),

@@ -11,8 +11,9 @@ from control.egress.status import AllowlistSituation, allowlist_event, status_ch
 from core.approvals.break_glass_egress import BreakGlassOpening
 from core.egress.destinations import PortRange
 from core.egress.enrolment import NOTHING_CLOSED, WHOLLY_CLOSED, Closure
+from core.kubernetes.conditions import Condition
 from egress.model.openings import Addresses, Block, Name, Opening, Problem
-from kube.egress.watch import Condition, Intent, IntentStatus
+from kube.egress.watch import Intent, IntentStatus
 from tests.unit.egress.allowlist_objects import allowlist
 
 INTENT = Intent(

@@ -1,0 +1,1 @@
+"""Statuses of what needs approval, and of the approvals: `control` writes, people read."""
