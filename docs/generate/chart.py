@@ -1,15 +1,18 @@
-"""Makes what helm/sallyport has from elsewhere: the README's table of values, and files/.
+"""Makes what helm/sallyport has from elsewhere: the table and the comments of values, and files/.
 
 python -m docs.generate.chart [--check]
 
-The table is made from values.schema.json and values.yaml. Helm reads nothing outside a chart, so
+The table is made from values.schema.json and values.yaml, the comments in values.yaml from the schema
+alone. Helm reads nothing outside a chart, so
 files/ holds copies of what is also shipped without it. With `--check` nothing is written, and the
 exit code is 1 if something is missing, stale or left over.
 """
 
 import argparse
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +43,13 @@ _BEGIN = (
 )
 _END = "<!-- End of what is made. -->\n"
 
+_COMMENTS_FROM = """\
+# What the comments say is made by docs/generate/chart.py from values.schema.json; edit that. A value of values.yaml
+# is edited here. README.md has the same as a table.
+"""
+_KEY = re.compile(r"( *)([A-Za-z][A-Za-z0-9]*):")
+_WIDTH = 118
+
 
 def main() -> int:
     """Write the files, or check them. Gives the exit code."""
@@ -49,9 +59,10 @@ def main() -> int:
     wanted = {name: path.read_text() for name, path in COPIES.items()}
     wanted["files/kinds.yaml"] = _kinds()
     wanted["README.md"] = _readme((CHART / "README.md").read_text())
+    wanted["values.yaml"] = _commented((CHART / "values.yaml").read_text())
     present = {
         path.relative_to(CHART).as_posix(): path.read_text()
-        for path in (*(CHART / "files").rglob("*.yaml"), CHART / "README.md")
+        for path in (*(CHART / "files").rglob("*.yaml"), CHART / "README.md", CHART / "values.yaml")
     }
     changed = sorted(
         name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)
@@ -88,6 +99,44 @@ def _readme(text: str) -> str:
     if not mark:
         raise SystemExit("helm/sallyport/README.md: the marks of the table of values are missing")
     return f"{before}{_BEGIN}{_table()}{_END}{after}"
+
+
+def _commented(text: str) -> str:
+    """Return values.yaml with the schema's words above each value, in the place of its comments."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    lines: list[str] = []
+    path: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if key := _KEY.match(line):
+            lines += [""] if not key[1] else []
+            path[len(key[1]) // 2 :] = [key[2]]
+            if words := _words(schema, path):
+                begin = f"{key[1]}# "
+                lines += textwrap.wrap(
+                    words,
+                    _WIDTH,
+                    initial_indent=begin,
+                    subsequent_indent=begin,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+        lines.append(line.rstrip("\n"))
+    return _COMMENTS_FROM + "\n".join(lines) + "\n"
+
+
+def _words(schema: dict[str, Any], path: list[str]) -> str:
+    """Return what the schema says of a value, and the words that it takes; empty inside a value."""
+    part = schema
+    for name in path:
+        part = part.get("properties", {}).get(name, {})
+    if "$ref" in part:
+        part = schema["definitions"][part["$ref"].rpartition("/")[2]]
+    words = str(part.get("description", ""))
+    if "enum" in part:
+        words += f" One of: {', '.join(str(word) or 'empty' for word in part['enum'])}."
+    return words
 
 
 def _table() -> str:
