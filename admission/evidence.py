@@ -24,7 +24,7 @@ from admission.model.facts import (
     SiteRuleFacts,
     WeightFacts,
 )
-from admission.model.messages import error_message
+from admission.model.messages import error_message, recorded_id
 from admission.profiles.check import is_denial
 from core.base.errors import LedgerError, NotRecordedError
 from core.decision.decision import (
@@ -202,7 +202,9 @@ def refuse_unrecorded(request: Request, decision: Decision, error: NotRecordedEr
         decision,
         verdict=Verdict.ERROR,
         allowed=False,
-        message=error_message(request.what, why, _REMEDY, decision.id),
+        message=error_message(
+            request.what, why, _REMEDY, recorded_id(decision.id, dry_run=request.dry_run)
+        ),
         warnings=[],
         findings=[],
         answered=None if decision.answered is None else [],

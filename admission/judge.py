@@ -25,6 +25,7 @@ from admission.model.messages import (
     catalogue_notices,
     error_message,
     finding_lines,
+    recorded_id,
     refusal_message,
     remedy_lines,
     warning_lines,
@@ -216,8 +217,9 @@ class Judge:
     def _decide(self, request: Request, facts: Facts) -> Decision:
         ruling = _rule(run_checks(request, facts), facts)
         decision_id = self.new_id()
+        told_id = recorded_id(decision_id, dry_run=request.dry_run)
         answer = _Answer.of(ruling.speaking, request, facts)
-        later = [] if ruling.denied else _later(request, facts, ruling, answer, decision_id)
+        later = [] if ruling.denied else _later(request, facts, ruling, answer, told_id)
         scope = _RequestScope(ruling.mode, facts.namespace)
         mutation = _mutation(request, facts, ruling)
         findings = ruling.findings()
@@ -225,10 +227,10 @@ class Judge:
             id=decision_id,
             verdict=_verdict(findings, refused=ruling.refused),
             allowed=not ruling.refused,
-            message=refusal_message(request.what, answer.refusing, decision_id, answer.remarks)
+            message=refusal_message(request.what, answer.refusing, told_id, answer.remarks)
             if ruling.denied
             else "\n".join(later),
-            warnings=_warnings(answer.refusing, later, decision_id, scope),
+            warnings=_warnings(answer.refusing, later, told_id, scope),
             findings=findings,
             answered=answer.findings,
             profile=ruling.profile,
@@ -262,7 +264,8 @@ class Judge:
         else:
             kind, field, remedy = error.kind, "", _OPERATORS
         why = str(error) if request.tells_all else publish_error(error, request)
-        message = error_message(request.what, why, remedy, decision_id)
+        told_id = recorded_id(decision_id, dry_run=request.dry_run)
+        message = error_message(request.what, why, remedy, told_id)
         return Decision(
             id=decision_id,
             verdict=Verdict.ERROR,

@@ -13,6 +13,7 @@ import msgspec
 
 from admission.approvals.approvals import annotations_of, ask_approved, guard_finding, writers_of
 from admission.model.facts import CheckRun, Facts, GuardFacts, PodFacts
+from admission.model.messages import reference
 from admission.model.outcome import Outcome
 from admission.objects.reader import changes_rights, is_connect_or_credential
 from core.approvals.break_glass import ROOT_NOTE_RULE, BreakGlass, parse_break_glass
@@ -240,7 +241,8 @@ def relax_outcomes(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> l
 def relaxation_warning(used: Iterable[BreakGlass], decision: str) -> list[str]:
     """Return what the person who asked is warned of last; none `used` where none is named."""
     names_of = ", ".join(one.meta.name for one in used) or "in force"
-    return [f"Without BreakGlass {names_of} Sallyport would have refused this; decision {decision}"]
+    refused = f"Without BreakGlass {names_of} Sallyport would have refused this"
+    return [refused + reference(decision)]
 
 
 def _relaxable(request: Request, facts: Facts) -> bool:

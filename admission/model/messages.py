@@ -90,6 +90,20 @@ def rule_message(template: str, value: str) -> str:
     return template.replace("{value}", printable(value, 80))
 
 
+def recorded_id(decision: str, *, dry_run: bool) -> str:
+    """Return the id that messages give of a decision: none of a dry run, which nobody finds."""
+    return "" if dry_run else decision
+
+
+def reference(decision: str) -> str:
+    """Return what a warning ends with: the decision on record, if there is one."""
+    return f"; decision {decision}" if decision else ""
+
+
+def _on_record(decision: str) -> str:
+    return f"Decision {decision}" if decision else "A dry run: no decision is on record"
+
+
 def refusal_message(
     what: str, outcomes: Sequence[Outcome], decision: str, remarks: Iterable[str] = ()
 ) -> str:
@@ -105,7 +119,7 @@ def refusal_message(
     lines.append("")
     lines += [line for outcome in speaking for line in outcome.advice]
     lines += [printable(remark, _PATH) for remark in remarks]
-    lines.append(f"Decision {decision}")
+    lines.append(_on_record(decision))
     return "\n".join(lines)
 
 
@@ -113,7 +127,7 @@ def error_message(what: str, why: str, remedy: str, decision: str) -> str:
     """Return the message of an error: nobody said no, but nobody could say yes."""
     return (
         f"{printable(what, 64)} could not be judged. This is an error, not a denial.\n\n"
-        f"{why}\n{remedy}\nDecision {decision}"
+        f"{why}\n{remedy}\n{_on_record(decision)}"
     )
 
 
@@ -122,12 +136,11 @@ def warning_lines(outcomes: Sequence[Outcome], decision: str, announced: str = "
 
     `announced` is from when its namespace is to enforce, where that is said.
     """
-    last = f"Sallyport would refuse this in a namespace that enforces; decision {decision}"
+    last = f"Sallyport would refuse this in a namespace that enforces{reference(decision)}"
     if announced:
         shown = printable(announced, _MOMENT)
-        last = (
-            f"This namespace is to enforce from {shown} on: it is refused then; decision {decision}"
-        )
+        last = f"This namespace is to enforce from {shown} on: it is refused then"
+        last += reference(decision)
     return [*finding_lines(outcomes), last]
 
 
@@ -147,7 +160,7 @@ def catalogue_notices(
         )
     last = (
         f"Sallyport will refuse this once spec.catalogue of the profile is {catalogue}, "
-        f"unless it covers them; decision {decision}"
+        f"unless it covers them{reference(decision)}"
     )
     return [*finding_lines(outcomes), why, last]
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from admission.model.facts import Facts, SandboxOutcome
+from admission.model.messages import reference
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import decode_json_as
 from core.base.safe_text import printable, shorten
@@ -82,7 +83,7 @@ def capacity_warnings(request: Request, facts: Facts, decision: str) -> list[str
         if _is_long(capacity, of_it):
             continue
         said = list(_of_pool(printable(runtime, _NAME), capacity, of_it))
-        lines += [*said, f"{_ADVICE}; decision {decision}"] if said else []
+        lines += [*said, f"{_ADVICE}{reference(decision)}"] if said else []
     return lines
 
 

@@ -39,8 +39,8 @@ async def test_a_right_begins_and_ends_in_time(admin: Client) -> None:
 
 
 def _assert_helpful(refused: Answer) -> None:
-    """The message names field, privilege, fix and decision, and nobody's name."""
-    for text in ("spec.hostNetwork", "host/network", "Fix:", "pss-privileged", "Decision "):
+    """The message names field, privilege and fix, no decision, since none is kept, and nobody."""
+    for text in ("spec.hostNetwork", "host/network", "Fix:", "pss-privileged", "A dry run"):
         assert text in refused.message
     assert ALICE not in refused.message
     first = refused.message.partition("denied the request: ")[2].splitlines()[0]

@@ -33,7 +33,7 @@ def test_table_then_what_the_gate_says(run: Run, tmp_path: Path) -> None:
     assert what.startswith("Pod default/bad: It needs 1 privilege that service account ")
     assert finding.startswith("1. spec.hostNetwork: ")
     assert "   Fix: " in finding
-    assert "Or ask for the right to use node-agent or pss-privileged.\nDecision " in advice
+    assert "Or ask for the right to use node-agent or pss-privileged.\nA dry run: " in advice
     assert done.code == 1
 
 
