@@ -58,6 +58,7 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python -m docs.generate.backstop
 	$(BIN)/python -m docs.generate.chart
 	$(BIN)/python -m docs.generate.dashboard
+	$(BIN)/python -m docs.generate.azure_rules
 	$(BIN)/python -m docs.generate.risk_table
 	$(BIN)/python -m docs.generate.egress_networks
 	$(BIN)/python -m docs.generate.builtins

@@ -144,6 +144,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "back-stop": tool("python", "-m", "docs.generate.backstop", "--check"),
     "chart": tool("python", "-m", "docs.generate.chart", "--check"),
     "dashboard": tool("python", "-m", "docs.generate.dashboard", "--check"),
+    "azure rules": tool("python", "-m", "docs.generate.azure_rules", "--check"),
     "risk table": tool("python", "-m", "docs.generate.risk_table", "--check"),
     "AKS networks": tool("python", "-m", "docs.generate.egress_networks", "--check"),
     "built-ins": tool("python", "-m", "docs.generate.builtins", "--check"),

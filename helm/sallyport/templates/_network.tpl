@@ -129,6 +129,11 @@ Who may read /metrics: Prometheus, and kube-apiserver's proxy, by which `sallypo
           - key: kubernetes.io/metadata.name
             operator: In
             values: {{ toJson . }}
+      {{- with $.root.Values.networkPolicies.metricsFrom.podLabels }}
+      podSelector:
+        matchLabels:
+          {{- toYaml . | nindent 10 }}
+      {{- end }}
 {{- end }}
 {{- with .root.Values.networkPolicies.webhooksFrom }}
 - ports:

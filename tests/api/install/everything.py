@@ -19,10 +19,21 @@ MONITORING: Final = {
     "dashboard": {"enabled": True},
 }
 
+GROUPS: Final = ["monitoring.coreos.com", "azmonitoring.coreos.com"]
+
 EVERYTHING: Final = MappingProxyType[str, Values](
     {
         **SWITCHES,
         "monitoring": {"monitoring": MONITORING},
+        "managed Prometheus": {
+            "monitoring": {"serviceMonitor": {"enabled": True, "groups": GROUPS}},
+            "networkPolicies": {
+                "metricsFrom": {
+                    "namespaces": ["kube-system"],
+                    "podLabels": {"rsName": "ama-metrics"},
+                }
+            },
+        },
         "networks named": {"networkPolicies": NETWORKS},
         "no network policies": {"networkPolicies": {"enabled": False}},
         "autoscaling": {"gate": {"autoscaling": {"enabled": True}}},

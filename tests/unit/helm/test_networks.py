@@ -165,6 +165,21 @@ def test_kube_apiserver_may_ask_how_processes_stand(helm: Helm) -> None:
         assert len([rule for rule in rules if ports([rule]) == {9080}]) == 1
 
 
+def test_metrics_can_be_for_some_pods_of_a_namespace(helm: Helm) -> None:
+    """On AKS the agents of managed Prometheus run in kube-system, beside much else."""
+    agents = {"namespaces": ["kube-system"], "podLabels": {"rsName": "ama-metrics"}}
+    objects = helm.objects({"networkPolicies": {"metricsFrom": agents}})
+    for component in ("gate", "control", "auditor"):
+        (peer,) = [
+            peer
+            for rule in policy(objects, component)["ingress"]
+            if ports([rule]) == {9080}
+            for peer in rule["from"]
+        ]
+        assert peer["namespaceSelector"]["matchExpressions"][0]["values"] == ["kube-system"]
+        assert peer["podSelector"] == {"matchLabels": {"rsName": "ama-metrics"}}
+
+
 def test_network_policies_can_be_switched_off(helm: Helm) -> None:
     """For those who write their own."""
     objects = helm.objects({"networkPolicies": {"enabled": False}})
