@@ -29,6 +29,7 @@ from cli.rollout.command import app as rollout_app
 from cli.sandbox.command import app as sandbox_app
 from cli.sign_off.command import SIGN_OFF, sign_off
 from cli.status.command import STATUS, status
+from cli.support_bundle.command import SUPPORT_BUNDLE, support_bundle
 from cli.verify.command import VERIFY, verify
 from cli.weights.command import app as weights_app
 from cli.who_can.command import app as who_can_app
@@ -91,6 +92,7 @@ def root(
 app.command(epilog=REVIEW)(review)
 app.command(epilog=EXPLAIN)(explain)
 app.command(epilog=STATUS)(status)
+app.command(epilog=SUPPORT_BUNDLE)(support_bundle)
 app.command(epilog=VERIFY)(verify)
 app.command(epilog=PREFLIGHT)(preflight)
 app.command(epilog=DECISIONS)(decisions)

@@ -83,6 +83,8 @@ from cli.shared.cluster_status.model import InstallationStatus
 from cli.shared.results import Reviewed
 from cli.sign_off.run import FORMAT as SIGN_OFF
 from cli.sign_off.run import SignedReport
+from cli.support_bundle.archive import FORMAT as SUPPORT_BUNDLE
+from cli.support_bundle.archive import BundleManifest
 from cli.verify.run import FORMAT as VERIFY
 from cli.verify.run import ClusterVerification
 from cli.weights.access import FORMAT as WEIGHTS_ACCESS
@@ -387,6 +389,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"status-{STATUS}",
         f"sallyport status -o json, format {STATUS}",
         InstallationStatus,
+    ),
+    "support-bundle.schema.json": (
+        f"support-bundle-{SUPPORT_BUNDLE}",
+        f"MANIFEST.json of sallyport support-bundle, format {SUPPORT_BUNDLE}",
+        BundleManifest,
     ),
     "verify.schema.json": (
         f"verify-{VERIFY}",

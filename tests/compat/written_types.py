@@ -28,6 +28,7 @@ from cli.report.run import WrittenReport
 from cli.shared.cluster_status.model import InstallationStatus
 from cli.shared.ledger_keys import PublicKey
 from cli.shared.ledger_verification import CheckedProof
+from cli.support_bundle.archive import BundleManifest
 from cli.verify.run import ClusterVerification
 from cli.weights.access import Accesses
 from cli.weights.ingest import IngestSummary
@@ -85,6 +86,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     IngestSummary,
     Verdict,
     ClusterVerification,
+    BundleManifest,
     InstallationStatus,
     VerifiedEgress,
     WhoCanUse,

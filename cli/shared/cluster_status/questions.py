@@ -1,5 +1,6 @@
 """What is asked of a cluster for its status: each question with a deadline of its own."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
@@ -53,13 +54,16 @@ class StatusQuestions:
             raise _without_names(path, error) from None
         return _decode(path, body, dict[str, Any])
 
-    async def text(self, path: str) -> str:
+    async def text(self, path: str, parameters: Mapping[str, str] | None = None) -> str:
         """Return what is answered at a path that is no object's.
 
         Raises:
             ClusterError: as `get`.
         """
-        body = await self._connection.get(path, ANSWER_S, {}, accept="*/*")
+        try:
+            body = await self._connection.get(path, ANSWER_S, parameters or {}, accept="*/*")
+        except ClusterError as error:
+            raise _without_names(path, error) from None
         return body.decode(errors="replace")
 
     async def list(
@@ -90,7 +94,7 @@ class StatusQuestions:
         Raises:
             ClusterError: it could not be asked.
         """
-        status, body = await self._ask(namespace, pod, port, "readyz")
+        status, body = await self.ask_process(namespace, pod, port, "readyz")
         if status == HTTPStatus.OK:
             return ""
         return body.strip().removeprefix("not ready: ") or f"it answers {status}"
@@ -101,12 +105,17 @@ class StatusQuestions:
         Raises:
             ClusterError: it could not be asked, or shows none.
         """
-        status, body = await self._ask(namespace, pod, port, "metrics")
+        status, body = await self.ask_process(namespace, pod, port, "metrics")
         if status != HTTPStatus.OK:
             raise ClusterError(f"Pod {namespace}/{pod}: /metrics answers {status}")
         return parse_metrics(body, f"Pod {namespace}/{pod}")
 
-    async def _ask(self, namespace: str, pod: str, port: int, page: str) -> tuple[int, str]:
+    async def ask_process(self, namespace: str, pod: str, port: int, page: str) -> tuple[int, str]:
+        """Return code and text of a page of a process, through kube-apiserver's proxy.
+
+        Raises:
+            ClusterError: it could not be asked.
+        """
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}:{port}/proxy/{page}"
         try:
             status, body = await self._connection.get_proxied(path, ANSWER_S)

@@ -44,6 +44,7 @@ GUARDS: Final[Mapping[str, str]] = {
     "pod-annotation-guard.sallyport.dev": "Fail",
     "revision-guard.sallyport.dev": "Fail",
     "revision-owner-guard.sallyport.dev": "Fail",
+    "status-guard.sallyport.dev": "Fail",
 }
 """Policies that the chart always ships, each with a binding of its name, and the failurePolicy."""
 

@@ -27,6 +27,7 @@ PODS: Final = {
     "auditor": ("sallyport-auditor-0", "10.244.0.23"),
 }
 PORT: Final = 9080
+NODE: Final = "node-1"
 WORKLOADS: Final = {
     "gate": "deployments/sallyport-gate",
     "control": "deployments/sallyport-control",
@@ -129,7 +130,11 @@ def process_pod(process: str) -> Json:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": PODS[process][0], "namespace": NAMESPACE, "labels": labels},
-        "spec": {"serviceAccountName": f"sallyport-{process}", "containers": [container]},
+        "spec": {
+            "serviceAccountName": f"sallyport-{process}",
+            "nodeName": NODE,
+            "containers": [container],
+        },
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from cli.flags import read_flags
 from cli.shared.cluster_status.model import AreaState, InstallationStatus
+from cli.shared.cluster_status.registrations import GUARDS
 from cli.shared.cluster_status.run import DEADLINE_S, read_installation
 from core.base.times import time_text
 from tests.api.record.installation import GATE_POD, PROGRAM
@@ -86,7 +87,7 @@ async def test_a_whole_installation_is_well(installed: InstalledStatus) -> None:
     )
     assert found.modes is not None
     assert (found.modes.enforce, found.modes.warn) == (1, 0)
-    assert len(found.registrations) == 11
+    assert len(found.registrations) == 2 + len(GUARDS) + 1
     assert len(found.certificates) > 3
     assert found.ledger is not None
     assert [each.pod for each in found.recording] == [PODS["gate"][0], PODS["control"][0]]

@@ -61,6 +61,7 @@ COMMANDS = [
     "weights access",
     "weights ingest",
     "status",
+    "support-bundle",
     "verify",
     "preflight",
     "who-can use",

@@ -1,0 +1,1 @@
+"""The command `sallyport support-bundle`: what a maintainer needs, without what is secret."""

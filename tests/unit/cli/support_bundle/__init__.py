@@ -1,0 +1,1 @@
+"""`sallyport support-bundle`: what goes into it, and what never does."""
