@@ -280,8 +280,10 @@ def _approved(
     if not (what.author and what.uid):
         return Verdict.no(NO_AUTHOR, told)
     lapses = {each.lapse for each in judged}
-    reason = next((reason for lapse, reason in LAPSES.items() if lapse in lapses), WAITS)
-    return Verdict.no(reason, told)
+    reason = next((reason for lapse, reason in LAPSES.items() if lapse in lapses), "")
+    if reason:
+        return Verdict.no(reason, told)
+    return Verdict.no(WAITS, f"{told}: it waits for approval by others (sallyport approve)")
 
 
 def _of_change(judged: tuple[JudgedConsent, ...]) -> Verdict:

@@ -227,11 +227,20 @@ async def test_an_approval_is_not_moved_to_another_object(admin: Client, place: 
     await refused(admin.as_user(ANN), approval(elsewhere, "far"), "there is no PolicyException")
 
 
-async def test_there_is_no_status_to_write(admin: Client, place: str) -> None:
-    """What an exception is worth follows from its approvals alone."""
-    body = {"status": {"approved": True}, "metadata": {"annotations": {"a": "b"}}}
+async def test_a_status_puts_nothing_in_force(admin: Client, place: str) -> None:
+    """What an exception is worth follows from its approvals; a status brings no annotation."""
+    await approve(admin, place, ANN)
+    before = await admin.get(API, "PolicyException", "llama", place)
+    told = {"approvedBy": ["user:a", "user:b"], "conditions": []}
+    body = {"status": told, "metadata": {"annotations": {"sallyport.dev/author": "user:c"}}}
     for path in ("policyexceptions/llama/status", "approvals/by-0-ann/status"):
-        assert await patch(admin, place, path, body) == 404
+        assert await patch(admin, place, path, body) == 200
+    after = await admin.get(API, "PolicyException", "llama", place)
+    assert (after["status"], after["metadata"]["annotations"]) == (
+        told,
+        before["metadata"]["annotations"],
+    )
+    await stays_out(admin, place)
 
 
 async def test_what_is_created_again_starts_from_none(admin: Client, place: str) -> None:

@@ -42,10 +42,10 @@ async def test_an_exception_waits_then_holds_then_ends(
     """Nobody, one person, two; then its time is over. Who approved is told by pseudonyms."""
     row = await writer.until(KIND, "llama", place, APPROVED="False", ACTIVE="False")
     assert row["WHY"] == "WaitsForApproval"
-    assert row["MESSAGE"] == "0 of 2 people have approved it as it is"
+    waits = "people have approved it as it is: it waits for approval by others (sallyport approve)"
+    assert row["MESSAGE"] == f"0 of 2 {waits}"
     await approve(admin, place, ANN)
-    waiting = "1 of 2 people have approved it as it is"
-    await writer.until(KIND, "llama", place, WHY="WaitsForApproval", MESSAGE=waiting)
+    await writer.until(KIND, "llama", place, WHY="WaitsForApproval", MESSAGE=f"1 of 2 {waits}")
     await approve(admin, place, BEN)
     row = await writer.until(KIND, "llama", place, APPROVED="True", ACTIVE="True", WHY="InForce")
     assert row["MESSAGE"] == f"in force until {row['ENDS']}"
