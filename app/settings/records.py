@@ -176,8 +176,13 @@ class LedgerSection(Section):
 
     url: SecretStr | None = Field(
         None,
-        description="`sqlite:///PATH` or `postgresql+psycopg://…`; without it the ledger of "
+        description="`sqlite:///PATH` or `postgresql://…`; without it the ledger of "
         "`sallyport run`.",
+    )
+    sign_in: Literal["url", "entra"] = Field(
+        "url",
+        description="The password of PostgreSQL: that of the URL (or of libpq's variables), or "
+        "`entra`: a token of Entra ID for each new connection, as `identity` says.",
     )
     keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
     max_refusal_mib: int = Field(

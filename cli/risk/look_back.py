@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from app.records.ledger import ledger_url, open_ledger
+from app.records.ledger import make_store, open_ledger
 from app.settings.messages import name_setting
 from app.settings.root import Settings
 from audit.access.server.reads import LedgerReads
@@ -17,7 +17,6 @@ from audit.clients.auditor import AuditorChannel
 from audit.clients.look_back import AuditorActs, AuditorReads
 from audit.ledger.server.acts import LedgerActs
 from audit.ledger.server.acts_protocol import ActsSource
-from audit.ledger.store.store import Store
 from cli import exits
 from cli.shared.decision_queries import make_query
 from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources, look_back
@@ -150,8 +149,9 @@ async def _open_records(
         finally:
             await channel.close()
         return
-    store = Store(ledger_url(settings), keep_days=settings.ledger.keep_days)
-    try:
+    async with AsyncExitStack() as stack:
+        store = make_store(settings, stack)
+        stack.push_async_callback(store.close)
         try:
             await store.open(make=False)
         except LedgerError:
@@ -160,8 +160,6 @@ async def _open_records(
             yield None, None
         else:
             yield LedgerActs(store.find, cluster), LedgerReads(store, cluster)
-    finally:
-        await store.close()
 
 
 def _no() -> tuple[Path, Path, Path]:

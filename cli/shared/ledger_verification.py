@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from app.records.ledger import ledger_url
+from app.records.ledger import ledger_password, ledger_url
 from app.settings.root import Settings
 from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
 from audit.ledger.log.cosigned_heads import CosignedHeads, read_cosigned
@@ -151,14 +151,14 @@ async def _verify_ledger(
     settings: Settings, options: VerifyOptions, trust: VerifierTrust, progress: Progress
 ) -> Verifier:
     now_ms = int(time.time() * 1000)
-    ledger = VerifiableLedger(ledger_url(settings))
-    try:
+    async with AsyncExitStack() as stack:
+        password = ledger_password(settings, stack)
+        ledger = VerifiableLedger(ledger_url(settings), password=password)
+        stack.push_async_callback(ledger.close)
         await ledger.open(make=False)
         told = trusted_keys_of(settings, options.keys)
         opening = await make_opening(ledger, told, *options.times(now_ms), now_ms)
         return await verify_ledger(ledger, opening, trust, progress.tell)
-    finally:
-        await ledger.close()
 
 
 def _trust(

@@ -4,18 +4,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Final
 
 import msgspec
 
 from app.processes.auditor.weight_logs import cluster_of, ingest_of, named_sources
-from app.records.ledger import ledger_url
+from app.records.ledger import make_store
 from app.settings.root import Settings
 from audit.access.ingest.pipeline import Ingest, slow_garbage_collection
 from audit.access.model.batch import RecordBatch
 from audit.access.sources.merger import SourceMerger
-from audit.ledger.store.store import Store
 from cli.output import STANDARD_INPUT
 from cli.weights.file_changes import FileGrant
 from cli.weights.file_objects import (
@@ -101,7 +100,8 @@ async def ingest_logs(
     cluster = cluster_of(settings)
     sources = named_sources(names, cluster)
     make_state_folder(settings)
-    async with Store(ledger_url(settings), keep_days=settings.ledger.keep_days) as store:
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(make_store(settings, stack))
         objects = await record_objects(settings, store, files) if files is not None else None
         ingest = ingest_of(settings, store, patience_s=0)
         await ingest.begin()

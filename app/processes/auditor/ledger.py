@@ -12,7 +12,7 @@ from structlog.typing import FilteringBoundLogger
 
 from app.entra.tokens import token_for
 from app.processes.auditor.ledger_room import LedgerRoomKeeper
-from app.records.ledger import ledger_url, signing_key
+from app.records.ledger import make_store, signing_key
 from app.settings.records import AnchorPlace, LedgerSection, TimestampSection
 from app.settings.root import Settings
 from audit.clients.anchor_blob import BlobAnchor, BlobPlace
@@ -267,8 +267,9 @@ async def open_kept_ledger(
         SettingsError: `ledger.url` is none.
     """
     section = settings.ledger
-    store = Store(ledger_url(settings), keep_days=section.keep_days)
-    async with open_anchors(settings, store) as anchors:
+    async with AsyncExitStack() as stack:
+        store = make_store(settings, stack)
+        anchors = await stack.enter_async_context(open_anchors(settings, store))
         _say_of_anchors(settings, store.path, logger)
         publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
         ledger = KeptLedger(

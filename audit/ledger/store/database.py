@@ -5,7 +5,7 @@ So the event loop never waits for a disk.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +21,17 @@ from audit.ledger.store.sqlite import Sqlite
 from core.base.errors import LedgerError, SettingsError
 
 T = TypeVar("T")
+
+GetPassword = Callable[[], Awaitable[str]]
+"""Gives the password of a new connection: a token, say."""
+
+PASSWORD_S: Final = 30.0
+"""The longest that a connection waits for its password."""
+
+_DRIVER: Final = "postgresql+psycopg"
+
+_POSTGRES: Final = frozenset({_DRIVER, "postgresql", "postgres"})
+"""Schemes of PostgreSQL: SQLAlchemy's, and libpq's own two (CloudNativePG writes the first)."""
 
 MOST_KEEP_DAYS: Final = 3650
 """The most that `ledger.keep_days` may be."""
@@ -42,16 +53,22 @@ class Database:
         clock: Callable[[], float] = time.time,
         *,
         keep_days: int = MOST_KEEP_DAYS,
+        password: GetPassword | None = None,
     ) -> None:
         """Note where the ledger is; `clock` gives seconds since the epoch.
+
+        `password` is asked for at each new connection to PostgreSQL, on the loop that opens it.
 
         What is delivered with an id from before the last `keep_days` days, and a day more, goes
         to the quarantine.
 
         Raises:
-            SettingsError: the URL is none of these, or has an `@` that is not percent-encoded.
+            SettingsError: the URL is none of these, or has an `@` that is not percent-encoded; or
+                SQLite is to have a password.
         """
-        self._backend, self._secret = _backend(url)
+        self._password = password
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._backend, self._secret = _backend(url, self._ask_password if password else None)
         self._is_open = False
         self._has_log = False
         self._is_adopting = True
@@ -87,6 +104,7 @@ class Database:
             LedgerError: it cannot be opened; it is of a release too new; or without `make`, it
                 is not there yet.
         """
+        self._loop = asyncio.get_running_loop()
         await self._do(self._open, make)
 
     async def adopt(self) -> int:
@@ -131,6 +149,17 @@ class Database:
         with self._engine().connect() as connection:
             yield self._backend.reading(connection)
 
+    def _ask_password(self) -> str:
+        """Return the password of a new connection, on the worker thread, while the loop goes on."""
+        if self._loop is None or self._password is None:
+            raise LedgerError("it is not open yet: try again later")
+        asked = asyncio.run_coroutine_threadsafe(_await(self._password), self._loop)
+        try:
+            return asked.result(PASSWORD_S)
+        except TimeoutError:
+            asked.cancel()
+            raise LedgerError(f"nobody gave a password for it in {PASSWORD_S:.0f} s") from None
+
     @property
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
@@ -167,19 +196,28 @@ class Database:
             return adopt_rows(connection, self._backend, self._now_ms)
 
 
-def _backend(url: str) -> tuple[Sqlite | Postgres, str]:
+async def _await(password: GetPassword) -> str:
+    return await password()
+
+
+def _backend(url: str, password: Callable[[], str] | None) -> tuple[Sqlite | Postgres, str]:
     """Return what knows the database of the URL, and the URL's password."""
     try:
         parsed = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
         parsed = sa.make_url("none://")
-    known: dict[str, type[Sqlite | Postgres]] = {"sqlite": Sqlite, "postgresql+psycopg": Postgres}
-    if parsed.drivername not in known:
+    if parsed.drivername == "sqlite":
+        if password is not None:
+            raise SettingsError("ledger.sign_in: SQLite knows no users; leave it at `url`")
+        return Sqlite(parsed), ""
+    if parsed.drivername not in _POSTGRES:
         # The URL itself stays unsaid: it may hold a password.
-        raise SettingsError("ledger.url: give sqlite:///PATH or postgresql+psycopg://…")
-    if known[parsed.drivername] is Postgres and _is_split_wrong(url, parsed):
+        raise SettingsError("ledger.url: give sqlite:///PATH or postgresql://…")
+    if _is_split_wrong(url, parsed):
         raise SettingsError("ledger.url: its user or password has an @: percent-encode it (%40)")
-    return known[parsed.drivername](parsed), parsed.password or ""
+    if password is not None and parsed.password:
+        raise SettingsError("ledger.url: leave its password out where `ledger.sign_in` is `entra`")
+    return Postgres(parsed.set(drivername=_DRIVER), password), parsed.password or ""
 
 
 def _is_split_wrong(url: str, parsed: sa.URL) -> bool:

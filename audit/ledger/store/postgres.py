@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
@@ -61,7 +61,7 @@ class Postgres:
     path = None
     """It is in no file of this machine's."""
 
-    def __init__(self, url: sa.URL) -> None:
+    def __init__(self, url: sa.URL, password: Callable[[], str] | None = None) -> None:
         self.name = f"postgresql://{url.host or ''}:{url.port or 5432}/{url.database or ''}"
         arguments = {
             name: value for name, value in _CONNECT_ARGUMENTS.items() if name not in url.query
@@ -70,6 +70,8 @@ class Postgres:
             url, hide_parameters=True, connect_args=arguments, pool_size=1
         )
         sa.event.listen(self.engine, "connect", _configure)
+        if password is not None:
+            sa.event.listen(self.engine, "do_connect", _giving(password))
 
     def make(self) -> None:
         """Make what the tables are made in: the database is there, or it is an error."""
@@ -218,6 +220,15 @@ def _day_of(table: str, partition: str) -> int | None:
         )
     except ValueError:
         return None
+
+
+def _giving(password: Callable[[], str]) -> Callable[..., None]:
+    """Return what gives each new connection its password."""
+
+    def give(_dialect: object, _record: object, _args: object, named: dict[str, Any]) -> None:
+        named["password"] = password()
+
+    return give
 
 
 def _configure(connection: psycopg.Connection[Any], _: object) -> None:

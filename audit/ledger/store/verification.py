@@ -36,6 +36,7 @@ from audit.ledger.store.damaged_rows import (
     read_damaged_heads,
     read_damaged_state,
 )
+from audit.ledger.store.database import GetPassword
 from audit.ledger.store.log_append import TILE_LEVELS
 from audit.ledger.store.log_export import walk_log
 from audit.ledger.store.queries import LedgerQueries
@@ -152,13 +153,19 @@ def find_damage(connection: sa.Connection) -> Iterator[Problem]:
 class VerifiableLedger(LedgerQueries):
     """A ledger whose rows are compared with its log. What they hold is read whatever it is."""
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        url: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        password: GetPassword | None = None,
+    ) -> None:
         """Note where the ledger is, as `Database` does.
 
         Raises:
             SettingsError: the URL is none.
         """
-        super().__init__(url, clock)
+        super().__init__(url, clock, password=password)
         self._damage: list[Problem] = []
 
     async def log_state(self) -> LogState:

@@ -273,12 +273,17 @@ certificates:
 {{- mul (regexFind "^[0-9]+" . | int64) (get (dict "Mi" 1 "Gi" 1024 "Ti" 1048576) (regexFind "[MGT]i$" .)) }}
 {{- end }}
 
+{{/* Not empty where the ledger is in PostgreSQL. */}}
+{{- define "sallyport.ledger.postgres" -}}
+{{- with .Values.auditor.ledger }}{{ .existingSecret | default .entra.server }}{{ end }}
+{{- end }}
+
 {{/* MiB that the ledger may take; empty where only its database bounds it. */}}
 {{- define "sallyport.ledger.maxMib" -}}
 {{- with .Values.auditor.ledger }}
 {{- if .maxMib }}
 {{- int64 .maxMib }}
-{{- else if not .existingSecret }}
+{{- else if not (include "sallyport.ledger.postgres" $) }}
 {{- div (mul 85 (include "sallyport.mib" .size | int64)) 100 }}
 {{- end }}
 {{- end }}
@@ -322,7 +327,13 @@ ledger:
   {{- end }}
   {{- end }}
   {{- /* PostgreSQL's URL holds a password: it comes from a Secret, as a variable. */}}
-  {{- if not .Values.auditor.ledger.existingSecret }}
+  {{- with .Values.auditor.ledger.entra }}
+  {{- if .server }}
+  url: {{ printf "postgresql://%s@%s:%d/%s" (.user | urlquery | replace "+" "%20") .server (int64 $.Values.networkPolicies.database.port) .database | quote }}
+  sign_in: entra
+  {{- end }}
+  {{- end }}
+  {{- if not (include "sallyport.ledger.postgres" .) }}
   url: sqlite:////var/lib/sallyport/ledger/ledger.db
   {{- end }}
 {{- include "sallyport.settings.accesses" . }}

@@ -100,7 +100,7 @@ weights:
 {{/* Not empty where the auditor asks Azure for anything. */}}
 {{- define "sallyport.auditor.signsIn" -}}
 {{- $hub := .Values.weights.eventHub -}}
-{{- if or .Values.weights.container.site .Values.auditor.ledger.anchors.blob (and $hub.servers (not $hub.existingSecret)) (include "sallyport.notifications.signsIn" .) -}}
+{{- if or .Values.weights.container.site .Values.auditor.ledger.anchors.blob .Values.auditor.ledger.entra.server (and $hub.servers (not $hub.existingSecret)) (include "sallyport.notifications.signsIn" .) -}}
 yes
 {{- end -}}
 {{- end }}

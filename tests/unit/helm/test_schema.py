@@ -181,7 +181,7 @@ MADE = {
     "evaluation.opa.url",
     "record.other_gates",  # Where there is more than one replica.
     "record.when_full",  # Of record.whenFull, which an upgrade may lack.
-    *("ledger.max_mib",),  # Of auditor.ledger.maxMib, or of the volume's size.
+    *("ledger.max_mib", "ledger.sign_in"),  # Of auditor.ledger.maxMib, or of the volume's size.
     *("ledger.signing_key", "ledger.anchors", "ledger.timestamp", "weights.folder"),
     *("weights.container.trust", "weights.event_hub.trust"),
     *("weights.event_hub.connection_string_file", "notifications.sinks"),

@@ -188,7 +188,7 @@ async def test_a_file_that_vanished_is_made_anew(tmp_path: Path) -> None:
         "sqlite://",
         "sqlite:///:memory:",
         "mysql://u:hunter2@h/d",
-        "postgresql://u:hunter2@h/d",
+        "postgresql+asyncpg://u:hunter2@h/d",
         "postgresql+psycopg://u:hunter2@h:port/d",
     ],
 )
