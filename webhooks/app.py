@@ -1,4 +1,4 @@
-"""The admission routes, `POST /validate` and `POST /mutate`, without a framework.
+"""The admission routes, `POST /validate`, `/mutate` and `/probe`, without a framework.
 
 Without one, because this is the path that every Pod of the cluster takes. A request that comes
 whole goes past ASGI too (`webhooks.exchange`). Measured with 19 KB reviews
@@ -58,6 +58,7 @@ from webhooks.review_encoder import (
     Patches,
     encode_answer,
     encode_failure,
+    encode_probe,
     mutation_patches,
     no_patches,
 )
@@ -72,6 +73,8 @@ _LONG_BODY_BYTES = 64 * 1024
 """To read the review of what is longer may take more than 2 ms, and to read its object as long."""
 
 _OK = 200
+_PROBE = "/probe"
+"""By this one control sees whether kube-apiserver reaches a gate; it decides on nothing."""
 _RETRY = (b"retry-after", b"1")
 _RETRY_NOW = (b"retry-after", b"0")
 _ALLOW_POST = (b"allow", b"POST")
@@ -207,8 +210,8 @@ class AdmissionApp:
     async def _answer(self, http: HttpRequest) -> Reply:
         start = time.perf_counter()
         webhook = self._routes.get(http.path)
-        if webhook is None:
-            return refuse(404, "only POST /validate and POST /mutate are served here")
+        if webhook is None and http.path != _PROBE:
+            return refuse(404, "only POST /validate, /mutate and /probe are served here")
         if http.method != "POST":
             return refuse(405, "send a POST with an AdmissionReview", _ALLOW_POST)
         content_type, length = _read_headers(http.headers)
@@ -223,6 +226,8 @@ class AdmissionApp:
             else:
                 seconds = min(budget, BODY_SECONDS)
                 body = await read_body(body, length, self.max_body_bytes, seconds, share)
+            if webhook is None:
+                return Reply(_OK, encode_probe(decode_review(body)))
             request = await self._decode(webhook, body)
             return await self._judge(webhook, request, start, budget, len(body))
 

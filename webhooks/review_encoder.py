@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from core.base.errors import InvalidReviewError
+from core.base.names import PROBE_ANSWER
 from core.base.safe_text import replace_unprintable
 from core.decision.decision import Decision, Finding, Patch, Verdict
 from core.decision.request import Request
@@ -90,6 +91,12 @@ def encode_failure(request: Request, message: str) -> bytes:
     return _encode(
         _Response(request.uid, allowed=False, audit_annotations=annotations, status=status)
     )
+
+
+def encode_probe(request: Request) -> bytes:
+    """Return the refusal by which control knows that a gate answered."""
+    status = _Status(403, PROBE_ANSWER, "Forbidden")
+    return _encode(_Response(request.uid, allowed=False, audit_annotations={}, status=status))
 
 
 def _encode(response: _Response) -> bytes:

@@ -232,13 +232,12 @@ def _troubles_of_keys(keys: LedgerKeys | None) -> Iterator[CertificateProblem]:
 
 
 def _troubles_of_places(seen: SeenCertificates) -> Iterator[CertificateProblem]:
-    kinds = {name.partition("/")[0] for name in seen.bundles}
+    places = {name.partition(" ")[0] for name in seen.bundles}
     for kind in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
-        if kind not in kinds:
-            what = "is not there: nothing is judged"
-            yield CertificateProblem(
-                f"{kind}/sallyport", what, "install the chart again", person=True
-            )
+        if f"{kind}/sallyport" not in places:
+            what = "has no webhooks: nothing is judged"
+            fix = "control registers them once kube-apiserver reaches a gate; its log says why not"
+            yield CertificateProblem(f"{kind}/sallyport", what, fix, person=True)
 
 
 def _troubles_of_clocks(here: dt.datetime, now: dt.datetime) -> Iterator[CertificateProblem]:

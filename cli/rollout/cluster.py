@@ -90,10 +90,10 @@ async def _left_out(
     except ClusterError as error:
         notes.append(f"which namespaces the webhooks leave out is not known: {error}")
         return frozenset()
-    if found is None:
-        problems.append("the webhooks are not installed: nothing is judged as it is asked for")
+    if found is None or not found.get("webhooks"):
+        problems.append("the webhooks are not registered: nothing is judged as it is asked for")
         return frozenset()
-    hooks = [hook for hook in found.get("webhooks", []) if hook.get("name") == _JUDGING]
+    hooks = [hook for hook in found["webhooks"] if hook.get("name") == _JUDGING]
     names: set[str] = set()
     for hook in hooks:
         demanded = (hook.get("namespaceSelector") or {}).get("matchExpressions") or []

@@ -38,6 +38,10 @@ _LOOK: Final = (
 )
 _REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 _KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+_UNASKED: Final = (
+    "control registers them once kube-apiserver reaches a gate; its log says why it does not "
+    "(`registration`, of=gate)"
+)
 _DRY: Final = {"dryRun": "All"}
 
 _IMAGE: Final = "sallyport.invalid/verify"
@@ -210,13 +214,13 @@ async def _registered(connection: Connection) -> Step:
             body = await connection.get(f"{_REGISTRATIONS}/{kind}/sallyport", _TIMEOUT_S, {})
         except ClusterError as error:
             if error.status == HTTPStatus.NOT_FOUND:
-                remedy = (
-                    "when a gate is ready, run `helm upgrade` with the values of the installation "
-                    "and webhooks.enabled=true"
-                )
-                return Step(name, StepOutcome.BROKEN, f"there is no {kind} sallyport", remedy)
+                found, remedy = f"there is no {kind} sallyport", "set webhooks.enabled=true"
+                return Step(name, StepOutcome.BROKEN, found, remedy)
             return Step(name, StepOutcome.UNKNOWN, str(error), "")
-        for webhook in msgspec.json.decode(body)["webhooks"]:
+        webhooks = msgspec.json.decode(body).get("webhooks")
+        if not webhooks:
+            return Step(name, StepOutcome.BROKEN, f"{kind} sallyport has no webhooks", _UNASKED)
+        for webhook in webhooks:
             trouble = _trouble(kind, webhook)
             if trouble:
                 return Step(name, StepOutcome.BROKEN, *trouble)

@@ -24,7 +24,12 @@ RECORD: Final = "authorities.json"
 _FORMAT: Final = 1
 _ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS: Final = tuple(
-    f"{_ADMISSION}/{kind}webhookconfigurations/{WEBHOOKS}" for kind in ("validating", "mutating")
+    f"{_ADMISSION}/{each}"
+    for each in (
+        f"validatingwebhookconfigurations/{WEBHOOKS}",
+        f"mutatingwebhookconfigurations/{WEBHOOKS}",
+        "validatingwebhookconfigurations/sallyport-probe",
+    )
 )
 
 GATE: Final = "sallyport-gate-tls"

@@ -170,3 +170,12 @@ AUDIT_STATEMENTS_RESOURCE = "auditstatements"
 TIERS_RESOURCE = "approvaltiers"
 DECISIONS_RESOURCE = "decisions"
 NAMESPACES_RESOURCE = "namespaces"
+
+REGISTERED_ANNOTATION = f"{GROUP}/registered"
+"""On a webhook configuration: the digest of the webhooks that control put there."""
+
+PROBE_WEBHOOK = f"probe.{GROUP}"
+"""The webhook by which control sees whether kube-apiserver reaches a gate."""
+
+PROBE_ANSWER = "Sallyport's gate answers."
+"""What the gate refuses the probe with: nobody else says it."""

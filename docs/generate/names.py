@@ -36,6 +36,7 @@ from control.certificates.status import CertificateStatus
 from control.discovery.loop import Discovery
 from control.egress.metrics import EgressMetrics
 from control.loop import LoopMetrics
+from control.registrations.metrics import RegistrationMetrics
 from control.required_crds import RequiredDefinitions
 from control.risk.behaviour import Behaviours
 from control.risk.look_back.loop import LookBackMetrics
@@ -183,6 +184,7 @@ def registry() -> CollectorRegistry:
     metrics.registry.register(BundleCollector(lambda: GateAnnouncement(BASE, ""), BundleCounts))
     LoopMetrics(metrics.registry)
     BackstopMetrics(metrics.registry)
+    RegistrationMetrics(metrics.registry)
     SourceMetrics(metrics.registry)
     LifeMetrics(metrics.registry)
     SweepMetrics(metrics.registry)

@@ -37,7 +37,6 @@ from tests.harness.programs.node.installed_chart import (
     pods_of,
     prepare,
     provide_image,
-    registrations,
     settled,
 )
 from tests.harness.programs.node.outside_world import ELSEWHERE, INTERNET, NAME
@@ -260,27 +259,22 @@ async def admin(life: Life) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_the_image_runs_as_pods(life: Life, policed: PolicedNode, admin: Client) -> None:
-    """`helm install --wait` comes back; nothing is registered before a gate is ready."""
+async def test_one_installation_runs_as_pods_and_judges(
+    life: Life, policed: PolicedNode, admin: Client
+) -> None:
+    """`helm install --wait` comes back; control registers the webhooks without a second step."""
     began = time.monotonic()
     life.chart.apply()
     life.took("`helm install --wait`: 2 gates, control, auditor ready", began)
-    assert await registrations(admin) == []
+    began = time.monotonic()
+    await judged(admin)
+    life.took("then, until control has registered the webhooks", began)
     found = {each: await pods_of(admin, each) for each in ("gate", "control", "auditor")}
     counts = {each: len(pods) for each, pods in found.items()}
     assert counts == {"gate": 2, "control": 1, "auditor": 1}
     states = [pod["status"]["containerStatuses"][0] for pods in found.values() for pod in pods]
     assert {each["image"] for each in states} == {"localhost/sallyport:0.1.0"}
     assert {each["restartCount"] for each in states} == {0}
-
-
-async def test_the_second_apply_registers(life: Life, policed: PolicedNode, admin: Client) -> None:
-    """Once the gates are ready, and control gives the registrations its CA."""
-    began = time.monotonic()
-    life.chart.apply()
-    assert await registrations(admin)
-    await judged(admin)
-    life.took("`helm upgrade --wait` that registers, until control has given its CA", began)
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ from control.discovery.workload_kinds import DiscoveryChoices
 from control.egress.loop import Egress
 from control.filled_fields import FilledFields
 from control.loop import Loop, LoopMetrics, Runner
+from control.registrations.loop import Registrations
 from control.required_crds import RequiredDefinitions
 from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
 from control.sweep.cursor import CursorStore
@@ -149,6 +150,7 @@ class _Control:
             self._certificates(cluster),
             LedgerSigningKeys(self.objects, namespace).loop,
             RequiredDefinitions(self.objects, self.metrics.registry).loop,
+            Registrations(self.objects, namespace, self.metrics.registry).loop,
             Discovery(self.objects, self.metrics.registry, self._wanted()).loop,
             ApprovalEvents(
                 self.objects,

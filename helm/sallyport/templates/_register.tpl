@@ -1,25 +1,45 @@
 {{/*
-Not empty where the webhooks are registered. Into a cluster they go once a gate is ready, or where they
-are already: an installation that fails must not keep anybody's Pods from starting, and an upgrade
-must not take them away because gates are away. `helm template` sees no cluster, and renders them.
+A webhook configuration. With webhooks.whenReady it has no webhooks: control puts them there once
+kube-apiserver reaches a gate, and an upgrade, which does not know the field, leaves them. So an
+installation that fails keeps nobody's Pods from starting.
+Takes (dict "root" $ "kind" "validating").
 */}}
-{{- define "sallyport.registers" -}}
-{{- $webhooks := .Values.webhooks -}}
-{{- if and $webhooks.enabled (or (not $webhooks.whenReady) (include "sallyport.ready" .)) -}}
-yes
+{{- define "sallyport.registered" -}}
+{{- if .root.Values.webhooks.enabled -}}
+{{- $whole := include (printf "sallyport.registration.%s" .kind) .root -}}
+{{- if .root.Values.webhooks.whenReady -}}
+{{- omit (fromYaml $whole) "webhooks" | toYaml -}}
+{{- else -}}
+{{- $whole -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 
-{{/* Not empty without a cluster, with a gate that is ready, or where the webhooks are registered. */}}
-{{- define "sallyport.ready" -}}
-{{- if not (lookup "v1" "Namespace" "" "kube-system") -}}
-no cluster
-{{- else if lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "sallyport" -}}
-registered
-{{- else -}}
-{{- $gate := lookup "apps/v1" (include "sallyport.gate.kind" .) .Release.Namespace "sallyport-gate" -}}
-{{- if gt (dig "status" "readyReplicas" 0 $gate | int) 0 -}}
-a gate
+{{/* All that is registered with kube-apiserver, as it should be: a JSON list. */}}
+{{- define "sallyport.registrations" -}}
+{{- $found := list -}}
+{{- if .Values.webhooks.enabled -}}
+{{- range list "validating" "mutating" -}}
+{{- $found = append $found (include (printf "sallyport.registration.%s" .) $ | fromYaml) -}}
 {{- end -}}
 {{- end -}}
+{{- $files := list "webhooks-probe" "webhooks-discovered-validating" "webhooks-discovered-mutating" -}}
+{{- range list "backstop" "endpointslice-guard" "kinds-guard" "namespace-guard" "own-namespace-guard" "pod-address-guard" "pod-annotation-guard" "revision-guard" "revision-owner-guard" "status-guard" -}}
+{{- $files = concat $files (list (printf "%s-policy" .) (printf "%s-binding" .)) -}}
+{{- end -}}
+{{- range $files -}}
+{{- with include (printf "%s/%s.yaml" $.Template.BasePath .) $ | fromYaml -}}
+{{- $found = append $found . -}}
+{{- end -}}
+{{- end -}}
+{{- $found | toJson -}}
+{{- end }}
+
+{{/*
+The annotations of a webhook configuration. The first one is for AKS, whose admissions enforcer would
+rewrite the selectors, again and again.
+*/}}
+{{- define "sallyport.registrationAnnotations" -}}
+{{- $own := merge (dict "admissions.enforcer/disabled" "true") (include "sallyport.injectCa" . | fromYaml) -}}
+{{- include "sallyport.annotations" (dict "root" . "own" $own) -}}
 {{- end }}

@@ -191,7 +191,7 @@ WAYS: Final = {
 async def test_a_get_shows_that_kube_apiserver_reaches_the_gate(
     admin: Client, address: str, answers: tuple[str, ...]
 ) -> None:
-    """The question of docs/operate/chart.md before the registration: it comes as reviews do."""
+    """By a proxy of kube-apiserver's: the question comes as reviews do."""
     status, said = await admin.request("GET", to_service(address))
     assert status >= 400
     assert any(answer in json.dumps(said) for answer in answers), said

@@ -34,6 +34,23 @@ POLICIES = (
     ("policy.networking.k8s.io", "clusternetworkpolicies"),
 )
 
+EVALUATED = tuple(
+    f"{each}.sallyport.dev"
+    for each in (
+        "backstop",
+        "endpointslice-guard",
+        "kinds-guard",
+        "namespace-guard",
+        "own-namespace-guard",
+        "pod-address-guard",
+        "pod-annotation-guard",
+        "revision-guard",
+        "revision-owner-guard",
+        "status-guard",
+    )
+)
+"""The policies that kube-apiserver evaluates itself."""
+
 EGRESS = {
     *(
         (verb, "sallyport.dev", "egressallowlists", "")
@@ -65,8 +82,23 @@ EVERYWHERE = {
         (verb, "admissionregistration.k8s.io", kind, name)
         for verb in ("get", "patch")
         for kind in REGISTRATIONS
-        for name in ("sallyport", "sallyport-discovered")
+        for name in ("sallyport", "sallyport-discovered", "sallyport-probe")
     ),
+    *(
+        (verb, "admissionregistration.k8s.io", kind, name)
+        for verb in ("get", "patch")
+        for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+        for name in EVALUATED
+    ),
+    *(
+        ("create", "admissionregistration.k8s.io", kind, "")
+        for kind in (
+            *REGISTRATIONS,
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+        )
+    ),
+    ("get", "rbac.authorization.k8s.io", "clusterroles", "sallyport-control"),
     *((verb, "apiextensions.k8s.io", "customresourcedefinitions", "") for verb in ("get", "list")),
     *EGRESS,
     *(("patch", "sallyport.dev", f"{resource}/status", "") for resource in RESOURCES.values()),
@@ -80,6 +112,7 @@ IN_ITS_NAMESPACE = {
     *(("create", "", resource, "") for resource in ("secrets", "configmaps")),
     *((verb, "", "secrets", name) for verb in ("get", "patch") for name in SECRETS),
     *((verb, "", "configmaps", "sallyport-sweep") for verb in ("get", "update")),
+    ("get", "", "configmaps", "sallyport-registrations"),
     ("create", "sallyport.dev", "backstops", ""),
     *((verb, "sallyport.dev", "backstops", "sallyport-backstop") for verb in ("get", "patch")),
     *(

@@ -22,6 +22,8 @@ async def test_rbac_forbids_each_listed_request_to_the_charts_accounts(
     """RBAC itself says no, to this very account."""
     client = admin.with_token(await admin.create_token(account, NAMESPACE))
     for what, attempt in FORBIDDEN.items():
+        if (account, what) == ("sallyport-control", "register a webhook"):
+            continue  # RBAC limits no `create` by name: docs/adr/0080.
         status, answer = await attempt.make(client)
         assert status == 403, (what, status, answer["message"])
         said = f'User "system:serviceaccount:{NAMESPACE}:{account}" cannot'

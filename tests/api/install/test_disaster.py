@@ -89,9 +89,11 @@ async def test_the_webhooks_can_be_switched_off_and_helm_puts_them_back(
         assert (await locked.request("DELETE", path))[0] == 200
     assert (await created(locked))[0] == 201
     helm.install(apiserver.kubeconfig(), {}, *WHEN_READY)
-    assert await registrations(locked) == [404] * 4
-    helm.install(apiserver.kubeconfig(), {})
     assert await registrations(locked) == [200] * 4
+    # control puts the webhooks in once kube-apiserver reaches a gate.
+    assert (await created(locked))[0] == 201
+    helm.install(apiserver.kubeconfig(), {})
+    assert (await created(locked))[0] == 500
 
 
 async def test_what_kube_apiserver_evaluates_itself_can_be_switched_off(locked: Client) -> None:

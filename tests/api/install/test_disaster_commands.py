@@ -22,7 +22,7 @@ from tests.harness.programs.availability import require
 from tests.harness.programs.client import STRATEGIC_MERGE_PATCH, Client
 from tests.harness.programs.controller_manager import ControllerManager
 from tests.harness.programs.gate import PROGRAM
-from tests.harness.programs.helm import IMAGE, NAMESPACE, OPEN, Helm
+from tests.harness.programs.helm import ASKED, AT_ONCE, IMAGE, NAMESPACE, OPEN, Helm
 from tests.harness.sizes import PROOF
 
 PAGE = (ROOT / "docs" / "operate" / "disaster.md").read_text()
@@ -36,6 +36,8 @@ SWITCH_OFF = (
     "kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration "
     "sallyport sallyport-discovered"
 )
+STOP_CONTROL = "kubectl -n sallyport-system scale deployment/sallyport-control --replicas=0"
+START_CONTROL = "kubectl -n sallyport-system scale deployment/sallyport-control --replicas=2"
 POLICIES = "kubectl get validatingadmissionpolicybinding"
 POLICY = "kubectl delete validatingadmissionpolicybinding namespace-guard.sallyport.dev"
 STATUS = "kubectl -n sallyport-system rollout status deployment/sallyport-gate"
@@ -59,7 +61,7 @@ LEDGER = (
 """What they say of a ledger that is there: tests/unit/cli."""
 TRIED = {
     VERIFY, LABEL, SWITCH_OFF, POLICIES, POLICY, STATUS, UPGRADE, DESCRIBE, FORCED, CREATE,
-    INSTALL, RESTART, *LEDGER,
+    INSTALL, RESTART, STOP_CONTROL, START_CONTROL, *LEDGER,
 }  # fmt: skip
 
 proof = pytest.mark.skipif(not PROOF, reason="a proof: set SALLYPORT_PROOF=1 (make proof)")
@@ -135,6 +137,7 @@ async def test_the_ways_out_in_their_order(
     code, said = typed(LABEL, NAMESPACE=TEAM)
     assert (code, "failed calling webhook" in said) == (1, True)
 
+    typed.well(STOP_CONTROL)
     assert typed.well(SWITCH_OFF).count("deleted") == 4
     assert (await created(admin))[0] == 201
     typed.well(LABEL, NAMESPACE=TEAM)
@@ -146,6 +149,7 @@ async def test_the_ways_out_in_their_order(
     assert typed.well(RESTART).count("restarted") == 2
     await roll_out(admin)
     assert "successfully rolled out" in typed.well(STATUS)
+    typed.well(START_CONTROL)
     typed.well(UPGRADE)
     assert await registrations(admin) == [200] * 4
     await by_hand(admin)
@@ -207,7 +211,7 @@ async def test_a_namespace_that_was_deleted_is_made_again(
     code, said = typed(UPGRADE)
     assert code != 0, said
     values = tmp_path / "values.json"
-    values.write_text(json.dumps(IMAGE | OPEN))
+    values.write_text(json.dumps(IMAGE | OPEN | ASKED | AT_ONCE))
     typed.well(CREATE)
     typed.well(INSTALL, VALUES=str(values))
     assert await registrations(admin) == [200] * 4

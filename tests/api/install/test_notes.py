@@ -3,13 +3,11 @@
 import pytest
 
 from tests.api.install.conftest import WHEN_READY
-from tests.api.install.questions import GATE, be_ready, registrations
 from tests.harness.programs.apiserver import ApiServer
-from tests.harness.programs.client import Client
-from tests.harness.programs.helm import CHART, NAMESPACE, Helm
+from tests.harness.programs.helm import NAMESPACE, Helm
 
 LOUD = "NOTHING IS JUDGED. THE WEBHOOKS ARE NOT REGISTERED."
-WAITS = f"kubectl --namespace {NAMESPACE} rollout status deployment/sallyport-gate --timeout=5m"
+NOT_YET = "NOTHING IS JUDGED UNTIL kube-apiserver REACHES A GATE."
 AGAIN = f"helm upgrade sallyport CHART --namespace {NAMESPACE} --reset-then-reuse-values"
 DRY = "--dry-run=server"
 
@@ -19,16 +17,17 @@ def notes(said: str) -> list[str]:
     return said.partition("\nNOTES:\n")[2].splitlines()
 
 
-def test_a_first_installation_says_loudly_that_nothing_is_judged(
+def test_an_installation_says_loudly_that_nothing_is_judged_yet(
     apiserver: ApiServer, helm: Helm
 ) -> None:
-    """Before all else, with the commands that change it, and no word that it is otherwise."""
+    """Before all else; that control sees to it, and how to see whether it did."""
     lines = notes(helm.install(apiserver.kubeconfig(), {}, *WHEN_READY, DRY))
     shown = [line.strip() for line in lines]
-    assert shown.index(LOUD) < 5
-    assert shown.index(LOUD) < shown.index(f"{WAITS} &&") < shown.index(AGAIN)
+    assert shown.index(NOT_YET) < 5
     whole = "\n".join(lines)
-    assert "--set webhooks.enabled=true" not in whole
+    assert "`control` registers the webhooks as soon as kube-apiserver reaches a gate" in whole
+    assert "get validatingwebhookconfiguration sallyport -o go-template='{{len .webhooks}}" in whole
+    assert "helm upgrade" not in whole.partition("What to check next")[0]
     assert "The webhooks are registered" not in whole
 
 
@@ -41,22 +40,14 @@ def test_switched_off_it_says_which_value_switches_it_on(apiserver: ApiServer, h
     assert AGAIN not in shown
 
 
-async def test_the_commands_of_the_notes_register_them_and_the_notes_say_so(
-    admin: Client, apiserver: ApiServer, helm: Helm, taken_away: tuple[str, ...]
+def test_registered_at_once_it_says_who_is_refused_until_a_gate_answers(
+    apiserver: ApiServer, helm: Helm
 ) -> None:
-    """With a gate that is ready; whoever gave values keeps them."""
-    values = {"logFormat": "console"}
-    assert LOUD in helm.install(apiserver.kubeconfig(), values, *WHEN_READY)
-    assert await registrations(admin) == [404] * 4
-    await be_ready(admin, 1)
-    words = AGAIN.replace("CHART", str(CHART)).split()
-    said = helm.run(*words[1:], *taken_away[2:])
-    assert await registrations(admin) == [200] * 4
-    assert LOUD not in said
-    assert "The webhooks are registered." in said
-    assert "none of them 0" in said
-    assert (await admin.request("GET", GATE))[0] == 200
-    assert "console" in helm.run("get", "values", "sallyport", *taken_away)
+    """Whoever sets webhooks.whenReady=false."""
+    whole = "\n".join(notes(helm.install(apiserver.kubeconfig(), {}, DRY)))
+    assert "The webhooks are registered (webhooks.whenReady is false)." in whole
+    assert "Pods are refused in every namespace but kube-system, kube-node-lease" in whole
+    assert NOT_YET not in whole
 
 
 @pytest.mark.parametrize("values", [{}, {"gate": {"spool": {"persistence": {"enabled": True}}}}])
@@ -71,7 +62,7 @@ def test_the_workload_that_is_waited_for_is_the_one_there_is(
         if one["metadata"]["name"] == "sallyport-gate"
         and one["kind"] in {"Deployment", "StatefulSet"}
     }
-    assert said.count(f"rollout status {kind}/sallyport-gate") == 2
+    assert said.count(f"rollout status {kind}/sallyport-gate") == 1
     other = {"deployment": "statefulset", "statefulset": "deployment"}[kind]
     assert f"{other}/sallyport-gate" not in said
 

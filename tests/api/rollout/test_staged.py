@@ -185,7 +185,7 @@ async def test_without_webhooks_nothing_is_ready(admin: Client, rollout: Rollout
             hooks["metadata"].pop(field, None)
         await admin.create(hooks)
     assert standing.verdict is Verdict.UNKNOWN
-    assert any("the webhooks are not installed" in problem for problem in standing.evidence)
+    assert any("the webhooks are not registered" in problem for problem in standing.evidence)
 
 
 async def test_the_day_is_guarded_as_the_mode_is(installation: Installation, admin: Client) -> None:

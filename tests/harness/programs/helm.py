@@ -28,6 +28,10 @@ OPEN: Final = {"networkPolicies": {"iKnowThatAnyPodReachesTheGate": True}}
 ASKED: Final = {"record": {"whenFull": "refuse"}}
 """What an installation is asked."""
 
+AT_ONCE: Final = {"webhooks": {"whenReady": False}}
+"""The webhooks are registered by the chart, unless a test says otherwise: on an API server without
+nodes no gate ever becomes ready."""
+
 Values = Mapping[str, Any]
 
 
@@ -81,11 +85,7 @@ class Helm:
         return [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item]
 
     def install(self, kubeconfig: Path, values: Values, *more: str) -> str:
-        """Install the chart, or upgrade it to `values`; return what Helm says.
-
-        Its webhooks are registered at once, unless `more` says otherwise: on an API server without
-        nodes no gate ever becomes ready.
-        """
+        """Install the chart, or upgrade it to `values`; return what Helm says."""
         return self.run(
             "upgrade",
             "--install",
@@ -94,14 +94,13 @@ class Helm:
             *("--namespace", NAMESPACE),
             *("--kubeconfig", kubeconfig),
             *self.values(values),
-            *("--set", "webhooks.whenReady=false"),
             *more,
         )
 
     def values(self, values: Values) -> tuple[str, ...]:
         """Return the flags for files: what has no default, and `values` over it."""
         flags: list[str] = []
-        for each in (IMAGE | OPEN | ASKED, values):
+        for each in (IMAGE | OPEN | ASKED | AT_ONCE, values):
             file = self.folder / f"values-{next(self._numbers)}.json"
             file.write_text(json.dumps(each))  # JSON is YAML
             flags += ["--values", str(file)]

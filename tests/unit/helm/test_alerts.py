@@ -21,7 +21,12 @@ A: Final = '{instance="a0",job="s"}'
 UNKNOWN: Final = (
     'sallyport_findings_total{instance="g0",job="s",rule="field/unknown",action="warn"}'
 )
-DENIED: Final = 'sallyport_admissions_total{instance="g0",job="s",verdict="deny"}'
+ASKED: Final = 'sallyport_admissions_total{instance="g0",job="s",webhook="validate"'
+NOTED: Final = 'sallyport_admissions_total{instance="g0",job="s",webhook="mutate"'
+DENIED: Final = f'{ASKED},verdict="deny"}}'
+WEBHOOK: Final = (
+    'instance="c0",job="s",kind="ValidatingWebhookConfiguration",name="validate.sallyport.dev"'
+)
 LEFT: Final = (
     'sallyport_certificate_seconds_left{certificate="sallyport-gate-tls",instance="c0",job="s"}'
 )
@@ -59,7 +64,11 @@ HEALTHY: Final = MappingProxyType(
     {
         f"sallyport_ready{G}": "1x200",
         'sallyport_ready{instance="g1",job="s"}': "1x200",
-        f"sallyport_admissions_total{G}": "0+600x200",
+        f'{ASKED},verdict="allow"}}': "0+600x200",
+        f'{NOTED},verdict="allow"}}': "0+600x200",
+        f"sallyport_gate_reached{C}": "1x200",
+        f"sallyport_registration_healthy{{{WEBHOOK}}}": "1x200",
+        f"sallyport_registration_restored_total{{{WEBHOOK}}}": "0x200",
         DENIED: "0+20x200",
         'sallyport_errors_total{instance="g0",job="s",kind="internal"}': "0x200",
         'sallyport_admission_duration_seconds_bucket{webhook="validate",le="0.01"}': "0+600x200",
@@ -150,8 +159,14 @@ FIRES: Final = MappingProxyType[str, Changes](
             'apiserver_admission_webhook_rejection_count{name="validate.sallyport.dev",'
             'error_type="calling_webhook_error"}': "0x120 0+1x79",
         },
+        "SallyportRegistrationDiffers": {
+            f"sallyport_registration_healthy{{{WEBHOOK}}}": "1x120 0x79",
+        },
+        "SallyportRegistrationRestored": {
+            f"sallyport_registration_restored_total{{{WEBHOOK}}}": "0x170 1x29",
+        },
         "SallyportNobodyAsks": {
-            f"sallyport_admissions_total{G}": "0+600x80 48000x119",
+            f'{ASKED},verdict="allow"}}': "0+600x80 48000x119",
             DENIED: "0+20x80 1600x119",
         },
         "SallyportReviewsNotJudged": {

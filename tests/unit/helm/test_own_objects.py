@@ -35,7 +35,7 @@ def test_common_labels_are_in_no_selector(helm: Helm) -> None:
 
 
 def test_every_object_has_the_common_annotations(helm: Helm) -> None:
-    """But for the webhook registrations and the guard of the own namespace, as the value says."""
+    """But for the guard of the own namespace, as the value says."""
     objects = helm.objects(SWITCHES["labels and annotations"])
     left_out = {
         (item["kind"], item["metadata"]["name"])
@@ -43,11 +43,6 @@ def test_every_object_has_the_common_annotations(helm: Helm) -> None:
         if "example.com/by" not in item["metadata"].get("annotations", {})
     }
     assert left_out == {
-        *(
-            (f"{kind}WebhookConfiguration", name)
-            for kind in ("Mutating", "Validating")
-            for name in ("sallyport", "sallyport-discovered")
-        ),
         ("ValidatingAdmissionPolicy", OWN_GUARD),
         ("ValidatingAdmissionPolicyBinding", OWN_GUARD),
     }

@@ -1,6 +1,7 @@
 """What the chart installs is what deploy/ and policies/ ship without it."""
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -97,8 +98,26 @@ def test_the_registrations_are_the_same_but_for_the_ca(helm: Helm, item: Json) -
 
 
 def webhooks(objects: list[Json]) -> list[Any]:
-    """Return all webhooks of both registrations."""
-    return [webhook for item in objects for webhook in item.get("webhooks", ())]
+    """Return all webhooks of both registrations; the probe asks about nothing that people do."""
+    asking = [item for item in objects if item["metadata"]["name"] != "sallyport-probe"]
+    return [webhook for item in asking for webhook in item.get("webhooks", ())]
+
+
+def test_control_registers_what_the_chart_would(helm: Helm) -> None:
+    """The same webhooks and policies; and the chart names no webhook, for nothing to drift."""
+    at_once = helm.objects({})
+    waiting = helm.objects({"webhooks": {"whenReady": True}})
+    configmap = named(waiting, "ConfigMap", "sallyport-registrations")
+    wanted = json.loads(configmap["data"]["objects.json"])
+    kinds = {each["kind"] for each in wanted}
+    ordered = [item for item in at_once if item["kind"] in kinds]
+    assert sorted(wanted, key=identity) == sorted(ordered, key=identity)
+    assert not webhooks(waiting)
+    assert (
+        json.loads(named(at_once, "ConfigMap", "sallyport-registrations")["data"]["objects.json"])
+        == wanted
+    )
+    assert webhooks([named(waiting, "ValidatingWebhookConfiguration", "sallyport")]) == []
 
 
 def test_the_validating_webhooks_fail_closed_and_the_mutating_one_open(helm: Helm) -> None:
@@ -161,7 +180,8 @@ def test_switches_take_out_what_they_say(helm: Helm) -> None:
         return all_of - found
 
     found = {f"{item['kind']} sallyport-discovered" for item in WEBHOOKS}
-    assert without("webhooks off") == found | {identity(item) for item in WEBHOOKS}
+    probe = {"ValidatingWebhookConfiguration sallyport-probe"}
+    assert without("webhooks off") == probe | found | {identity(item) for item in WEBHOOKS}
     assert without("no profiles") == {identity(item) for item in PROFILES}
     assert without("no auditor") == {
         f"{kind} sallyport-auditor"

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from core.base import names
 from tests.unit.webhooks.gate import Gate
 from tests.unit.webhooks.reviews import encode, review
 
@@ -28,6 +29,17 @@ async def test_only_mutation_patches(gate: Gate) -> None:
     """The same review is patched by `/mutate` and not by `/validate`."""
     assert "patch" in (await gate.post("/mutate", GOOD)).response
     assert "patch" not in (await gate.post("/validate", GOOD)).response
+
+
+async def test_the_probe_is_refused_and_judges_nothing(gate: Gate) -> None:
+    """A refusal that silence cannot give; it counts as no review, for "nobody asks" to be seen."""
+    answer = await gate.post("/probe", GOOD)
+    assert (answer.status, answer.response["allowed"]) == (200, False)
+    assert answer.response["uid"] == review()["request"]["uid"]
+    status = answer.response["status"]
+    assert (status["code"], status["message"]) == (403, names.PROBE_ANSWER)
+    assert gate.judge.budgets == []
+    assert "sallyport_admissions_total{" not in await gate.scrape()
 
 
 async def test_the_judge_gets_the_callers_time_less_a_margin(gate: Gate) -> None:
@@ -74,7 +86,7 @@ async def test_an_unforeseen_error_leaves_mutation_to_the_failure_policy(gate: G
 async def test_nothing_is_judged_before_all_is_loaded(gate: Gate) -> None:
     """A 503 that kube-apiserver repeats, naming what is missing."""
     gate.judge.lacks.append("the policy bundle is being compiled")
-    for path in ("/validate", "/mutate"):
+    for path in ("/validate", "/mutate", "/probe"):
         answer = await gate.post(path, GOOD)
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         assert json.loads(answer.body) == {
@@ -95,6 +107,8 @@ async def test_nothing_is_judged_before_all_is_loaded(gate: Gate) -> None:
         ("POST /validate", "Content-Type: text/plain\r\n", 415),
         ("POST /validate", "", 415),
         ("POST /validate", "Content-Type: application/json\r\n", 400),
+        ("GET /probe", "", 405),
+        ("POST /probe", "Content-Type: application/json\r\n", 400),
     ],
 )
 async def test_what_is_no_review_gets_a_4xx(

@@ -165,15 +165,21 @@ async def registrations(client: Client) -> list[Json]:
     """Return the webhooks that are registered under the release's name."""
     kinds = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
     found = [await client.request("GET", f"{REGISTRATIONS}/{kind}/sallyport") for kind in kinds]
-    return [hook for status, item in found if status == HTTPStatus.OK for hook in item["webhooks"]]
+    return [
+        hook
+        for status, item in found
+        if status == HTTPStatus.OK
+        for hook in item.get("webhooks") or ()
+    ]
 
 
 async def judged(client: Client) -> None:
-    """Return once every webhook has the CA that control gave it."""
+    """Return once control has registered the webhooks, each with its CA."""
     deadline = time.monotonic() + TIMEOUT_S
-    while not all(each["clientConfig"].get("caBundle") for each in await registrations(client)):
-        assert time.monotonic() < deadline, "control has not put its CA into the registrations"
+    while not (found := await registrations(client)):
+        assert time.monotonic() < deadline, "control has not registered the webhooks"
         await asyncio.sleep(0.2)
+    assert all(each["clientConfig"].get("caBundle") for each in found)
 
 
 async def created(client: Client, item: Json) -> str:

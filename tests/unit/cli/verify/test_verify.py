@@ -78,7 +78,8 @@ def test_a_gate_that_is_not_reached_is_told_with_the_way_out(why: str, says: str
 async def test_a_request_without_an_answer_is_neither_taken_nor_refused(serve: Serve) -> None:
     """kube-apiserver went away in the middle: the command says so, and nothing of the gate."""
     of_webhooks = "/apis/admissionregistration.k8s.io/v1"
-    named: Json = {"webhooks": []}
+    hook = {"name": "hook", "failurePolicy": "Fail", "clientConfig": {"caBundle": "Q0E="}}
+    named: Json = {"webhooks": [hook]}
     answers = {
         "/api/v1/namespaces/default": (200, {"metadata": {"name": "default"}}),
         f"{of_webhooks}/validatingwebhookconfigurations/sallyport": (200, named),
@@ -107,7 +108,8 @@ async def test_what_was_found_before_the_deadline_is_told(
     """A gate that hangs, for as long as its webhook may: not kube-apiserver's fault."""
     monkeypatch.setattr("cli.verify.run._DEADLINE_S", 0.5)
     of_webhooks = "/apis/admissionregistration.k8s.io/v1"
-    named: Json = {"webhooks": []}
+    hook = {"name": "hook", "failurePolicy": "Fail", "clientConfig": {"caBundle": "Q0E="}}
+    named: Json = {"webhooks": [hook]}
     answers = {
         "/api/v1/namespaces/default": (200, {"metadata": {"name": "default"}}),
         f"{of_webhooks}/validatingwebhookconfigurations/sallyport": (200, named),

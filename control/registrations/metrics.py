@@ -1,0 +1,56 @@
+"""What `/metrics` shows of what is registered with kube-apiserver."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+_LABELS = ("kind", "name")
+
+Key = tuple[str, str]
+"""Kind of the object, and name of the webhook or policy."""
+
+
+class RegistrationMetrics:
+    """Only the leader shows them."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._healthy = Gauge(
+            "sallyport_registration_healthy",
+            "1 where a webhook or policy is registered as the chart says it.",
+            _LABELS,
+            registry=registry,
+        )
+        self._restored = Counter(
+            "sallyport_registration_restored",
+            "Times that a webhook or policy was put back after somebody changed or deleted it.",
+            _LABELS,
+            registry=registry,
+        )
+        self._reached = Gauge(
+            "sallyport_gate_reached",
+            "1 where kube-apiserver reaches a gate, by the webhook probe.sallyport.dev; NaN where "
+            "that is not known, or another replica leads.",
+            registry=registry,
+        )
+        self._reached.set(math.nan)
+
+    def show(self, expected: Iterable[Key], problems: Mapping[Key, str]) -> None:
+        """Show of each whether it is healthy."""
+        self._healthy.clear()
+        for key in expected:
+            self._healthy.labels(*key).set(key not in problems)
+            self._restored.labels(*key)
+
+    def reach(self, reached: float) -> None:
+        """Show whether kube-apiserver reaches a gate: 1 or 0; NaN where that is not known."""
+        self._reached.set(reached)
+
+    def restore(self, key: Key) -> None:
+        """Count that one was put back."""
+        self._restored.labels(*key).inc()
+
+    def forget(self) -> None:
+        """Show nothing that only a leader knows."""
+        self._healthy.clear()
+        self._reached.set(math.nan)

@@ -1,0 +1,96 @@
+"""An object that is registered with kube-apiserver: as the chart says it, and as it is."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS
+
+CONFIGMAP: Final = "sallyport-registrations"
+"""What the chart says lies in it, a JSON list of objects."""
+
+PROBE: Final = "sallyport-probe"
+
+_KEY: Final = "objects.json"
+_ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
+_PLURALS: Final = {
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+
+PROBE_PATH: Final = f"{_ROOT}/{_PLURALS['ValidatingWebhookConfiguration']}/{PROBE}"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One object."""
+
+    wanted: Json
+    live: Json | None = None
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.wanted["kind"])
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.wanted["metadata"]["name"])
+
+    @property
+    def collection(self) -> str:
+        """Where its kind lies."""
+        return f"{_ROOT}/{_PLURALS[self.kind]}"
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return f"{self.collection}/{self.name}"
+
+    @property
+    def asks(self) -> bool:
+        """Whether kube-apiserver asks a gate by it about what people do.
+
+        Then a gate must answer before it is registered.
+        """
+        return bool(self.wanted.get("webhooks")) and self.name != PROBE
+
+    @property
+    def digest(self) -> str:
+        """Tells the webhooks that are wanted from those of another release."""
+        said = msgspec.json.encode(self.wanted.get("webhooks"), order="deterministic")
+        return hashlib.sha256(said).hexdigest()[:16]
+
+    @property
+    def was_written(self) -> bool:
+        """Whether control wrote these webhooks before: what differs is somebody else's change."""
+        annotations = ((self.live or {}).get("metadata") or {}).get("annotations") or {}
+        return bool(annotations.get(names.REGISTERED_ANNOTATION) == self.digest)
+
+
+def read_registrations(configmap: Mapping[str, Any]) -> tuple[Registration, ...]:
+    """Read what the chart says.
+
+    Raises:
+        InvalidObjectError: it is no list of the objects that are registered.
+    """
+    said = (configmap.get("data") or {}).get(_KEY) or ""
+    try:
+        found = tuple(map(Registration, msgspec.json.decode(said, type=list[Json])))
+        for each in found:
+            _ = each.name, each.collection
+    except (*DECODE_ERRORS, KeyError, TypeError):
+        raise InvalidObjectError(
+            f"ConfigMap {CONFIGMAP}", _KEY, "is no list of registrations: run helm upgrade"
+        ) from None
+    return found
