@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,10 +79,12 @@ class Typed:
 
     home: Path
     helm: Helm
+    commands: Collection[str]
+    """Those of the page."""
 
     def __call__(self, command: str, **words: str) -> tuple[int, str]:
         """Run a command of the page, each placeholder filled in; give code and all it says."""
-        assert command in COMMANDS
+        assert command in self.commands
         for word, value in words.items():
             assert word in command
             command = command.replace(word, value)
@@ -106,10 +109,9 @@ class Typed:
         return said
 
 
-@pytest.fixture
-def typed(apiserver: ApiServer, helm: Helm, tmp_path: Path) -> Typed:
-    """Kubectl, Helm and sallyport, and a kubeconfig where they look for one."""
-    folder = tmp_path / "bin"
+def at_a_terminal(apiserver: ApiServer, helm: Helm, home: Path, commands: Collection[str]) -> Typed:
+    """Put kubectl, Helm, sallyport and a kubeconfig where a person's shell looks for them."""
+    folder = home / "bin"
     folder.mkdir()
     for name, program in (
         ("kubectl", require("kubectl")),
@@ -117,9 +119,15 @@ def typed(apiserver: ApiServer, helm: Helm, tmp_path: Path) -> Typed:
         ("sallyport", PROGRAM),
     ):
         (folder / name).symlink_to(program)
-    (tmp_path / ".kube").mkdir()
-    shutil.copyfile(apiserver.kubeconfig(), tmp_path / ".kube" / "config")
-    return Typed(tmp_path, helm)
+    (home / ".kube").mkdir()
+    shutil.copyfile(apiserver.kubeconfig(), home / ".kube" / "config")
+    return Typed(home, helm, commands)
+
+
+@pytest.fixture
+def typed(apiserver: ApiServer, helm: Helm, tmp_path: Path) -> Typed:
+    """Kubectl, Helm and sallyport, and a kubeconfig where they look for one."""
+    return at_a_terminal(apiserver, helm, tmp_path, COMMANDS)
 
 
 @pytest.mark.proof
