@@ -41,6 +41,11 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{/* The mode of namespaces that say none. It has no default: a cluster in use and a new one want different ones. */}}
+{{- define "sallyport.defaultMode" -}}
+{{- required "defaultMode: missing; what becomes of Pods and other objects that break a rule, in namespaces without the label sallyport.dev/mode? Set defaultMode=audit: they are created, and recorded as findings; begin so on a cluster that is in use. Or defaultMode=warn: they are created, and kubectl shows a warning. Or defaultMode=enforce: they are refused; an installation that never set it has had enforce" .Values.defaultMode }}
+{{- end }}
+
 {{- define "sallyport.image" -}}
 {{- $image := .Values.image -}}
 {{- $repository := required "image.repository: name the repository that holds Sallyport's image; there is no default, because a name without a registry could be anybody's" $image.repository -}}

@@ -17,7 +17,7 @@ status:
 {{- define "sallyport.settings.judging" -}}
 {{- $values := .root.Values -}}
 {{ include "sallyport.settings.common" . }}
-default_mode: {{ $values.defaultMode }}
+default_mode: {{ include "sallyport.defaultMode" .root }}
 when_field_unknown: {{ $values.whenFieldUnknown }}
 rollout:
   least: {{ $values.rollout.least }}

@@ -25,7 +25,7 @@ IMAGE: Final = {"image": {"repository": "registry.example/sallyport"}}
 OPEN: Final = {"networkPolicies": {"iKnowThatAnyPodReachesTheGate": True}}
 """No test has a tenant beside the gate; but those that say so."""
 
-ASKED: Final = {"record": {"whenFull": "refuse"}}
+ASKED: Final = {"defaultMode": "enforce", "record": {"whenFull": "refuse"}}
 """What an installation is asked."""
 
 AT_ONCE: Final = {"webhooks": {"whenReady": False}}

@@ -222,7 +222,7 @@ def test_what_cilium_takes_for_a_node_is_an_entity(helm: Helm) -> None:
 @pytest.mark.parametrize("file", sorted((ROOT / "examples/values").glob("*.yaml")))
 def test_shipped_values_leave_the_port_to_kube_apiserver(helm: Helm, file: Path) -> None:
     """Each says a source, or that kube-apiserver shows a certificate of a name: none is waived."""
-    given = "image.repository=registry.example/sallyport,record.whenFull=refuse"
+    given = "image.repository=registry.example/sallyport,record.whenFull=refuse,defaultMode=enforce"
     where = ("--namespace", NAMESPACE)
     text = helm.run("template", "sallyport", CHART, *where, "--values", file, "--set", given)
     objects = [item for item in yaml.safe_load_all(text) if item]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.programs.helm import IMAGE, NAMESPACE, Helm, HelmFailedError, Values
+from tests.harness.programs.helm import IMAGE, NAMESPACE, Helm, HelmFailedError, Values, named
 from tests.unit.helm.switches import GUID, IDENTITY
 
 IGNORE = {"failurePolicy": "Ignore"}
@@ -178,7 +178,7 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
         ),
         ({"test": {"namespace": "kube-system"}}, "test.namespace: kube-system is left out"),
         ({"networkPolicies": {"azure": ["10.0.0.1"]}}, "does not match pattern"),
-        ({"defaultMode": "off"}, "value must be one of 'enforce', 'warn', 'audit'"),
+        ({"defaultMode": "off"}, "value must be one of '', 'enforce', 'warn', 'audit'"),
         ({"image": {**IMAGE["image"], "digest": "sha256:1"}}, "does not match pattern"),
     ],
 )
@@ -193,6 +193,34 @@ def test_old_clusters_are_refused(helm: Helm) -> None:
     with pytest.raises(HelmFailedError, match=r"kubeVersion: >=1.30.0-0"):
         helm.template({}, NAMESPACE, "--kube-version", "1.29.9")
     assert helm.template({}, NAMESPACE, "--kube-version", "1.30.0")
+
+
+@pytest.mark.parametrize("flags", [(), ("--is-upgrade",)], ids=["install", "upgrade"])
+def test_mode_of_unlabelled_namespaces_is_asked(helm: Helm, flags: tuple[str, ...]) -> None:
+    """With what each answer does, and which to begin with; an upgrade is asked too."""
+    with pytest.raises(HelmFailedError) as refused:
+        helm.template({"defaultMode": ""}, NAMESPACE, *flags)
+    said = str(refused.value)
+    assert "defaultMode: missing; what becomes of Pods" in said
+    assert "defaultMode=audit: they are created, and recorded as findings; begin so" in said
+    assert "defaultMode=warn: they are created, and kubectl shows a warning" in said
+    assert "defaultMode=enforce: they are refused; an installation that never set it" in said
+
+
+@pytest.mark.parametrize("mode", ["audit", "warn", "enforce"])
+def test_each_mode_reaches_gate_and_control(helm: Helm, mode: str) -> None:
+    """As it was given."""
+    objects = helm.objects({"defaultMode": mode})
+    for process in ("gate", "control"):
+        text = named(objects, "ConfigMap", f"sallyport-{process}")["data"]["config.yaml"]
+        assert f"\ndefault_mode: {mode}\n" in text
+
+
+def test_mode_is_asked_before_new_namespaces_are_compared_with_it(helm: Helm) -> None:
+    """No template fails on the missing word before it is said what is missing."""
+    rollout = {"new": "enforce", "newSince": "2026-12-01T00:00:00Z"}
+    with pytest.raises(HelmFailedError, match="defaultMode: missing"):
+        helm.template({"defaultMode": "", "rollout": rollout})
 
 
 @pytest.mark.parametrize("answer", ["refuse", "admit"])

@@ -16,7 +16,6 @@ VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 
 SETTING_OF = {
     "clusterId": "cluster_id",
-    "defaultMode": "default_mode",
     "whenFieldUnknown": "when_field_unknown",
     "rollout.least": "rollout.least",
     "rollout.new": "rollout.new",
@@ -179,6 +178,7 @@ MADE = {
     *(f"egress.dns_log.{name}" for name in ("ca", "cert", "key")),
     "shadow.bundle",
     "evaluation.opa.url",
+    "default_mode",  # Of defaultMode, which has no default.
     "record.other_gates",  # Where there is more than one replica.
     "record.when_full",  # Of record.whenFull, which an upgrade may lack.
     *("ledger.max_mib", "ledger.sign_in"),  # Of auditor.ledger.maxMib, or of the volume's size.
