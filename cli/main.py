@@ -18,7 +18,7 @@ from cli.findings.command import app as findings_app
 from cli.ledger.command import app as ledger_app
 from cli.notifications.command import app as notifications_app
 from cli.policy.command import app as policy_app
-from cli.preflight.command import PREFLIGHT, preflight
+from cli.preflight.command import app as preflight_app
 from cli.processes.command import AUDITOR, CONTROL, GATE, RUN, auditor, control, gate, run
 from cli.profile.command import app as profile_app
 from cli.quarantine.command import app as quarantine_app
@@ -65,6 +65,7 @@ app.add_typer(findings_app, name="findings")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(notifications_app, name="notifications")
 app.add_typer(policy_app, name="policy")
+app.add_typer(preflight_app, name="preflight")
 app.add_typer(profile_app, name="profile")
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(risk_app, name="risk")
@@ -94,7 +95,6 @@ app.command(epilog=EXPLAIN)(explain)
 app.command(epilog=STATUS)(status)
 app.command(epilog=SUPPORT_BUNDLE)(support_bundle)
 app.command(epilog=VERIFY)(verify)
-app.command(epilog=PREFLIGHT)(preflight)
 app.command(epilog=DECISIONS)(decisions)
 app.command(epilog=APPROVE)(approve)
 app.command(epilog=REPORT)(report)

@@ -99,7 +99,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | `sallyport policy test`, `lint` and `bench` with `-o json` | `docs/reference/policy-test.schema.json`, `policy-lint.schema.json`, `policy-bench.schema.json` |
 | `sallyport policy replay -o json`, and `policy shadow status` | `docs/reference/policy-replay.schema.json`, `policy-shadow.schema.json` |
 | `MANIFEST.json` of `sallyport support-bundle` | `docs/reference/support-bundle.schema.json` |
-| `sallyport preflight`, `status` and `verify` with `-o json` | `docs/reference/preflight.schema.json`, `status.schema.json`, `verify.schema.json` |
+| `sallyport preflight`, `preflight cluster`, `status` and `verify` with `-o json` | `docs/reference/preflight.schema.json`, `preflight-cluster.schema.json`, `status.schema.json`, `verify.schema.json` |
 | `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
 | `sallyport risk status`, `show` and `table` with `-o json` | `docs/reference/risk-status.schema.json`, `risk-show.schema.json`, `risk-table.schema.json` |
 | `sallyport findings`, `cases`, `accesses` and `quarantine`, each `list` and `show`, with `-o json` | `docs/reference/findings-list.schema.json`, `findings-show.schema.json`, and so on |

@@ -53,6 +53,8 @@ from cli.policy.shared.documents import FORMAT as POLICY_MADE
 from cli.policy.shared.documents import Activation, Begun, MadeBundle
 from cli.policy.test.run import FORMAT as POLICY_TEST
 from cli.policy.test.run import Tested
+from cli.preflight.cluster.model import FORMAT as PREFLIGHT_CLUSTER
+from cli.preflight.cluster.model import ClusterPreflight
 from cli.preflight.run import FORMAT as PREFLIGHT
 from cli.preflight.run import Compared
 from cli.profile.check import CheckedWorkload
@@ -338,6 +340,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"policy-test-{POLICY_TEST}",
         f"sallyport policy test -o json, format {POLICY_TEST}",
         Tested,
+    ),
+    "preflight-cluster.schema.json": (
+        f"preflight-cluster-{PREFLIGHT_CLUSTER}",
+        f"sallyport preflight cluster -o json, format {PREFLIGHT_CLUSTER}",
+        ClusterPreflight,
     ),
     "preflight.schema.json": (
         f"preflight-{PREFLIGHT}",

@@ -21,6 +21,7 @@ from cli.egress.status import EgressStatus
 from cli.egress.suggest import SuggestedAllowlists as SuggestedEgress
 from cli.egress.verify import EgressVerification as VerifiedEgress
 from cli.policy.shared.cases import JudgedCase
+from cli.preflight.cluster.model import ClusterPreflight
 from cli.profile.check import CheckedWorkload
 from cli.profile.diff import Difference as ProfileDifference
 from cli.profile.suggest import Suggestion
@@ -87,6 +88,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     Verdict,
     ClusterVerification,
     BundleManifest,
+    ClusterPreflight,
     InstallationStatus,
     VerifiedEgress,
     WhoCanUse,

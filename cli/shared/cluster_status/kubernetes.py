@@ -1,25 +1,15 @@
 """Whether kube-apiserver is well, and of a version that this release is tested with."""
 
-import re
-from typing import Final
-
 import msgspec
 
 from cli.shared.cluster_status.model import AreaFindings
 from cli.shared.cluster_status.questions import StatusQuestions
+from cli.shared.supported_kubernetes import is_supported, supported_minors
 from core.base.errors import ClusterError
-from policies.fields.minors import built_in_lacks
-
-_MINOR: Final = re.compile(r"v?(\d+\.\d+)(?!\d)")
 
 
 class _Version(msgspec.Struct, rename="camel"):
     git_version: str = ""
-
-
-def supported_minors() -> list[str]:
-    """Return the minors of Kubernetes of which this release knows each field, oldest first."""
-    return sorted(built_in_lacks(), key=lambda each: tuple(map(int, each.split("."))))
 
 
 async def read_kubernetes(questions: StatusQuestions, found: AreaFindings) -> str:
@@ -30,9 +20,8 @@ async def read_kubernetes(questions: StatusQuestions, found: AreaFindings) -> st
     """
     version = msgspec.json.decode(await questions.text("/version"), type=_Version).git_version
     found.says.append(f"Kubernetes {version}")
-    minor = _MINOR.match(version)
-    known = supported_minors()
-    if minor is None or minor[1] not in known:
+    if not is_supported(version):
+        known = supported_minors()
         found.problem(
             f"Kubernetes {version} is none of those that this release knows, {known[0]} to "
             f"{known[-1]}",

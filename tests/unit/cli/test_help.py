@@ -64,6 +64,7 @@ COMMANDS = [
     "support-bundle",
     "verify",
     "preflight",
+    "preflight cluster",
     "who-can use",
     "egress render",
     "egress plan",

@@ -1,0 +1,1 @@
+"""`sallyport preflight cluster`: looks at a cluster before Sallyport is installed in it."""

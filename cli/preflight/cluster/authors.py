@@ -1,0 +1,72 @@
+"""Who may create Pods, or what carries them, by RBAC as it is. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
+
+from cli.preflight.cluster.model import PodAuthor
+
+_CARRIERS: Final = frozenset(
+    {
+        "pods",
+        "deployments",
+        "statefulsets",
+        "daemonsets",
+        "replicasets",
+        "replicationcontrollers",
+        "jobs",
+        "cronjobs",
+        "*",
+    }
+)
+_GROUPS: Final = frozenset({"", "apps", "batch", "*"})
+_OWN: Final = frozenset({"kube-system"})
+"""Accounts of the cluster's own controllers are not listed."""
+
+Key = tuple[str, str, str]
+"""Kind, namespace and name of a subject."""
+
+
+def find_authors(
+    roles: Iterable[Mapping[str, Any]], bindings: Iterable[Mapping[str, Any]]
+) -> tuple[list[PodAuthor], int]:
+    """Return groups and service accounts, and how many users; roles of both scopes together."""
+    giving = {_key(each) for each in roles if any(map(_creates, each.get("rules") or []))}
+    where: dict[Key, set[str]] = defaultdict(set)
+    for binding in bindings:
+        namespace = str(binding["metadata"].get("namespace") or "")
+        reference = binding["roleRef"]
+        scope = namespace if reference["kind"] == "Role" else ""
+        if (scope, reference["name"]) not in giving:
+            continue
+        for subject in binding.get("subjects") or []:
+            if not _is_of_the_cluster(subject):
+                key = (subject["kind"], str(subject.get("namespace") or ""), subject["name"])
+                where[key].add(namespace)
+    kinds: tuple[Literal["Group", "ServiceAccount"], ...] = ("Group", "ServiceAccount")
+    authors = [
+        PodAuthor(kind, name, namespace, [] if "" in places else sorted(places))
+        for kind in kinds
+        for (of, namespace, name), places in sorted(where.items())
+        if of == kind
+    ]
+    return authors, sum(kind == "User" for kind, _, _ in where)
+
+
+def _key(role: Mapping[str, Any]) -> tuple[str, str]:
+    metadata = role["metadata"]
+    return str(metadata.get("namespace") or ""), str(metadata["name"])
+
+
+def _creates(rule: Mapping[str, Any]) -> bool:
+    return (
+        bool({"create", "*"} & set(rule.get("verbs") or []))
+        and bool(_CARRIERS & set(rule.get("resources") or []))
+        and bool(_GROUPS & set(rule.get("apiGroups") or []))
+    )
+
+
+def _is_of_the_cluster(subject: Mapping[str, Any]) -> bool:
+    if subject.get("kind") == "ServiceAccount":
+        return subject.get("namespace") in _OWN
+    return str(subject.get("name", "")).startswith("system:")

@@ -1,0 +1,1 @@
+"""What `sallyport preflight cluster` makes of what it reads."""
