@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -12,8 +14,14 @@ from core.base.errors import NotSyncedError
 from kube.approvals.watch import WatchedExceptions
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from tests.unit.kube.scripted_server import ScriptedServer, eventually, reply, stream
+from kube.watch.statuses import ApprovalStatus
+from tests.unit.kube.scripted_server import Answer, ScriptedServer, eventually, reply, stream
 
+STATUS = {
+    "observedGeneration": 1,
+    "ends": "2031-01-01T00:00:00Z",
+    "conditions": [{"type": "Active", "status": "True", "reason": "InForce", "message": "m"}],
+}
 FAST = LiveSettings(backoff_first_s=0.01, backoff_cap_s=0.05)
 
 
@@ -29,10 +37,24 @@ def stored(namespace: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": metadata, "spec": fields | spec}
 
 
+def listing(*found: dict[str, Any]) -> Answer:
+    """Return a server of these exceptions, and of no approvals."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" in request.query:
+            return await stream(then="hang")(request)
+        listed = list(found) if request.path.endswith("policyexceptions") else []
+        return await reply({"metadata": {"resourceVersion": "1"}, "items": listed})(request)
+
+    return answer
+
+
 @asynccontextmanager
-async def watching(connection: Connection) -> AsyncIterator[WatchedExceptions]:
+async def watching(
+    connection: Connection, settings: LiveSettings = FAST
+) -> AsyncIterator[WatchedExceptions]:
     """Run both watches."""
-    watched = WatchedExceptions(connection, FAST)
+    watched = WatchedExceptions(connection, settings)
     async with in_background(watched.run()):
         yield watched
 
@@ -70,15 +92,39 @@ async def test_they_are_kept_by_namespace_and_broken_ones_left_out(
     connection: Connection, server: ScriptedServer
 ) -> None:
     """Two of one name are two; one that cannot be read excuses nothing and hides no other."""
-    found = [stored("train"), stored("eval"), stored("bad", excuses=[{"privilege": "*"}])]
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        if "watch" in request.query:
-            return await stream(then="hang")(request)
-        listed = found if request.path.endswith("policyexceptions") else []
-        return await reply({"metadata": {"resourceVersion": "1"}, "items": listed})(request)
-
-    server.answers = [answer]
+    server.answers = [
+        listing(stored("train"), stored("eval"), stored("bad", excuses=[{"privilege": "*"}]))
+    ]
     async with watching(connection) as watched:
         await eventually(lambda: known(watched) == ["train"])
         assert (known(watched, "eval"), known(watched, "bad")) == (["eval"], [])
+
+
+async def test_gates_keep_no_status(connection: Connection, server: ScriptedServer) -> None:
+    """Whatever stands there: nothing of it comes near a decision."""
+    server.answers = [listing(stored("train") | {"status": STATUS})]
+    async with watching(connection) as watched:
+        await eventually(lambda: known(watched) == ["train"])
+        assert watched.objects.with_status() == {}
+
+
+async def test_statuses_are_kept_where_asked_also_of_what_cannot_be_read(
+    connection: Connection, server: ScriptedServer
+) -> None:
+    """A broken object has a reason, and a broken status counts as none; neither hides another."""
+    broken = stored("bad", excuses=[{"privilege": "*"}])
+    forged = stored("eval") | {"status": {"conditions": "all"}}
+    server.answers = [listing(stored("train") | {"status": STATUS}, broken, forged)]
+    async with watching(connection, replace(FAST, statuses=True)) as watched:
+        await eventually(lambda: known(watched) == ["train"])
+        assert (known(watched, "eval"), known(watched, "bad")) == (["eval"], [])
+        found = watched.objects.with_status()
+    told = {key: (one.head.status, one.value is None) for key, one in found.items()}
+    status = msgspec.convert(STATUS, ApprovalStatus)
+    assert told == {
+        "train/net": (status, False),
+        "bad/net": (None, True),
+        "eval/net": (None, False),
+    }
+    problem = found["bad/net"].head.problem
+    assert problem.startswith("PolicyException net: spec.excuses[0].privilege: '*' must be one")
