@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from certs.authority import read_certificates
 from cli.shared.cluster_status.model import AreaFindings, RegistrationStatus, alert
+from cli.shared.cluster_status.processes import ProcessesSeen
 from cli.shared.cluster_status.questions import StatusQuestions
 from core.base.errors import SallyportError
 from core.base.times import DAY_S, time_text
@@ -53,9 +54,12 @@ BACKSTOP: Final = "backstop.sallyport.dev"
 
 _JUDGING: Final = "validate.sallyport.dev"
 _NAME: Final = "sallyport"
-_PUT_BACK: Final = "helm upgrade with the values of the installation and webhooks.whenReady=false"
+_PUT_BACK: Final = (
+    "control puts it back within a minute, while kube-apiserver reaches a gate; if not: "
+    "kubectl logs deployment/sallyport-control | grep registration"
+)
 _SOON_S: Final = 14 * DAY_S
-_NOBODY_ASKS: Final = alert("SallyportNobodyAsks")
+_DIFFERS: Final = alert("SallyportRegistrationDiffers")
 
 
 async def read_registrations(
@@ -89,6 +93,25 @@ async def read_registrations(
     return shown, left_out
 
 
+def judge_comparison(seen: ProcessesSeen, found: AreaFindings) -> None:
+    """Add what the leading control finds: it compares every field, and asks through the probe."""
+    leading = [each for each in seen.of("control").values() if each.value("sallyport_leader") == 1]
+    if not leading:
+        found.gap("no leading control could be asked whether all is as the chart says it")
+    for metrics in leading:
+        if metrics.value("sallyport_gate_reached") == 0:
+            found.problem(
+                "kube-apiserver does not reach a gate: what it asks is refused, or not judged yet",
+                "kubectl logs deployment/sallyport-control | grep registration says why",
+                alert("SallyportGateNotReached"),
+                critical=True,
+            )
+        for labels, healthy in metrics.all("sallyport_registration_healthy"):
+            if healthy == 0:
+                what = f"{labels['kind']} {labels['name']} is not as the chart says it"
+                found.problem(what, _PUT_BACK, _DIFFERS, critical=True)
+
+
 def _webhook(
     kind: str, body: Mapping[str, Any] | None, found: AreaFindings, now: dt.datetime
 ) -> RegistrationStatus:
@@ -96,14 +119,14 @@ def _webhook(
     if body is None:
         effect = "nothing is judged, everything is admitted" if critical else "nobody is noted"
         found.problem(
-            f"{kind} sallyport is not there: {effect}", _PUT_BACK, _NOBODY_ASKS, critical=critical
+            f"{kind} sallyport is not there: {effect}", _PUT_BACK, _DIFFERS, critical=critical
         )
         return _not_there(kind, _NAME)
     hooks = {each["name"]: each for each in body.get("webhooks") or []}
     missing = sorted(WEBHOOKS[kind] - hooks.keys())
     if missing:
         what = f"{kind} sallyport lacks {', '.join(missing)}: what they guard is not judged"
-        found.problem(what, _PUT_BACK, _NOBODY_ASKS, critical=critical)
+        found.problem(what, _PUT_BACK, _DIFFERS, critical=critical)
     for hook in hooks.values():
         _judge_hook(kind, hook, found)
     ends = [end for hook in hooks.values() for end in _ca_ends(hook)]
@@ -136,7 +159,7 @@ def _judge_hook(kind: str, hook: Mapping[str, Any], found: AreaFindings) -> None
         )
     if not hook.get("rules"):
         what = f"{name} has no rules: kube-apiserver asks it nothing"
-        found.problem(what, _PUT_BACK, _NOBODY_ASKS, critical=True)
+        found.problem(what, _PUT_BACK, _DIFFERS, critical=True)
 
 
 def _judge_ca(
@@ -200,8 +223,8 @@ def _guard(
     for fault in _guard_faults(name, policy["spec"], binding["spec"]):
         found.problem(
             f"ValidatingAdmissionPolicy {name}: {fault}",
-            "helm upgrade with the values of the installation",
-            "docs/operate/chart.md#what-it-refuses",
+            _PUT_BACK,
+            _DIFFERS,
             critical=True,
         )
     return RegistrationStatus(
@@ -221,8 +244,8 @@ def _judge_absent(name: str, policy: bool, binding: bool, found: AreaFindings) -
     lacks = "policy and its binding" if policy and binding else "policy" if policy else "binding"
     found.problem(
         f"{name}: the {lacks} is not there: what it guards is open to everyone with the right",
-        "helm upgrade with the values of the installation",
-        "docs/operate/backstop.md" if name == BACKSTOP else "docs/operate/rights.md#namespaces",
+        _PUT_BACK,
+        _DIFFERS,
         critical=True,
     )
 

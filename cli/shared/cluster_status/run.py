@@ -23,7 +23,7 @@ from cli.shared.cluster_status.namespaces import read_namespaces
 from cli.shared.cluster_status.processes import ProcessesSeen, read_processes
 from cli.shared.cluster_status.questions import StatusQuestions
 from cli.shared.cluster_status.records import read_ledger, read_recording
-from cli.shared.cluster_status.registrations import read_registrations
+from cli.shared.cluster_status.registrations import judge_comparison, read_registrations
 from cli.shared.cluster_status.relaxations import read_relaxations
 from cli.shared.cluster_status.signals import read_egress, read_identity
 from core.base.errors import SallyportError, SettingsError
@@ -152,6 +152,7 @@ def _put_together(
     recording, ends, ledger = [], [], None
     if seen is None:
         for each in (
+            areas.registrations,
             areas.recording,
             areas.ledger,
             areas.certificates,
@@ -160,6 +161,7 @@ def _put_together(
         ):
             each.gap("the processes could not be asked: see processes")
     else:
+        judge_comparison(seen, areas.registrations)
         recording = read_recording(seen, areas.recording)
         ledger = read_ledger(seen, areas.ledger, now)
         ends = read_certificate_ends(seen, areas.certificates, now)

@@ -1,5 +1,6 @@
 """`sallyport status` says what holds, what does not and what could not be asked, and no more."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -69,6 +70,27 @@ async def without(client: Client, path: str) -> AsyncIterator[None]:
             before["metadata"].pop(key, None)
         code, answer = await client.request("POST", path.rpartition("/")[0], before)
         assert code == 201, answer
+
+
+REGISTRATIONS: Final = f"/api/v1/namespaces/{NAMESPACE}/configmaps/sallyport-registrations"
+COMPARED: Final = "sallyport_registration_healthy{"
+
+
+@pytest.fixture
+async def left(installed: InstalledStatus, admin: Client) -> AsyncIterator[None]:
+    """What somebody changes stays as they left it: control is not told what the chart says."""
+
+    async def until(*, compares: bool) -> None:
+        deadline = time.monotonic() + 60.0
+        while (COMPARED in installed.installation.metrics("control")) is not compares:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.2)
+
+    await until(compares=True)
+    async with without(admin, REGISTRATIONS):
+        await until(compares=False)
+        yield
+    await until(compares=True)
 
 
 async def test_a_whole_installation_is_well(installed: InstalledStatus) -> None:
@@ -159,6 +181,7 @@ async def test_who_has_no_right_is_told_which_areas_are_unknown(
     assert "alice" not in text
 
 
+@pytest.mark.usefixtures("left")
 @pytest.mark.parametrize(
     ("path", "says"),
     [
@@ -176,11 +199,12 @@ async def test_a_registration_that_is_gone_is_named(
         found = await status_of(installed)
     (problem,) = found.problems
     assert problem.what.startswith(says)
-    assert "helm upgrade" in problem.first
+    assert "control puts it back" in problem.first
     assert states(found)["registrations"] == "problem"
     assert (found.exit_code, found.summary[:10]) == (1, "Not well: ")
 
 
+@pytest.mark.usefixtures("left")
 async def test_a_webhook_that_fails_open_or_is_gone_is_named(
     installed: InstalledStatus, admin: Client
 ) -> None:
@@ -196,6 +220,7 @@ async def test_a_webhook_that_fails_open_or_is_gone_is_named(
     assert {each.severity for each in found.problems} == {"critical"}
 
 
+@pytest.mark.usefixtures("left")
 async def test_a_binding_that_does_not_deny_is_named(
     installed: InstalledStatus, admin: Client
 ) -> None:
@@ -207,6 +232,28 @@ async def test_a_binding_that_does_not_deny_is_named(
         found = await status_of(installed)
     (problem,) = found.problems
     assert problem.what == f"ValidatingAdmissionPolicy {GUARD}: its binding does not deny"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [VALIDATING, MUTATING, f"{API}/validatingadmissionpolicies/{GUARD}"],
+)
+async def test_what_somebody_deletes_is_told_and_back_within_a_minute(
+    installed: InstalledStatus, admin: Client, path: str
+) -> None:
+    """By the processes themselves: not well at first, and then all is well again."""
+    began = time.monotonic()
+    assert (await admin.request("DELETE", path))[0] == 200
+    found = await status_of(installed)
+    assert (found.state.value, found.problems[0].area) == ("problem", "registrations")
+    while (found := await status_of(installed)).state.value != "well":
+        assert time.monotonic() - began < 60.0, found.problems
+        await asyncio.sleep(1.0)
+    _, made = await admin.request("GET", path)
+    assert made["metadata"]["ownerReferences"][0]["name"] == "sallyport-control"
+    _, events = await admin.request("GET", "/api/v1/namespaces/default/events")
+    told = [each for each in events["items"] if each["reason"] == "RegistrationRestored"]
+    assert made["metadata"]["name"] in {each["involvedObject"]["name"] for each in told}
 
 
 async def test_no_gate_is_ready(installed: InstalledStatus, admin: Client) -> None:

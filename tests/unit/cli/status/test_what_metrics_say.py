@@ -10,6 +10,7 @@ from cli.shared.cluster_status.model import AreaFindings, ProcessStatus
 from cli.shared.cluster_status.process_metrics import ProcessMetrics, parse_metrics
 from cli.shared.cluster_status.processes import ProcessesSeen
 from cli.shared.cluster_status.records import read_ledger, read_recording
+from cli.shared.cluster_status.registrations import judge_comparison
 from cli.shared.cluster_status.signals import read_egress, read_identity
 from core.base.errors import ClusterError
 
@@ -225,3 +226,32 @@ def test_what_is_no_metric_is_an_error() -> None:
     """Never an empty answer, which would be taken for well."""
     with pytest.raises(ClusterError, match="Pod x: /metrics cannot be read"):
         read("<html>sign in</html>")
+
+
+HEALTHY: Final = 'sallyport_registration_healthy{kind="ValidatingAdmissionPolicy",name="a"} '
+
+
+@pytest.mark.parametrize(
+    ("text", "problems", "gaps"),
+    [
+        (f"sallyport_leader 1\nsallyport_gate_reached 1\n{HEALTHY}1\n", [], 0),
+        (
+            f"sallyport_leader 1\nsallyport_gate_reached 1\n{HEALTHY}0\n",
+            ["ValidatingAdmissionPolicy a is not as the chart says it"],
+            0,
+        ),
+        (
+            f"sallyport_leader 1\nsallyport_gate_reached 0\n{HEALTHY}1\n",
+            ["kube-apiserver does not reach a gate: what it asks is refused, or not judged yet"],
+            0,
+        ),
+        (f"sallyport_leader 0\nsallyport_gate_reached NaN\n{HEALTHY}0\n", [], 1),
+    ],
+    ids=["healthy", "a policy differs", "no gate is reached", "nobody leads"],
+)
+def test_what_control_compares_is_told(text: str, problems: list[str], gaps: int) -> None:
+    """Only by the one that leads: what it does not know is a gap, and never well."""
+    found = AreaFindings("registrations")
+    judge_comparison(seen(control=text), found)
+    assert [each.what for each in found.problems] == problems
+    assert len(found.gaps) == gaps
