@@ -55,6 +55,7 @@ def make_store(settings: Settings, stack: AsyncExitStack) -> Store:
         ledger_url(settings),
         keep_days=settings.ledger.keep_days,
         password=ledger_password(settings, stack),
+        packs=settings.ledger.compress,
     )
 
 

@@ -200,6 +200,11 @@ class LedgerSection(Section):
         "largest share first, and nothing else. Without it the ledger takes what its file system "
         "or database has.",
     )
+    compress: bool = Field(
+        default=False,
+        description="Store documents of decisions compressed, in a quarter of their room. Releases "
+        "before this one cannot read them: switch it on once none is to be gone back to.",
+    )
     hold: list[Annotated[str, Field(max_length=63)]] = Field(
         default_factory=list,
         description="Namespaces under hold: none of their refusals goes by size.",

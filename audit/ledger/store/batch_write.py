@@ -11,6 +11,7 @@ from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import Row, day_of
 from audit.ledger.store.database_errors import DuplicateError
 from audit.ledger.store.log_append import AppendBackend, OpenLog
+from audit.ledger.store.packed_documents import pack
 from audit.ledger.store.rows import OTHERWISE, RowBatch, is_refusal, quarantine_row
 from audit.ledger.store.tables import BY_KIND, STANDING, projections, quarantine, rules
 from core.weights.documents.access import contradicts, decode_access
@@ -76,20 +77,23 @@ def _put(
     It is tried with all of them: mostly none is there.
     """
     table = BY_KIND[kind]
+    packs = backend.packs and kind is FrameKind.DECISION
     if kind not in STANDING or all(row[2] == day_of(row[1]) for row in rows):
         try:
-            backend.copy(connection, table, _placed(rows, first))
+            backend.copy(connection, table, _placed(rows, first, packs=packs))
         except DuplicateError:
             pass
         else:
             return rows
     known = _known(connection, kind, rows)
     new = [row for row in rows if row[1] not in known]
-    backend.copy(connection, table, _placed(new, first))
+    backend.copy(connection, table, _placed(new, first, packs=packs))
     return new
 
 
-def _placed(rows: Sequence[Row], first: int) -> list[Row]:
+def _placed(rows: Sequence[Row], first: int, *, packs: bool = False) -> list[Row]:
+    if packs:  # Leaves are of the document itself: it is packed for the table alone.
+        return [(*row[:-1], pack(row[-1]), at) for at, row in enumerate(rows, first)]
     return [(*row, position) for position, row in enumerate(rows, first)]
 
 

@@ -54,10 +54,13 @@ class Database:
         *,
         keep_days: int = MOST_KEEP_DAYS,
         password: GetPassword | None = None,
+        packs: bool = False,
     ) -> None:
         """Note where the ledger is; `clock` gives seconds since the epoch.
 
-        `password` is asked for at each new connection to PostgreSQL, on the loop that opens it.
+        With `packs` documents of decisions are stored compressed, which releases before cannot
+        read. `password` is asked for at each new connection to PostgreSQL, on the loop that opens
+        it.
 
         What is delivered with an id from before the last `keep_days` days, and a day more, goes
         to the quarantine.
@@ -69,6 +72,7 @@ class Database:
         self._password = password
         self._loop: asyncio.AbstractEventLoop | None = None
         self._backend, self._secret = _backend(url, self._ask_password if password else None)
+        self._backend.packs = packs
         self._is_open = False
         self._has_log = False
         self._is_adopting = True

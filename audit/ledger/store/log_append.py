@@ -24,6 +24,8 @@ TILE_LEVELS: Final = 8
 class AppendBackend(Protocol):
     """The database's way to append."""
 
+    packs: bool
+
     def append_lock(self, connection: sa.Connection) -> None:
         """Keep other processes from appending until the transaction ends."""
 

@@ -61,6 +61,9 @@ class Postgres:
     path = None
     """It is in no file of this machine's."""
 
+    packs: bool = False
+    """Whether documents of decisions are stored packed."""
+
     def __init__(self, url: sa.URL, password: Callable[[], str] | None = None) -> None:
         self.name = f"postgresql://{url.host or ''}:{url.port or 5432}/{url.database or ''}"
         arguments = {

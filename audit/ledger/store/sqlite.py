@@ -51,6 +51,9 @@ class Sqlite:
 
     insert = staticmethod(sqlite.insert)
 
+    packs: bool = False
+    """Whether documents of decisions are stored packed."""
+
     def __init__(self, url: sa.URL) -> None:
         if not url.database or url.database == ":memory:":
             raise SettingsError("ledger.url: name a file: sqlite:///PATH")

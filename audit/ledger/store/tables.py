@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.packed_documents import unpack
 
 METADATA = sa.MetaData()
 """Of all tables."""
@@ -26,6 +27,19 @@ class BytesColumn(sa.LargeBinary):
     def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002 (SQLAlchemy's signature)
         """Return what reads a value."""
         return _bytes_of
+
+
+class DocumentColumn(BytesColumn):
+    """Documents, of which some are packed."""
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002 (SQLAlchemy's signature)
+        """Return what reads a value."""
+        return _document_of
+
+
+def _document_of(value: Any) -> bytes | None:
+    stored = _bytes_of(value)
+    return None if stored is None else unpack(stored)
 
 
 def _bytes_of(value: Any) -> bytes | None:
@@ -84,7 +98,7 @@ decisions = sa.Table(
     _text("policy_revision"),
     _text("profiles_revision"),
     _text("projection"),
-    sa.Column("document", BytesColumn),
+    sa.Column("document", DocumentColumn),
     sa.Column("position", sa.BigInteger),
 )
 """One row a decision. Texts are cut short to be indexed; the document is whole.

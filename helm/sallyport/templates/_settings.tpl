@@ -310,6 +310,7 @@ ledger:
   {{- with include "sallyport.ledger.maxMib" . }}
   max_mib: {{ . }}
   {{- end }}
+  compress: {{ .Values.auditor.ledger.compress }}
   hold: {{ toJson .Values.auditor.ledger.hold }}
   head_every_s: {{ .Values.auditor.ledger.headEverySeconds }}
   signing_key: /etc/sallyport/signing/current.key

@@ -124,6 +124,7 @@ SETTING_OF = {
     "control.discovery.skip": "discovery.skip",
     "auditor.ledger.keepDays": "ledger.keep_days",
     "auditor.ledger.maxRefusalMib": "ledger.max_refusal_mib",
+    "auditor.ledger.compress": "ledger.compress",
     "auditor.ledger.hold": "ledger.hold",
     "auditor.ledger.headEverySeconds": "ledger.head_every_s",
     "weights.container.site": "weights.container.site",
