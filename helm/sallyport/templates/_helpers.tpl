@@ -24,6 +24,14 @@ Takes (dict "root" $), "given", the object's own values, and "own", what the cha
 {{- end }}
 {{- end }}
 
+{{/* Labels of nodes that can run the image. */}}
+{{- define "sallyport.imageNodes" -}}
+kubernetes.io/os: linux
+{{- with .Values.image.architecture }}
+kubernetes.io/arch: {{ . }}
+{{- end }}
+{{- end }}
+
 {{/* Secrets with which nodes pull the image: by name, or as Kubernetes has them. */}}
 {{- define "sallyport.imagePullSecrets" -}}
 {{- with .Values.imagePullSecrets }}
@@ -69,7 +77,7 @@ enableServiceLinks: false
 priorityClassName: {{ . }}
 {{- end }}
 nodeSelector:
-  kubernetes.io/os: linux
+  {{- include "sallyport.imageNodes" .root | nindent 2 }}
   {{- with $values.nodeSelector }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

@@ -65,6 +65,10 @@ REFUSED: Final[dict[str, tuple[Values, str]]] = {
         {"auditor": {"nodeSelector": {"kubernetes.io/os": "windows"}}},
         r"auditor\.nodeSelector: kubernetes\.io/os is the chart's own",
     ),
+    "another architecture": (
+        {"gate": {"nodeSelector": {"kubernetes.io/arch": "arm64"}}},
+        r"gate\.nodeSelector: kubernetes\.io/arch is written from image\.architecture, amd64",
+    ),
     "anybody a controller": ({"controllers": ["*=Job.batch"]}, "is no user but a pattern"),
     "nobody in particular": ({"controllers": ["system:anonymous"]}, "give user names"),
     "a group of controllers": (

@@ -1,9 +1,11 @@
 """How the processes run: labels, security, tokens, what survives an upgrade."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from tests.harness.evidence import ROOT
 from tests.harness.programs.client import Json
 from tests.harness.programs.helm import CHART, IMAGE, Helm, HelmFailedError, named, pod_templates
 from tests.unit.helm.switches import SWITCHES
@@ -125,9 +127,32 @@ def test_gates_can_have_nodes_of_their_own(helm: Helm) -> None:
     own = {"nodeSelector": {"pool": "gates"}, "tolerations": [toleration]}
     templates = pod_templates(helm.objects({"gate": own}))
     gate, control = (templates[f"sallyport-{name}"]["spec"] for name in ("gate", "control"))
-    assert gate["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "gates"}
+    assert gate["nodeSelector"] == {
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "pool": "gates",
+    }
     assert gate["tolerations"] == [toleration]
     assert "pool" not in control["nodeSelector"]
+
+
+@pytest.mark.parametrize("architecture", ["amd64", "arm64", ""])
+def test_pods_run_on_nodes_of_the_images_architecture(helm: Helm, architecture: str) -> None:
+    """Elsewhere they would end with "exec format error"; an image of several runs on all."""
+    objects = helm.objects({"image": {**IMAGE["image"], "architecture": architecture}})
+    specs = [template["spec"] for template in pod_templates(objects).values()]
+    specs += [item["spec"] for item in objects if item["kind"] == "Pod"]
+    assert len(specs) == 5
+    for spec in specs:
+        assert spec["nodeSelector"].get("kubernetes.io/arch", "") == architecture
+
+
+def test_chart_says_the_architecture_of_the_image_that_is_made(helm: Helm) -> None:
+    """The one that `make image` writes into the image's own configuration."""
+    archive = (ROOT / "deploy" / "image" / "archive.py").read_text()
+    made = set(re.findall(r'"architecture": "(\w+)"', archive))
+    (template, *_) = pod_templates(helm.objects({})).values()
+    assert made == {template["spec"]["nodeSelector"]["kubernetes.io/arch"]}
 
 
 def test_a_changed_setting_starts_the_process_anew(helm: Helm) -> None:
