@@ -12,16 +12,27 @@ from typing import Any, Final
 MISSING: Final = "missing"
 ORDER: Final = "order"
 CA: Final = "caBundle"
+ANNOTATIONS: Final = "annotations"
+UNREADABLE: Final = "unreadable"
 
-_DEFAULTS: Final[Mapping[str, Any]] = {
+_HELMS: Final = "meta.helm.sh/"
+"""Annotations that Helm writes, and other tools do not."""
+
+_WEBHOOK: Final[Mapping[str, Any]] = {
     "failurePolicy": "Fail",
     "matchPolicy": "Equivalent",
-    "port": 443,
     "reinvocationPolicy": "Never",
-    "scope": "*",
     "timeoutSeconds": 10,
+    "namespaceSelector": {},
+    "objectSelector": {},
 }
-"""Values of fields that kube-apiserver fills in; also empty selectors."""
+_MATCH: Final[Mapping[str, Any]] = {
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+}
+_POLICY: Final[Mapping[str, Any]] = {"failurePolicy": "Fail"}
+"""What kube-apiserver fills in, by where it stands: a label may be called as a field is."""
 
 _NOTHING: Final[tuple[Any, ...]] = (None, {}, [])
 
@@ -43,11 +54,22 @@ def differences(wanted: Json, live: Json | None, ca: str) -> Mapping[str, str]:
     if live is None:
         return dict.fromkeys(names_of(wanted), MISSING)
     if "spec" in wanted:
-        found = _first_difference(wanted["spec"], live.get("spec") or {})
+        found = _first_difference(_spec(wanted["spec"]), _spec(live.get("spec") or {}))
         return {wanted["metadata"]["name"]: found} if found else {}
-    if not (webhooks := wanted.get("webhooks")):
-        return {}
-    return dict(_of_webhooks(webhooks, live.get("webhooks") or [], ca))
+    found_by_name = dict(_of_webhooks(wanted.get("webhooks") or [], live.get("webhooks") or [], ca))
+    if lacking_annotations(wanted, live):
+        found_by_name.setdefault(names_of(wanted)[0], ANNOTATIONS)
+    return found_by_name
+
+
+def lacking_annotations(wanted: Json, live: Json) -> Mapping[str, str]:
+    """Return the annotations that the chart says and the object lacks."""
+    there = live["metadata"].get("annotations") or {}
+    return {
+        key: value
+        for key, value in (wanted["metadata"].get("annotations") or {}).items()
+        if there.get(key) != value and not key.startswith(_HELMS)
+    }
 
 
 def with_ca(wanted: Json, ca: str) -> dict[str, Any]:
@@ -70,44 +92,59 @@ def ca_of(probe: Json | None) -> str:
 def _of_webhooks(
     wanted: Sequence[Json], live: Sequence[Json], ca: str
 ) -> Iterator[tuple[str, str]]:
+    if not wanted:
+        return
     found = {each.get("name"): each for each in live}
     for each in wanted:
         name = each["name"]
         if name not in found:
             yield name, MISSING
-            continue
-        theirs, said = _without_ca(found[name])
-        if field := _first_difference(each, theirs):
+        elif field := _first_difference(_webhook(each), _webhook(found[name])):
             yield name, field
-        elif ca and said != ca:
+        elif ca and (found[name].get("clientConfig") or {}).get(CA, "") != ca:
             yield name, CA
     order = [each["name"] for each in wanted]
     if set(found) >= set(order) and [each.get("name") for each in live] != order:
         yield order[0], ORDER
 
 
-def _without_ca(webhook: Json) -> tuple[Json, str]:
-    client = dict(webhook.get("clientConfig") or {})
-    ca = client.pop(CA, "") or ""
-    return {**webhook, "clientConfig": client}, ca
-
-
 def _first_difference(wanted: Json, live: Json) -> str:
     """Return the field of `wanted` or `live` that differs, by its name; empty where none does."""
     fields = dict.fromkeys((*wanted, *live))
-    return next((each for each in fields if _bare(wanted, each) != _bare(live, each)), "")
+    return next((each for each in fields if wanted.get(each) != live.get(each)), "")
 
 
-def _bare(of: Json, field: str) -> Any:
-    """Return the value of a field, without what kube-apiserver fills in."""
-    value = _strip(of.get(field))
-    return None if value in _NOTHING or value == _DEFAULTS.get(field) else value
+def _webhook(webhook: Json) -> Json:
+    """Return a webhook as kube-apiserver would store it, without its CA."""
+    said = {**_WEBHOOK, **_said(webhook)}
+    client = {key: value for key, value in _said(said.get("clientConfig")).items() if key != CA}
+    if "service" in client:
+        client["service"] = {"port": 443, **client["service"]}
+    return {**said, "clientConfig": client, "rules": _rules(said.get("rules"))}
 
 
-def _strip(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        kept = {key: _bare(value, key) for key in value}
-        return {key: each for key, each in kept.items() if each is not None}
-    if isinstance(value, list):
-        return [_strip(each) for each in value]
-    return value
+def _spec(spec: Json) -> Json:
+    """Return the `spec` of a policy or a binding as kube-apiserver would store it."""
+    said = {**_POLICY, **_said(spec)} if "validations" in spec else dict(_said(spec))
+    for field in ("matchConstraints", "matchResources"):
+        if field in said:
+            said[field] = _match({**_MATCH, **_said(said[field])})
+    return said
+
+
+def _match(match: Json) -> Json:
+    rules = {
+        field: _rules(match[field])
+        for field in ("resourceRules", "excludeResourceRules")
+        if field in match
+    }
+    return {**match, **rules}
+
+
+def _rules(rules: Sequence[Json] | None) -> list[Json]:
+    return [{"scope": "*", **_said(each)} for each in rules or ()]
+
+
+def _said(fields: Json | None) -> Json:
+    """Return the fields that say something: null and what is empty are as absent."""
+    return {key: value for key, value in (fields or {}).items() if value not in _NOTHING}

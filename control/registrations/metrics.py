@@ -21,9 +21,9 @@ class RegistrationMetrics:
             _LABELS,
             registry=registry,
         )
-        self._restored = Counter(
-            "sallyport_registration_restored",
-            "Times that a webhook or policy was put back after somebody changed or deleted it.",
+        self._changed = Counter(
+            "sallyport_registration_changed",
+            "Times that somebody changed or deleted a webhook or policy.",
             _LABELS,
             registry=registry,
         )
@@ -34,21 +34,28 @@ class RegistrationMetrics:
             registry=registry,
         )
         self._reached.set(math.nan)
+        self._expected: tuple[Key, ...] = ()
 
     def show(self, expected: Iterable[Key], problems: Mapping[Key, str]) -> None:
         """Show of each whether it is healthy."""
         self._healthy.clear()
-        for key in expected:
+        self._expected = tuple(expected)
+        for key in self._expected:
             self._healthy.labels(*key).set(key not in problems)
-            self._restored.labels(*key)
+            self._changed.labels(*key)
+
+    def fail(self) -> None:
+        """Show that none is known to be healthy: what the chart says cannot be read."""
+        for key in self._expected:
+            self._healthy.labels(*key).set(0)
 
     def reach(self, reached: float) -> None:
         """Show whether kube-apiserver reaches a gate: 1 or 0; NaN where that is not known."""
         self._reached.set(reached)
 
-    def restore(self, key: Key) -> None:
-        """Count that one was put back."""
-        self._restored.labels(*key).inc()
+    def change(self, key: Key) -> None:
+        """Count that somebody changed or deleted one."""
+        self._changed.labels(*key).inc()
 
     def forget(self) -> None:
         """Show nothing that only a leader knows."""

@@ -16,7 +16,6 @@ CONFIGMAP: Final = "sallyport-registrations"
 
 PROBE: Final = "sallyport-probe"
 
-_KEY: Final = "objects.json"
 _ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 _PLURALS: Final = {
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
@@ -36,6 +35,8 @@ class Registration:
 
     wanted: Json
     live: Json | None = None
+    problem: str = ""
+    """Why it cannot be read."""
 
     @property
     def kind(self) -> str:
@@ -66,6 +67,11 @@ class Registration:
         return bool(self.wanted.get("webhooks")) and self.name != PROBE
 
     @property
+    def unregistered(self) -> bool:
+        """Whether it is there, and asks nothing yet."""
+        return self.asks and self.live is not None and not self.live.get("webhooks")
+
+    @property
     def digest(self) -> str:
         """Tells the webhooks that are wanted from those of another release."""
         said = msgspec.json.encode(self.wanted.get("webhooks"), order="deterministic")
@@ -75,22 +81,26 @@ class Registration:
     def was_written(self) -> bool:
         """Whether control wrote these webhooks before: what differs is somebody else's change."""
         annotations = ((self.live or {}).get("metadata") or {}).get("annotations") or {}
-        return bool(annotations.get(names.REGISTERED_ANNOTATION) == self.digest)
+        return self.asks and bool(annotations.get(names.REGISTERED_ANNOTATION) == self.digest)
 
 
-def read_registrations(configmap: Mapping[str, Any]) -> tuple[Registration, ...]:
-    """Read what the chart says.
+def read_registrations(
+    configmap: Mapping[str, Any], release: str
+) -> tuple[Registration, ...] | None:
+    """Read what the chart of a release says; None where it is of another one.
 
     Raises:
         InvalidObjectError: it is no list of the objects that are registered.
     """
-    said = (configmap.get("data") or {}).get(_KEY) or ""
+    data, key = configmap.get("data") or {}, f"objects-{release}.json"
+    if key not in data and any(each.startswith("objects-") for each in data):
+        return None
     try:
-        found = tuple(map(Registration, msgspec.json.decode(said, type=list[Json])))
+        found = tuple(map(Registration, msgspec.json.decode(data.get(key, ""), type=list[Json])))
         for each in found:
             _ = each.name, each.collection
     except (*DECODE_ERRORS, KeyError, TypeError):
         raise InvalidObjectError(
-            f"ConfigMap {CONFIGMAP}", _KEY, "is no list of registrations: run helm upgrade"
+            f"ConfigMap {CONFIGMAP}", key, "is no list of registrations: run helm upgrade"
         ) from None
     return found

@@ -1,13 +1,18 @@
 """Writes what is registered with kube-apiserver."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from control.registrations.comparison import with_ca
+from control.registrations.comparison import lacking_annotations, with_ca
 from control.registrations.registration import Registration
 from core.base import names
 from kube.client.objects import FIELD_MANAGER, Objects
 from kube.leader.lease import Leadership
+
+_HELM: Final = "helm"
+"""Helm's field manager (Helm 4). What is created again is created in its name, so that the next
+upgrade finds no conflict, and takes the owner away again."""
 
 _OWNER_KIND: Final = "ClusterRole"
 _OWNER_VERSION: Final = "rbac.authorization.k8s.io/v1"
@@ -34,15 +39,38 @@ class RegistrationWriter:
             version = each.live["metadata"]["resourceVersion"]
             spec = {"op": "replace", "path": "/spec", "value": each.wanted["spec"]}
             await self.objects.change(each.path, [_unchanged(version), spec])
-            await self._disown(each)
-            return True
-        metadata = {
-            "resourceVersion": each.live["metadata"]["resourceVersion"],
-            "annotations": {names.REGISTERED_ANNOTATION: each.digest},
-        }
-        webhooks = with_ca(each.wanted, ca)["webhooks"]
-        await self.objects.merge(each.path, {"metadata": metadata, "webhooks": webhooks})
+        else:
+            await self._set_webhooks(each, each.live["metadata"], ca)
         return True
+
+    async def disown(self, leadership: Leadership, each: Registration) -> None:
+        """Leave the `spec` to whoever installs the chart, where control has written it.
+
+        The next server-side apply of another one would be a conflict.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses, or somebody changed it.
+            NotLeaderError: leadership was lost.
+        """
+        metadata = (each.live or {}).get("metadata") or {}
+        managed = metadata.get("managedFields") or []
+        others = [entry for entry in managed if entry.get("manager") != FIELD_MANAGER]
+        if "spec" not in each.wanted or not others or len(others) == len(managed):
+            return
+        leadership.require()
+        leave = {"op": "replace", "path": "/metadata/managedFields", "value": others}
+        await self.objects.change(each.path, [_unchanged(metadata["resourceVersion"]), leave])
+
+    async def _set_webhooks(self, each: Registration, metadata: Mapping[str, Any], ca: str) -> None:
+        annotations = dict(lacking_annotations(each.wanted, {"metadata": metadata}))
+        body: dict[str, Any] = {}
+        if each.wanted.get("webhooks"):
+            body["webhooks"] = with_ca(each.wanted, ca)["webhooks"]
+        if each.asks:
+            annotations[names.REGISTERED_ANNOTATION] = each.digest
+        version = metadata["resourceVersion"]
+        body["metadata"] = {"resourceVersion": version, "annotations": annotations}
+        await self.objects.merge(each.path, body)
 
     async def _create(self, each: Registration, ca: str) -> bool:
         """Create one again, owned by the chart's ClusterRole: with that it goes.
@@ -59,28 +87,13 @@ class RegistrationWriter:
             "uid": owner["metadata"]["uid"],
         }
         body = with_ca(each.wanted, ca)
-        metadata: dict[str, Any] = {**body["metadata"], "ownerReferences": [reference]}
         if each.asks:
-            annotations = {**(metadata.get("annotations") or {})}
-            annotations[names.REGISTERED_ANNOTATION] = each.digest
-            metadata["annotations"] = annotations
-        await self.objects.create(each.collection, {**body, "metadata": metadata})
-        await self._disown(each)
+            del body["webhooks"]  # They are control's own: the chart does not name them.
+        metadata = {**body["metadata"], "ownerReferences": [reference]}
+        made = await self.objects.apply(each.path, {**body, "metadata": metadata}, _HELM)
+        if each.asks:
+            await self._set_webhooks(each, made["metadata"], ca)
         return True
-
-    async def _disown(self, each: Registration) -> None:
-        """Leave all but webhooks to whoever installs the chart.
-
-        Its next change would be a conflict (server-side apply) with what control has set.
-        """
-        live = await self.objects.get(each.path)
-        if live is None or each.asks:
-            return
-        metadata = live["metadata"]
-        managed = metadata.get("managedFields") or []
-        others = [entry for entry in managed if entry.get("manager") != FIELD_MANAGER]
-        leave = {"op": "replace", "path": "/metadata/managedFields", "value": others or [{}]}
-        await self.objects.change(each.path, [_unchanged(metadata["resourceVersion"]), leave])
 
 
 def _unchanged(version: str) -> dict[str, Any]:

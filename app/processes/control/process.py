@@ -150,7 +150,9 @@ class _Control:
             self._certificates(cluster),
             LedgerSigningKeys(self.objects, namespace).loop,
             RequiredDefinitions(self.objects, self.metrics.registry).loop,
-            Registrations(self.objects, namespace, self.metrics.registry).loop,
+            Registrations(
+                self.objects, namespace, self.metrics.registry, release=version("sallyport")
+            ).loop,
             Discovery(self.objects, self.metrics.registry, self._wanted()).loop,
             ApprovalEvents(
                 self.objects,

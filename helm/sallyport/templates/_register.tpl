@@ -32,6 +32,11 @@ Takes (dict "root" $ "kind" "validating").
 {{- $found = append $found . -}}
 {{- end -}}
 {{- end -}}
+{{- range $found -}}
+{{- /* By these Helm takes for its own what control creates again. */ -}}
+{{- $helms := dict "meta.helm.sh/release-name" $.Release.Name "meta.helm.sh/release-namespace" $.Release.Namespace -}}
+{{- $_ := set .metadata "annotations" (merge $helms (.metadata.annotations | default dict)) -}}
+{{- end -}}
 {{- $found | toJson -}}
 {{- end }}
 

@@ -5,14 +5,16 @@ import contextlib
 import copy
 import json
 import subprocess
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.registrations.loop import PATIENCE_S, Registrations
+from control.registrations.loop import IN_A_ROW, PATIENCE_S, Registrations
 from core.base.errors import ClusterError, InvalidObjectError
 from kube.client.objects import open_objects
 from kube.leader.lease import Leadership
@@ -47,14 +49,17 @@ class Rig:
     port: int
     now: list[float] = field(default_factory=lambda: [0.0])
     gate: Gate | None = None
+    key: str = ""
+    """Of the ConfigMap's content."""
 
     async def lead(self) -> None:
         """Have kube-apiserver reach the gate on loopback: this cluster has no Services' network."""
         _, configmap = await self.admin.request("GET", CONFIGMAP)
-        wanted = json.loads(configmap["data"]["objects.json"])
+        ((self.key, said),) = configmap["data"].items()
+        wanted = json.loads(said)
         for item in wanted:
             self._lead(item)
-        body = {"data": {"objects.json": json.dumps(wanted)}}
+        body = {"data": {self.key: json.dumps(wanted)}}
         await self.patch(CONFIGMAP, body)
         _, probe = await self.admin.request("GET", f"{VALIDATING}/sallyport-probe")
         self._lead(probe)
@@ -98,9 +103,9 @@ class Rig:
         """Return whether one is shown as healthy."""
         return self.metric("sallyport_registration_healthy", kind=kind, name=name)
 
-    def restored(self, kind: str, name: str) -> float:
-        """Return how often one was put back."""
-        return self.metric("sallyport_registration_restored_total", kind=kind, name=name) or 0.0
+    def changed(self, kind: str, name: str) -> float:
+        """Return how often somebody changed one."""
+        return self.metric("sallyport_registration_changed_total", kind=kind, name=name) or 0.0
 
     async def webhooks(self, path: str = f"{VALIDATING}/sallyport") -> list[Json]:
         """Return the webhooks of a configuration."""
@@ -156,7 +161,9 @@ async def rig(
     registry, now = CollectorRegistry(), [0.0]
     kubeconfig = apiserver.kubeconfig_for_token("control", token)
     async with open_objects(kubeconfig) as objects:
-        loop = Registrations(objects, NAMESPACE, registry, tick=lambda: now[0])
+        loop = Registrations(
+            objects, NAMESPACE, registry, release=version("sallyport"), tick=lambda: now[0]
+        )
         made = Rig(admin, apiserver, tmp_path, loop, registry, port, now)
         try:
             yield made
@@ -182,6 +189,9 @@ async def test_one_installation_is_enough(rig: Rig) -> None:
     assert rig.healthy("ValidatingWebhookConfiguration", "validate.sallyport.dev") == 0
 
     await rig.start_gate()
+    for _ in range(IN_A_ROW - 1):
+        await rig.look(5)
+        assert await rig.webhooks() == []
     await rig.look(5)
     names_there = [each["name"] for each in await rig.webhooks()]
     assert names_there[0] == "validate.sallyport.dev"
@@ -191,7 +201,7 @@ async def test_one_installation_is_enough(rig: Rig) -> None:
     await rig.look(5)
     assert rig.metric("sallyport_gate_reached") == 1
     assert rig.healthy("ValidatingWebhookConfiguration", "validate.sallyport.dev") == 1
-    assert rig.restored("ValidatingWebhookConfiguration", "validate.sallyport.dev") == 0
+    assert rig.changed("ValidatingWebhookConfiguration", "validate.sallyport.dev") == 0
     assert len(await rig.events("WebhooksRegistered")) == 2
     assert not await rig.events("RegistrationRestored")
 
@@ -205,8 +215,8 @@ async def registered(rig: Rig) -> None:
     """Register, with a gate that answers."""
     await rig.lead()
     await rig.start_gate()
-    await rig.look()
-    await rig.look(5)
+    for _ in range(IN_A_ROW + 1):
+        await rig.look(5)
     assert rig.healthy(*VALIDATE) == 1
 
 
@@ -225,7 +235,7 @@ CHANGES: dict[str, Callable[[list[Json]], object]] = {
     "missing": lambda webhooks: webhooks.pop(0),
     "rules": edit("rules", [RULE]),
     "namespaceSelector": edit("namespaceSelector", NOWHERE),
-    "objectSelector": edit("objectSelector", {"matchLabels": {"judged": "yes"}}),
+    "objectSelector": edit("objectSelector", {"matchLabels": {"failurePolicy": "Fail"}}),
     "matchConditions": edit("matchConditions", [{"name": "never", "expression": "false"}]),
     "failurePolicy": edit("failurePolicy", "Ignore"),
     "timeoutSeconds": edit("timeoutSeconds", 1),
@@ -247,7 +257,7 @@ async def test_a_webhook_that_somebody_changes_is_put_back_and_told(rig: Rig) ->
         kind, first = VALIDATE
         told = await rig.events("RegistrationRestored")
         assert sum(f"{first} ({what})" in each for each in told) == 1, (what, told)
-        assert rig.restored(kind, first) == at
+        assert rig.changed(kind, first) == at
         assert rig.healthy(*VALIDATE) == 0
         await rig.look(5)
         assert rig.healthy(*VALIDATE) == 1
@@ -263,7 +273,7 @@ async def test_a_registration_that_somebody_deletes_is_put_back(rig: Rig) -> Non
     assert rig.healthy(*VALIDATE) == 0
     await rig.look(PATIENCE_S)
     assert await rig.webhooks() == before
-    assert rig.restored(*VALIDATE) == 1
+    assert rig.changed(*VALIDATE) == 1
     _, made = await rig.admin.request("GET", f"{VALIDATING}/sallyport")
     (owner,) = made["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("ClusterRole", "sallyport-control")
@@ -296,7 +306,7 @@ async def test_policies_are_put_back_and_stay_helms(rig: Rig, helm: Helm) -> Non
     await rig.look(PATIENCE_S)
     await rig.look(5)
     assert (rig.healthy(*GUARD), rig.healthy(*BOUND)) == (1, 1)
-    assert (rig.restored(*GUARD), rig.restored(*BOUND)) == (1, 1)
+    assert (rig.changed(*GUARD), rig.changed(*BOUND)) == (1, 1)
     _, after = await rig.admin.request("GET", f"{POLICIES}/{GUARD[1]}")
     assert after["spec"] == before["spec"]
     for path in (f"{POLICIES}/{GUARD[1]}", f"{BINDINGS}/{BOUND[1]}"):
@@ -319,7 +329,7 @@ async def test_an_upgrade_registers_what_it_changes_and_is_nobodys_attack(
     await rig.look(5)
     assert {each["timeoutSeconds"] for each in await rig.webhooks()} == {7}
     assert all(each["clientConfig"]["caBundle"] for each in await rig.webhooks())
-    assert rig.restored(*VALIDATE) == 0
+    assert rig.changed(*VALIDATE) == 0
     assert not await rig.events("RegistrationRestored")
 
 
@@ -336,8 +346,70 @@ async def test_nothing_is_put_back_after_the_chart_was_taken_away(
     assert (await created(rig.admin))[0] == 201
 
 
-async def test_what_the_chart_says_is_read_or_said_to_be_unreadable(rig: Rig) -> None:
-    """A ConfigMap that somebody broke registers nothing, and names the fix."""
-    await rig.patch(CONFIGMAP, {"data": {"objects.json": "[{}]"}})
-    with pytest.raises(InvalidObjectError, match=r"objects\.json: .* run helm upgrade"):
+async def test_nothing_is_put_back_while_the_chart_goes(rig: Rig) -> None:
+    """Its ClusterRole is gone, which owns what control creates; another gives it the same rights."""
+    await registered(rig)
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    _, own = await rig.admin.request("GET", f"{role}/sallyport-control")
+    group = "rbac.authorization.k8s.io"
+    account = {"kind": "ServiceAccount", "name": "sallyport-control", "namespace": NAMESPACE}
+    same = {"apiVersion": f"{group}/v1", "metadata": {"name": "as-control"}}
+    reference = {"apiGroup": group, "kind": "ClusterRole", "name": "as-control"}
+    await rig.admin.apply(
+        [
+            {**same, "kind": "ClusterRole", "rules": own["rules"]},
+            {**same, "kind": "ClusterRoleBinding", "subjects": [account], "roleRef": reference},
+        ]
+    )
+    await rig.admin.request("DELETE", f"{role}/sallyport-control")
+    await rig.admin.request("DELETE", f"{VALIDATING}/sallyport")
+    for _ in range(3):
+        await rig.look(PATIENCE_S)
+    assert await rig.webhooks() == []
+    assert rig.healthy(*VALIDATE) == 0
+
+
+async def test_what_cannot_be_read_is_not_healthy(rig: Rig) -> None:
+    """Whoever takes a right from control does not hide what they change."""
+    await registered(rig)
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/sallyport-control"
+    _, own = await rig.admin.request("GET", role)
+    less = [
+        {**each, "resourceNames": [one for one in names if one != "sallyport"]}
+        if "sallyport" in (names := each.get("resourceNames") or [])
+        else each
+        for each in own["rules"]
+    ]
+    await rig.patch(role, {"rules": less})
+    deadline = time.monotonic() + 20
+    while rig.healthy(*VALIDATE) != 0:
+        assert time.monotonic() < deadline
+        with contextlib.suppress(ClusterError):
+            await rig.look(5)
+    assert rig.healthy(*GUARD) == 1
+
+
+async def test_a_control_of_another_release_leaves_all_as_it_is(rig: Rig) -> None:
+    """In an upgrade the ConfigMap is new before the processes are."""
+    await registered(rig)
+    _, configmap = await rig.admin.request("GET", CONFIGMAP)
+    data = {rig.key: None, "objects-99.0.0.json": configmap["data"][rig.key]}
+    await rig.patch(CONFIGMAP, {"data": data})
+    await rig.admin.request("DELETE", f"{VALIDATING}/sallyport")
+    for _ in range(3):
+        await rig.look(PATIENCE_S)
+    assert await rig.webhooks() == []
+    assert rig.healthy(*VALIDATE) is None
+
+
+async def test_what_the_chart_says_is_read_or_said_to_be_missing(rig: Rig) -> None:
+    """A ConfigMap that somebody broke or deleted: nothing is healthy, and the fix is named."""
+    await registered(rig)
+    await rig.patch(CONFIGMAP, {"data": {rig.key: "[{}]"}})
+    with pytest.raises(InvalidObjectError, match=r"objects-.*json: .* run helm upgrade"):
         await rig.look()
+    assert (rig.healthy(*VALIDATE), rig.healthy(*GUARD)) == (0, 0)
+    await rig.admin.request("DELETE", CONFIGMAP)
+    with pytest.raises(InvalidObjectError, match="is missing: run helm upgrade"):
+        await rig.look()
+    assert rig.healthy(*VALIDATE) == 0

@@ -87,7 +87,8 @@ async def left(installed: InstalledStatus, admin: Client) -> AsyncIterator[None]
             await asyncio.sleep(0.2)
 
     await until(compares=True)
-    async with without(admin, REGISTRATIONS):
+    _, configmap = await admin.request("GET", REGISTRATIONS)
+    async with changed(admin, REGISTRATIONS, {"data": dict.fromkeys(configmap["data"], "[]")}):
         await until(compares=False)
         yield
     await until(compares=True)

@@ -68,7 +68,7 @@ HEALTHY: Final = MappingProxyType(
         f'{NOTED},verdict="allow"}}': "0+600x200",
         f"sallyport_gate_reached{C}": "1x200",
         f"sallyport_registration_healthy{{{WEBHOOK}}}": "1x200",
-        f"sallyport_registration_restored_total{{{WEBHOOK}}}": "0x200",
+        f"sallyport_registration_changed_total{{{WEBHOOK}}}": "0x200",
         DENIED: "0+20x200",
         'sallyport_errors_total{instance="g0",job="s",kind="internal"}': "0x200",
         'sallyport_admission_duration_seconds_bucket{webhook="validate",le="0.01"}': "0+600x200",
@@ -162,8 +162,11 @@ FIRES: Final = MappingProxyType[str, Changes](
         "SallyportRegistrationDiffers": {
             f"sallyport_registration_healthy{{{WEBHOOK}}}": "1x120 0x79",
         },
-        "SallyportRegistrationRestored": {
-            f"sallyport_registration_restored_total{{{WEBHOOK}}}": "0x170 1x29",
+        "SallyportRegistrationUnknown": {
+            f"sallyport_registration_healthy{{{WEBHOOK}}}": "1x120",
+        },
+        "SallyportRegistrationChanged": {
+            f"sallyport_registration_changed_total{{{WEBHOOK}}}": "0x170 1x29",
         },
         "SallyportNobodyAsks": {
             f'{ASKED},verdict="allow"}}': "0+600x80 48000x119",
