@@ -347,7 +347,7 @@ async def test_nothing_is_put_back_after_the_chart_was_taken_away(
 
 
 async def test_nothing_is_put_back_while_the_chart_goes(rig: Rig) -> None:
-    """Its ClusterRole is gone, which owns what control creates; another gives it the same rights."""
+    """Its ClusterRole, which owns what control creates, is gone; another gives the same rights."""
     await registered(rig)
     role = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
     _, own = await rig.admin.request("GET", f"{role}/sallyport-control")
@@ -363,10 +363,14 @@ async def test_nothing_is_put_back_while_the_chart_goes(rig: Rig) -> None:
     )
     await rig.admin.request("DELETE", f"{role}/sallyport-control")
     await rig.admin.request("DELETE", f"{VALIDATING}/sallyport")
-    for _ in range(3):
-        await rig.look(PATIENCE_S)
-    assert await rig.webhooks() == []
-    assert rig.healthy(*VALIDATE) == 0
+    try:
+        for _ in range(3):
+            await rig.look(PATIENCE_S)
+        assert await rig.webhooks() == []
+        assert rig.healthy(*VALIDATE) == 0
+    finally:
+        for path in (role, role.replace("clusterroles", "clusterrolebindings")):
+            await rig.admin.request("DELETE", f"{path}/as-control")
 
 
 async def test_what_cannot_be_read_is_not_healthy(rig: Rig) -> None:
