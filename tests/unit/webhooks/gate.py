@@ -66,10 +66,14 @@ class Gate:
         assert answer.status == 200
         return answer.body.decode()
 
-    def lines(self) -> list[dict[str, Any]]:
-        """Return the log's lines so far."""
+    def text(self) -> str:
+        """Return the log so far, once all of it is written."""
         assert self.writer.flush()
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        return self.log.read_text()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return its lines."""
+        return [json.loads(line) for line in self.text().splitlines()]
 
 
 @asynccontextmanager

@@ -108,7 +108,7 @@ async def test_only_those_who_are_named_may_ask(tmp_path: Path, name: str) -> No
         async with asyncio.timeout(10):  # It is counted at a sweep, every two seconds.
             while 'reason="stranger"' not in await gate.scrape():  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
-        assert "alice" not in gate.log.read_text()
+        assert "alice" not in gate.text()
 
 
 async def test_probes_and_metrics_need_no_certificate(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ async def test_an_unforeseen_error_refuses_validation(gate: Gate) -> None:
     line = next(line for line in gate.lines() if line["event"] == "judging failed")
     assert (line["error"], line["level"]) == ("KeyError", "error")
     assert any("tests/unit/webhooks/judge.py" in frame for frame in line["frames"])
-    assert CANARY not in gate.log.read_text()
+    assert CANARY not in gate.text()
 
 
 async def test_an_unforeseen_error_leaves_mutation_to_the_failure_policy(gate: Gate) -> None:

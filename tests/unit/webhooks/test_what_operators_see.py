@@ -25,7 +25,7 @@ async def test_one_line_tells_of_a_decision_and_names_nobody(gate: Gate) -> None
     assert line["rules"] == ["privileges/host/privileged"]
     assert line["subjects"] == ["user:0123456789abcdef"]
     assert line["ms"] > 0
-    assert CANARY not in gate.log.read_text()
+    assert CANARY not in gate.text()
 
 
 async def test_a_rejected_body_is_never_quoted(gate: Gate) -> None:
@@ -35,7 +35,7 @@ async def test_a_rejected_body_is_never_quoted(gate: Gate) -> None:
     assert answer.status == 400
     assert CANARY not in answer.body.decode()
     gate.writer.flush()
-    assert CANARY not in gate.log.read_text()
+    assert CANARY not in gate.text()
     assert gate.lines()[-1]["event"] == "request rejected"
 
 

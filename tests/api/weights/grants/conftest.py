@@ -75,8 +75,17 @@ class Installation:
     apiserver: ApiServer
     log: Path
 
-    def decisions(self) -> list[Json]:
-        """Return the decisions so far, of the validating pass."""
+    async def decision_on(self, uid: str) -> Json:
+        """Return the decision on an object, of the validating pass, once its line is written."""
+        deadline = time.monotonic() + SOON_S
+        while True:
+            for each in self._decisions():
+                if each["request"].get("objectUid") == uid:
+                    return each
+            assert time.monotonic() < deadline, f"no decision on {uid}"
+            await asyncio.sleep(_POLL_S)
+
+    def _decisions(self) -> list[Json]:
         whole, _, _ = self.log.read_text(errors="replace").rpartition("\n")
         lines = whole.splitlines()
         documents = [json.loads(line) for line in lines if '"format":' in line]

@@ -115,10 +115,7 @@ async def test_one_for_everything_lets_pods_reach_weights(
     assert "by 203.0.113.9, which is not its private endpoint" in " ".join(carol.warnings)
     await carol.create(restricted(pod(namespace, "three")))
     await refused(partial(carol.create, pod(elsewhere, "one")), REFUSAL)
-    uid = made["metadata"]["uid"]
-    decision = next(
-        each for each in installation.decisions() if each["request"].get("objectUid") == uid
-    )
+    decision = await installation.decision_on(made["metadata"]["uid"])
     assert decision["breakGlass"] == [f"{opened['metadata']['name']}@{opened['metadata']['uid']}"]
     assert (decision["verdict"], decision["weightStores"]) == ("warn", ["llama"])
     assert not decision.get("grants")

@@ -52,11 +52,7 @@ async def test_a_grant_from_its_asking_to_its_end(
     elsewhere = await place(admin, "story-elsewhere")
     await refused(partial(carol.create, pod(elsewhere, "first")), "no AccessGrant")
     await refused(partial(carol.create, pod(namespace, "next")), "it expired at")
-    decision = next(
-        each
-        for each in installation.decisions()
-        if each["request"].get("objectUid") == made["metadata"]["uid"]
-    )
+    decision = await installation.decision_on(made["metadata"]["uid"])
     uid = written["metadata"]["uid"]
     assert decision["weightStores"] == ["llama"]
     assert decision["grants"] == [f"{namespace}/llama@{uid}"]
