@@ -21,6 +21,9 @@ _AREA_WIDTH: Final = 14
 def print_status(status: InstallationStatus, console: Console) -> None:
     """Print it; the first line is the whole answer."""
     console.print(Text(safe_line(status.summary), style=_STYLES[status.state]))
+    if status.problems:
+        short = f"kubectl below is short for kubectl -n {status.namespace}"
+        console.print(Text(safe_line(short), style="dim"))
     for number, each in enumerate(status.problems, 1):
         console.print()
         head = Text(f"{number}. {each.severity} ", style=_STYLES[AreaState.PROBLEM])

@@ -305,6 +305,7 @@ def _registrations() -> list[str]:
     paths = [
         f"{kind}/{name}" for kind in WEBHOOKS for name in ("sallyport", "sallyport-discovered")
     ]
+    paths.append("validatingwebhookconfigurations/sallyport-probe")
     for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
         paths += [f"{kind}/{name}" for name in (*GUARDS, BACKSTOP)]
     return paths

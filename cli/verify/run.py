@@ -4,7 +4,7 @@ Nothing is written, and no image is pulled.
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
@@ -18,6 +18,8 @@ from cli.shared.modes import read_modes
 from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
 from cli.verify.port import try_port
 from cli.verify.proof import note_proof
+from cli.verify.registered import NAME as REGISTERED
+from cli.verify.registered import check_registered
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
@@ -35,12 +37,6 @@ _HANGS: Final = f"kube-apiserver did not answer all of it within {_DEADLINE_S:.0
 _LOOK: Final = (
     "look at what the steps above say of the gate, and whether etcd is well: kubectl get --raw "
     "'/readyz?verbose'"
-)
-_REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
-_KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
-_UNASKED: Final = (
-    "control registers them once kube-apiserver reaches a gate; its log says why it does not "
-    "(`registration`, of=gate)"
 )
 _DRY: Final = {"dryRun": "All"}
 
@@ -186,7 +182,8 @@ async def _ask(asked: _Asked, *, by_settings: bool, from_pod: tuple[str, str] | 
         modes, notes = await read_modes(Objects(connection, _TIMEOUT_S), settings)
         asked.notes += [*notes, *await note_proof(settings, connection)]
     mode = asked.mode = modes.of(await _namespace(connection, namespace))
-    await asked.take("registered", _registered(connection))
+    objects = Objects(connection, _TIMEOUT_S)
+    await asked.take(REGISTERED, check_registered(objects, settings.namespace))
     await asked.take("judged", _judged(connection, namespace))
     await asked.take("refused", _refused(connection, namespace, mode))
     await asked.take("guarded", _guarded(connection, namespace))
@@ -204,43 +201,6 @@ async def _namespace(connection: Connection, namespace: str) -> Namespace:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
         raise SettingsError(f"there is no namespace {namespace}: name one that is judged") from None
-
-
-async def _registered(connection: Connection) -> Step:
-    """Check that kube-apiserver asks the gate, and trusts it."""
-    name = "registered"
-    for kind in _KINDS:
-        try:
-            body = await connection.get(f"{_REGISTRATIONS}/{kind}/sallyport", _TIMEOUT_S, {})
-        except ClusterError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                found, remedy = f"there is no {kind} sallyport", "set webhooks.enabled=true"
-                return Step(name, StepOutcome.BROKEN, found, remedy)
-            return Step(name, StepOutcome.UNKNOWN, str(error), "")
-        webhooks = msgspec.json.decode(body).get("webhooks")
-        if not webhooks:
-            return Step(name, StepOutcome.BROKEN, f"{kind} sallyport has no webhooks", _UNASKED)
-        for webhook in webhooks:
-            trouble = _trouble(kind, webhook)
-            if trouble:
-                return Step(name, StepOutcome.BROKEN, *trouble)
-    return Step(name, StepOutcome.HOLDS, "the webhooks are registered, fail closed, with a CA", "")
-
-
-def _trouble(kind: str, webhook: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the fault of a webhook's registration, and the remedy."""
-    if not webhook["clientConfig"].get("caBundle"):
-        return (
-            f"{webhook['name']}: kube-apiserver was not given the gate's CA",
-            "control puts it there within half a minute; if not, its log says why",
-        )
-    if kind == _KINDS[0] and webhook["failurePolicy"] != "Fail":
-        return (
-            f"{webhook['name']}: failurePolicy is {webhook['failurePolicy']}: while the gate is "
-            "not reached, everything is admitted unjudged",
-            "set webhooks.validating.failurePolicy=Fail",
-        )
-    return None
 
 
 async def _judged(connection: Connection, namespace: str) -> Step:

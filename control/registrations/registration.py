@@ -85,14 +85,15 @@ class Registration:
 
 
 def read_registrations(
-    configmap: Mapping[str, Any], release: str
+    configmap: Mapping[str, Any], release: str = ""
 ) -> tuple[Registration, ...] | None:
-    """Read what the chart of a release says; None where it is of another one.
+    """Read what the chart of a release, or of whichever it is, says; None where it is of another.
 
     Raises:
         InvalidObjectError: it is no list of the objects that are registered.
     """
-    data, key = configmap.get("data") or {}, f"objects-{release}.json"
+    data = configmap.get("data") or {}
+    key = f"objects-{release}.json" if release else next(iter(data), "")
     if key not in data and any(each.startswith("objects-") for each in data):
         return None
     try:

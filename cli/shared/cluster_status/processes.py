@@ -174,7 +174,7 @@ def _waiting(pod: Mapping[str, Any], container: Mapping[str, Any]) -> str:
 
 _NONE_READY: Final = {
     "gate": (
-        "no gate is ready: kube-apiserver refuses whatever the webhooks guard",
+        "no gate is ready: kube-apiserver refuses what the registered webhooks guard",
         "kubectl get pods; each Pod's reason stands below. While people are locked out: "
         "docs/operate/disaster.md",
         alert("SallyportNoGateReady"),
@@ -208,14 +208,14 @@ def _judge(name: str, seen: ProcessStatus | None, found: AreaFindings, now: dt.d
     why = "; ".join(_reasons(seen))
     if seen.wanted == 0:
         what = f"{name} is scaled to 0: it does not run"
-        first = f"kubectl scale it up again, or run helm upgrade: {name}.replicas"
+        first = f"helm upgrade with {name}.replicas, or kubectl scale --replicas=N"
         found.problem(what, first, _NONE_READY[name][2], critical=name == "gate")
     elif not seen.ready:
         what, first, see = _NONE_READY[name]
-        found.problem(_with(what, why), first, see, critical=name != "control")
+        found.problem(_with(what, why), first, see, critical=True)
     elif seen.ready < seen.wanted:
         what = f"{seen.ready} of {seen.wanted} replicas of {name} are ready"
-        see = alert("SallyportOneGateLeft")
+        see = alert("SallyportOneGateLeft") if name == "gate" else _NONE_READY[name][2]
         found.problem(_with(what, why), "kubectl get pods; look at the nodes too", see)
     for pod in seen.pods:
         if pod.restarts and (ago := _seconds_since(pod.since, now)) < _RESTARTED_S:

@@ -54,9 +54,14 @@ BACKSTOP: Final = "backstop.sallyport.dev"
 
 _JUDGING: Final = "validate.sallyport.dev"
 _NAME: Final = "sallyport"
+READ_LOG: Final = (
+    "kubectl logs -l app.kubernetes.io/component=control --tail=-1 --prefix | grep registration"
+)
+"""Of all replicas: only the one that leads says it."""
+
 _PUT_BACK: Final = (
-    "control puts it back within a minute, while kube-apiserver reaches a gate; if not: "
-    "kubectl logs deployment/sallyport-control | grep registration"
+    "with webhooks.enabled=false this is as it should be; else control puts it back within a "
+    f"minute, while kube-apiserver reaches a gate; if not: {READ_LOG}"
 )
 _SOON_S: Final = 14 * DAY_S
 _DIFFERS: Final = alert("SallyportRegistrationDiffers")
@@ -102,14 +107,20 @@ def judge_comparison(seen: ProcessesSeen, found: AreaFindings) -> None:
         if metrics.value("sallyport_gate_reached") == 0:
             found.problem(
                 "kube-apiserver does not reach a gate: what it asks is refused, or not judged yet",
-                "kubectl logs deployment/sallyport-control | grep registration says why",
+                f"{READ_LOG} says why",
                 alert("SallyportGateNotReached"),
                 critical=True,
             )
-        for labels, healthy in metrics.all("sallyport_registration_healthy"):
-            if healthy == 0:
-                what = f"{labels['kind']} {labels['name']} is not as the chart says it"
-                found.problem(what, _PUT_BACK, _DIFFERS, critical=True)
+        compared = metrics.all("sallyport_registration_healthy")
+        if not compared:
+            found.gap(
+                "control does not know what is to be registered: its ConfigMap is missing, or of "
+                "another release"
+            )
+        differ = [labels["name"] for labels, healthy in compared if healthy == 0]
+        if differ:
+            what = f"not as the chart says it: {', '.join(sorted(differ))}"
+            found.problem(what, _PUT_BACK, _DIFFERS, critical=True)
 
 
 def _webhook(

@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ from core.approvals.break_glass import BreakGlass, parse_break_glass
 from core.approvals.exceptions import PolicyException, parse_exception
 from core.base.errors import InvalidObjectError
 from core.base.times import DAY_S, time_text
-from core.people.two_person import PEOPLE_NEEDED, Approvable
+from core.people.two_person import ORDINARY_TERMS, Approvable, Approved, Consent, judge_approval
 from kube.approvals.watch import (
     APPROVALS_PATH,
     BREAK_GLASSES_PATH,
@@ -66,24 +66,24 @@ def judge_relaxations(
 ) -> ApprovalsStatus:
     """Say which wait, which end soon and which are open. Pure, but for `found`.
 
-    Whether an approver still has the right to approve is the gate's to ask: here an approval
-    counts once it is recorded, has not ended and is of the object as it is.
+    Whether an approver still has the right to approve is not asked: it is taken so.
     """
+    consents = [each.consent for each in approvals if each.consent is not None]
     in_time = [each for each in excepted if each.in_time(now)]
     waiting = [
         _shown(exceptions.KIND, each.meta.namespace, each.meta.name, each.expires)
         for each in in_time
-        if not _is_approved(each.approvable, approvals, now)
+        if not is_approved(each.approvable, consents, now)
     ]
     waiting += [
         _shown(break_glass.KIND, "", each.meta.name, 0.0)
         for each in sealed
-        if each.began is None and not _is_approved(each.approvable, approvals, now)
+        if each.began is None and not is_approved(each.approvable, consents, now)
     ]
     ending = [
         _shown(exceptions.KIND, each.meta.namespace, each.meta.name, each.expires)
         for each in in_time
-        if each.expires < now + DAY_S and _is_approved(each.approvable, approvals, now)
+        if each.expires < now + DAY_S and is_approved(each.approvable, consents, now)
     ]
     opened = [
         _shown(break_glass.KIND, "", each.meta.name, each.ends)
@@ -101,16 +101,11 @@ def judge_relaxations(
     return ApprovalsStatus(exceptions=len(in_time), waiting=waiting, ending=ending, open=opened)
 
 
-def _is_approved(approvable: Approvable, approvals: list[Approval], now: float) -> bool:
-    consents = [each.consent for each in approvals if each.consent is not None]
-    people = {
-        each.approver.username
-        for each in consents
-        if (each.uid, each.digest) == (approvable.uid, approvable.digest)
-        and not each.withdrawn
-        and now < each.expires
-    }
-    return len(people) >= PEOPLE_NEEDED
+def is_approved(approvable: Approvable, consents: Sequence[Consent], now: float) -> bool:
+    """Return whether two people approve it, by the gate's rule; that each still may is taken so."""
+    holders = {each.approval for each in consents}
+    judged = judge_approval(approvable, consents, holders, now, ORDINARY_TERMS)
+    return isinstance(judged, Approved)
 
 
 def _shown(kind: str, namespace: str, name: str, ends: float) -> EndingObject:

@@ -237,7 +237,7 @@ HEALTHY: Final = 'sallyport_registration_healthy{kind="ValidatingAdmissionPolicy
         (f"sallyport_leader 1\nsallyport_gate_reached 1\n{HEALTHY}1\n", [], 0),
         (
             f"sallyport_leader 1\nsallyport_gate_reached 1\n{HEALTHY}0\n",
-            ["ValidatingAdmissionPolicy a is not as the chart says it"],
+            ["not as the chart says it: a"],
             0,
         ),
         (
@@ -246,8 +246,9 @@ HEALTHY: Final = 'sallyport_registration_healthy{kind="ValidatingAdmissionPolicy
             0,
         ),
         (f"sallyport_leader 0\nsallyport_gate_reached NaN\n{HEALTHY}0\n", [], 1),
+        ("sallyport_leader 1\nsallyport_gate_reached NaN\n", [], 1),
     ],
-    ids=["healthy", "a policy differs", "no gate is reached", "nobody leads"],
+    ids=["healthy", "a policy differs", "no gate is reached", "nobody leads", "not compared"],
 )
 def test_what_control_compares_is_told(text: str, problems: list[str], gaps: int) -> None:
     """Only by the one that leads: what it does not know is a gap, and never well."""
