@@ -12,7 +12,7 @@ REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 # Tests start hundreds of processes: let the first of them keep what it compiles for the others.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test check bench proof fuzz docs docs-site image image-lock lock tools clean
+.PHONY: help setup run test check bench proof fuzz docs docs-site image release image-lock lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -76,6 +76,9 @@ docs-site: setup ## Build the documentation site in dist/site
 
 image: setup ## Make the container image and its bill of materials in dist/
 	@$(BIN)/python -m deploy.image
+
+release: setup ## Make a release in dist/release/VERSION: image, charts, command line; KEY=FILE signs it
+	@$(BIN)/python -m deploy.release $${KEY:+--key "$$KEY"}
 
 image-lock: $(VENV)/.installed ## Pin the newest of Debian's packages for the image
 	@$(BIN)/python -m deploy.image --lock

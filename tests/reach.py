@@ -62,6 +62,7 @@ _READERS: Final[Mapping[str, tuple[str, ...]]] = {
     "policies/library/": ("tests/unit/docs/", "tests/unit/policies/"),
     "helm/": ("tests/api/chart/", "tests/api/install/", "tests/node/", "tests/unit/helm/"),
     "deploy/image/": ("tests/node/", "tests/unit/deploy/"),
+    "deploy/release/": ("tests/unit/deploy/",),
     "deploy/terraform/": ("tests/unit/terraform/",),
     "docs/": _DOCS,
 }

@@ -78,7 +78,7 @@ def test_the_notes_say_what_to_check_next(installed: str) -> None:
     """What an operator reads after the installation."""
     for line in (
         "rollout status deployment/sallyport-gate",
-        "logs deployment/sallyport-control | grep registration",
+        "component=control --tail=-1 --prefix | grep registration",
         "are ENFORCED",
         "sallyport decisions",
         "name the cluster's own networks (egress.ranges.pods",
