@@ -246,11 +246,14 @@ async def test_each_kind_approves_its_own(admin: Client, place: Place) -> None:
 
 
 async def test_a_status_and_a_dry_run_open_nothing(admin: Client, place: Place) -> None:
-    """There is no status to write, and a dry run leaves it as it was."""
+    """What a status says is never believed, and a dry run leaves it as it was."""
     namespace, name = place
     await approve(admin, name, ANN, BEN)
-    status, _ = await change(admin, f"{name}/status", {"status": {"activated": True}})
-    assert status == 404
+    active = {"type": "Active", "status": "True", "reason": "Open", "message": "Open"}
+    since = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+    said = {"conditions": [active | since]}
+    status, _ = await change(admin, f"{name}/status", {"status": said})
+    assert status == 200
     await change(admin.as_user(ON_CALL), name, OPENED, dryRun="All")
     await stays_out(admin, namespace)
 
