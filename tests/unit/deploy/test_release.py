@@ -21,7 +21,7 @@ from deploy.release.provenance import PAYLOAD_TYPE, encoding, sha256
 from deploy.release.signatures import read_key
 from tests.harness.evidence import ROOT
 from tests.harness.programs.availability import skip_or_fail
-from tests.harness.programs.helm import ASKED, OPEN, Helm
+from tests.harness.programs.helm import ASKED, NAMESPACE, OPEN, Helm
 from tests.harness.sizes import PROOF
 from tests.tools.provide import CannotProvideError
 from tests.unit.deploy.conftest import source_in
@@ -149,7 +149,9 @@ def test_helm_takes_the_charts_with_the_images_digest(
     values = tmp_path / "values.yaml"
     values.write_text(json.dumps({**VALUES, "defaultMode": "audit"}))
     chart = released.folder / "sallyport-0.1.0.tgz"
-    rendered = helm.run("template", "sallyport", chart, "--values", values)
+    rendered = helm.run(
+        "template", "sallyport", chart, "--namespace", NAMESPACE, "--values", values
+    )
     images = {
         container["image"]
         for item in yaml.safe_load_all(rendered)

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -32,19 +33,19 @@ def with_ca(item: Json) -> Json:
     return item
 
 
-def places(value: Any) -> Iterator[tuple[str, Callable[[], None]]]:
+def places(value: Any) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield each small change of a document, by name: to make it changes `value` itself."""
     if isinstance(value, dict):
         for key in list(value):
-            yield f"{key} gone", lambda key=key: value.pop(key)
+            yield f"{key} gone", partial(value.pop, key)
             if not isinstance(value[key], dict | list):
-                yield f"{key} changed", lambda key=key: value.update({key: "changed"})
+                yield f"{key} changed", partial(value.update, {key: "changed"})
             for name, change in places(value[key]):
                 yield f"{key}.{name}", change
         yield "more", lambda: value.update(more="more")
     elif isinstance(value, list):
         for at, each in enumerate(value):
-            yield f"{at} gone", lambda at=at: value.pop(at)
+            yield f"{at} gone", partial(value.pop, at)
             for name, change in places(each):
                 yield f"{at}.{name}", change
         yield "one more", lambda: value.append(copy.deepcopy(value[0]) if value else "more")
@@ -126,12 +127,13 @@ def test_the_first_field_is_named_of_each_webhook(registered: list[Json]) -> Non
     """What is missing, what changed, and an order that changed; the CA where all else is right."""
     item = next(each for each in registered if len(each.get("webhooks", ())) > 2)
     first, second, *_ = (each["name"] for each in item["webhooks"])
-    for change, said in (
+    changes: list[tuple[Callable[[list[Json]], object], Json]] = [
         (lambda hooks: hooks.pop(0), {first: "missing"}),
         (lambda hooks: hooks.reverse(), {first: "order"}),
         (lambda hooks: hooks[1].update(rules=[]), {second: "rules"}),
         (lambda hooks: hooks[1]["clientConfig"].update({CA: "bm9uZQ=="}), {second: CA}),
-    ):
+    ]
+    for change, said in changes:
         live = copy.deepcopy(item)
         change(live["webhooks"])
         assert differences(item, live, TRUSTED) == said
