@@ -11,6 +11,7 @@ from functools import partial
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     GCCollector,
     Histogram,
     PlatformCollector,
@@ -113,6 +114,11 @@ class Metrics:
         )
         for outcome in ("admitted", "refused"):  # From zero, or the first would be no increase.
             self._unrecorded.labels(outcome)
+        self._unrecorded_at = Gauge(
+            "sallyport_unrecorded_last_timestamp_seconds",
+            "Unix time at which a decision last could not be recorded; 0: none since the start.",
+            registry=self.registry,
+        )
         traced = counter(
             "sallyport_traced",
             "What controllers made, by whether its root says who asked for it.",
@@ -193,6 +199,7 @@ class Metrics:
     def count_unrecorded(self, *, allowed: bool) -> None:
         """Count one decision that could not be recorded."""
         self._unrecorded.labels("admitted" if allowed else "refused").inc()
+        self._unrecorded_at.set_to_current_time()
 
     def count_rejected(self, status: int) -> None:
         """Count one request that was answered without a review."""

@@ -197,8 +197,8 @@ class LedgerSection(Section):
         ge=128,
         le=104_857_600,
         description="MiB that the whole ledger may take; beyond it refusals go, those of the "
-        "largest share first, and nothing else. Without it the ledger takes what its file system "
-        "or database has.",
+        "largest share first, and nothing else; refusals of a tenth of it stay. Without it SQLite "
+        "may take 85 % of what its file system has, and PostgreSQL has no bound.",
     )
     compress: bool = Field(
         default=False,

@@ -18,6 +18,10 @@ _COUNT_EVERY_S: Final = HOUR_S
 
 
 _ROUNDS: Final = 8
+"""Of one look at SQLite. PostgreSQL has one: it writes days anew, and deliveries wait for that."""
+
+_PAUSE_S: Final = 600.0
+"""From one look that left too much, and removed something, to the next."""
 
 _MOST_FOOTPRINT: Final = 4.0
 """Bytes that go for each byte of a refusal's document at most: small ones have large indexes."""
@@ -35,6 +39,8 @@ class LedgerRoomKeeper:
         self._limits = limits
         self._logger = logger
         self._shares: list[RefusalShare] = []
+        self._footprint = _MOST_FOOTPRINT
+        """As the last round measured it, for as long as there is too much."""
         self._measure_at = self._count_at = self._over_at = 0.0
 
     async def beat(self) -> None:
@@ -57,40 +63,50 @@ class LedgerRoomKeeper:
         is_time = now >= self._count_at or (room.is_over and now >= self._over_at)
         if not is_time:
             self.forecast.room = room
-            if self._limits.max_bytes is None:  # Else it is known what of it are refusals.
+            if room.limit is None:  # Else it is known what of it are refusals.
                 self.forecast.note(room, now)
             return
-        room = await self._shrink(await self._count())
+        room, may_go_on = await self._shrink(await self._count())
         self._count_at = now + _COUNT_EVERY_S
-        self._over_at = self._count_at if room.is_over else now
-        self.forecast.note(room, now)
+        self._over_at = now
         if room.is_over:
+            self._over_at = now + _PAUSE_S if may_go_on else self._count_at
+        self.forecast.note(room, now)
+        if room.is_over and not may_go_on:
             self._logger.error(
                 "the ledger is larger than its budget",
                 bytes=room.size.used,
                 budget=room.limit,
                 problem="no refusal is left that may go, and nothing else goes by size",
-                fix="raise ledger.max_mib with the room that it has, or lower ledger.keep_days",
+                fix="enlarge its volume, raise ledger.max_mib if set, or lower ledger.keep_days",
             )
 
-    async def _shrink(self, room: LedgerRoom) -> LedgerRoom:
-        """Let refusals go in rounds, of which each measures what the one before gave."""
-        setting = "ledger.max_mib" if room.is_over else "ledger.max_refusal_mib"
-        total, footprint = 0, _MOST_FOOTPRINT
-        for _ in range(_ROUNDS):
-            gone = await self._remove(room.most_refusals(footprint))
+    async def _shrink(self, room: LedgerRoom) -> tuple[LedgerRoom, bool]:
+        """Let refusals go in rounds, of which each measures what the one before gave.
+
+        Give the room that is left, and whether there may be more that can go.
+        """
+        more = "raise ledger.max_refusal_mib"
+        if room.is_over:
+            is_set = self._limits.max_bytes is not None
+            more = "raise ledger.max_mib" if is_set else "enlarge the ledger's volume"
+        total, gone = 0, 0
+        for _ in range(_ROUNDS if self._store.path else 1):
+            gone = await self._remove(room.most_refusals(self._footprint))
             if not gone:
                 break
             total += gone
             before, room = room, await self._count()
-            footprint = _footprint(before, room)
+            self._footprint = _footprint(before, room)
+        if not room.is_over:
+            self._footprint = _MOST_FOOTPRINT
         if total:
             self._logger.warning(
                 "refusals removed for want of room",
                 refusals=total,
-                fix=f"raise {setting}, or see who is refused so often",
+                fix=f"{more}, or see who is refused so often",
             )
-        return room
+        return room, bool(gone)
 
     async def _remove(self, most: int) -> int:
         today = dt.datetime.now(dt.UTC).date()

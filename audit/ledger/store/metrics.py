@@ -31,7 +31,8 @@ class RoomCollector(Collector):
         )
         yield gauge_where_known(
             "sallyport_ledger_max_bytes",
-            "The budget `ledger.max_mib`, or what its file system has where that is less.",
+            "The budget `ledger.max_mib`, or what its file system has where that is less; without "
+            "one, 85 % of that.",
             room.limit if room else None,
         )
         yield gauge_where_known(

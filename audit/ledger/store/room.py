@@ -15,6 +15,13 @@ WINDOWS: Final = {"1h": HOUR_S, "1d": float(DAY_S)}
 DISK_PART: Final = 0.95
 """A budget counts as no more than this part of what its file system has for the ledger."""
 
+BUDGET_PART: Final = 0.85
+"""Without a budget, this part of what its file system has for the ledger is the budget."""
+
+LEAST_REFUSALS: Final = 10
+"""Refusals that take no more than a tenth of the budget stay: else whoever makes many Pods that
+are admitted would remove those of everybody."""
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerSize:
@@ -32,7 +39,7 @@ class RoomLimits:
 
     max_refusal_bytes: int = 8 * 1024**3
     max_bytes: int | None = None
-    """The budget of the whole ledger; None: its file system alone bounds it."""
+    """The budget of the whole ledger; None: a part of what its file system has, where known."""
     held_namespaces: frozenset[str] = frozenset()
     """Namespaces under hold: no refusal of theirs goes."""
 
@@ -50,18 +57,27 @@ class LedgerRoom:
 
     @property
     def limit(self) -> int | None:
-        """Return the budget, or what its file system has where that is less; None without one."""
+        """Return the budget, or what its file system has where that is less; None without one.
+
+        The file system is measured, not said: a volume that was enlarged has what it has.
+        """
         most, disk = self.limits.max_bytes, self.size.disk_free
-        if most is None or disk is None:
+        if disk is None:
             return most
-        return min(most, int((self.size.used + disk) * DISK_PART))
+        whole = self.size.used + disk
+        return int(whole * BUDGET_PART) if most is None else min(most, int(whole * DISK_PART))
+
+    @property
+    def _least_refusals(self) -> int:
+        """Return how many bytes of refusals stay, those under hold too, whatever the budget is."""
+        return self.held + (self.limit or 0) // LEAST_REFUSALS
 
     @property
     def kept(self) -> int:
         """Return what never goes by size; without a budget all counts so."""
-        if self.limits.max_bytes is None:
+        if self.limit is None:
             return self.size.used
-        return max(self.size.used - (self.refusals - self.held), 0)
+        return max(self.size.used - max(self.refusals - self._least_refusals, 0), 0)
 
     @property
     def free(self) -> int | None:
@@ -80,7 +96,7 @@ class LedgerRoom:
         if limit is None or self.size.used <= limit:
             return most
         excess = ceil((self.size.used - limit) / footprint)
-        return min(most, max(self.refusals - excess, 0))
+        return min(most, max(self.refusals - excess, self._least_refusals))
 
     @property
     def is_over(self) -> bool:

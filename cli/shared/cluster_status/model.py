@@ -128,7 +128,8 @@ class RecordingStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
 class LedgerStatus(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The auditor's ledger."""
 
-    records: int
+    records: int | None
+    """None where the auditor does not say."""
     signed_seconds_ago: float | None
     """Age of the last signed head; None before the first."""
     used_bytes: int | None

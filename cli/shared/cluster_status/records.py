@@ -2,7 +2,7 @@
 
 import datetime as dt
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from cli.shared.cluster_status.model import AreaFindings, LedgerStatus, RecordingStatus, alert
@@ -15,6 +15,8 @@ _LATE_S: Final = 300.0
 """As the alert SallyportNothingShipped counts."""
 _UNSIGNED_S: Final = 900.0
 """As the alert SallyportLedgerNotSigned counts."""
+_UNRECORDED_S: Final = 86400.0
+"""For so long a decision that was not recorded is a problem, and is a note after it."""
 _MIB: Final = 1024 * 1024
 _FEW_HOURS: Final = 4.0
 """As the alert SallyportSpoolFills counts."""
@@ -26,20 +28,33 @@ _LEAST: Final = 0.02
 """Both as the alert SallyportLedgerAlmostFull counts."""
 
 
-def read_recording(seen: ProcessesSeen, found: AreaFindings) -> list[RecordingStatus]:
-    """Say how each spool stands."""
+_OF_SPOOL: Final = (
+    "sallyport_spool_max_bytes",
+    "sallyport_spool_bytes",
+    "sallyport_spool_full",
+    "sallyport_spool_oldest_seconds",
+)
+"""What each spool shows; without one of them nobody knows how it stands."""
+_LOST: Final = "sallyport_unrecorded_decisions_total"
+
+
+def read_recording(
+    seen: ProcessesSeen, found: AreaFindings, now: dt.datetime
+) -> list[RecordingStatus]:
+    """Say how each spool stands; each gate that runs must have one."""
     spools = [
         _spool(pod, metrics)
         for process in ("gate", "control")
         for pod, metrics in seen.of(process).items()
-        if metrics.value("sallyport_spool_max_bytes") is not None
+        if all(metrics.value(name) is not None for name in _OF_SPOOL)
     ]
     if "auditor" not in seen.processes:
         found.off = True
         found.says.append("there is no auditor: decisions are written to the log alone")
         return spools
+    _note_unrecorded(seen, found, now)
+    _demand_spools(seen, {each.pod for each in spools}, found)
     if not spools:
-        found.gap("no gate could be asked whether it records")
         return spools
     for each in spools:
         _judge_spool(each, found)
@@ -48,8 +63,18 @@ def read_recording(seen: ProcessesSeen, found: AreaFindings) -> list[RecordingSt
         f"{len(spools)} spools; the fullest holds {fullest.held_bytes / _MIB:.1f} of "
         f"{fullest.most_bytes / _MIB:.0f} MiB ({fullest.pod})"
     )
-    _note_unrecorded(seen, found)
     return spools
+
+
+def _demand_spools(seen: ProcessesSeen, spooling: Collection[str], found: AreaFindings) -> None:
+    """Note gates that run and say nothing of a spool: control's own says nothing of theirs."""
+    gates = seen.processes.get("gate")
+    running = {pod.name for pod in gates.pods if pod.since} if gates else set()
+    running |= seen.of("gate").keys()
+    if not running:
+        found.gap("no gate could be asked whether it records")
+    for pod in sorted(running - set(spooling)):
+        found.gap(f"{pod} does not say whether it records")
 
 
 def _spool(pod: str, metrics: ProcessMetrics) -> RecordingStatus:
@@ -86,14 +111,32 @@ def _judge_spool(spool: RecordingStatus, found: AreaFindings) -> None:
         )
 
 
-def _note_unrecorded(seen: ProcessesSeen, found: AreaFindings) -> None:
+def unrecorded(metrics: ProcessMetrics) -> float:
+    """Return how many decisions a gate has not recorded since it began."""
+    return sum(value for _, value in metrics.all(_LOST))
+
+
+def _note_unrecorded(seen: ProcessesSeen, found: AreaFindings, now: dt.datetime) -> None:
+    """A count never falls: what was lost is a problem for a day, and then worth knowing."""
     for pod, metrics in seen.of("gate").items():
-        lost = sum(value for _, value in metrics.all("sallyport_unrecorded_decisions_total"))
-        if lost:
-            found.notes.append(
-                f"{pod} has not recorded {lost:.0f} decisions since it began "
-                f"({alert('SallyportUnrecorded')})"
-            )
+        if metrics.value(_LOST) is None:
+            found.gap(f"{pod} does not say whether it recorded all")
+        lost = unrecorded(metrics)
+        if not lost:
+            continue
+        last = metrics.value("sallyport_unrecorded_last_timestamp_seconds")
+        ago = now.timestamp() - last if last else None  # Releases before this one do not say it.
+        when = "" if ago is None else f", the last {ago / _HOUR_S:.1f} hours ago"
+        what = f"{pod} has not recorded {lost:.0f} decisions since it began{when}"
+        if ago is not None and ago > _UNRECORDED_S:
+            found.notes.append(f"{what} ({alert('SallyportUnrecorded')})")
+            continue
+        found.problem(
+            what,
+            "is a spool full, or its disk? kubectl logs of that Pod says what was not recorded",
+            alert("SallyportUnrecorded"),
+            critical=True,
+        )
 
 
 def read_ledger(seen: ProcessesSeen, found: AreaFindings, now: dt.datetime) -> LedgerStatus | None:
@@ -106,14 +149,17 @@ def read_ledger(seen: ProcessesSeen, found: AreaFindings, now: dt.datetime) -> L
         found.gap("the auditor could not be asked")
         return None
     ledger = LedgerStatus(
-        records=int(metrics.value("sallyport_ledger_records") or 0),
+        records=_whole(metrics.value("sallyport_ledger_records")),
         signed_seconds_ago=_age(metrics, now),
         used_bytes=_whole(metrics.value("sallyport_ledger_size_bytes")),
         free_bytes=_whole(metrics.value("sallyport_ledger_free_bytes")),
         days_left=_days_left(metrics),
     )
-    found.says.append(", ".join(_ledger_words(ledger)))
-    _judge_ledger(ledger, metrics, found)
+    if words := ", ".join(_ledger_words(ledger)):
+        found.says.append(words)
+    _judge_signing(ledger, metrics.value("sallyport_ledger_signed_records"), found)
+    _judge_rows(metrics.value("sallyport_ledger_rows_outside"), found)
+    _judge_room(ledger, metrics.value("sallyport_ledger_max_bytes"), found)
     return ledger
 
 
@@ -133,7 +179,8 @@ def _whole(value: float | None) -> int | None:
 
 
 def _ledger_words(ledger: LedgerStatus) -> Iterator[str]:
-    yield f"{ledger.records:,} records"
+    if ledger.records is not None:
+        yield f"{ledger.records:,} records"
     if ledger.used_bytes is not None:
         yield f"{ledger.used_bytes / _MIB:,.0f} MiB"
     if ledger.free_bytes is not None:
@@ -144,24 +191,37 @@ def _ledger_words(ledger: LedgerStatus) -> Iterator[str]:
         yield f"last signed {ledger.signed_seconds_ago:.0f} s ago"
 
 
-def _judge_ledger(ledger: LedgerStatus, metrics: ProcessMetrics, found: AreaFindings) -> None:
-    signed = metrics.value("sallyport_ledger_signed_records") or 0
-    if ledger.records > signed and (ledger.signed_seconds_ago or 0) > _UNSIGNED_S:
-        found.problem(
-            f"{ledger.records - signed:.0f} records are not signed, the last head is "
-            f"{(ledger.signed_seconds_ago or 0) / 60:.0f} minutes old",
-            "kubectl logs sallyport-auditor-0, and the Secret sallyport-ledger-signing",
-            alert("SallyportLedgerNotSigned"),
-        )
-    outside = metrics.value("sallyport_ledger_rows_outside") or 0
-    if outside:
+def _judge_signing(ledger: LedgerStatus, signed: float | None, found: AreaFindings) -> None:
+    records, ago = ledger.records, ledger.signed_seconds_ago
+    if records is None:
+        found.gap("the auditor does not say how many records its ledger has")
+        return
+    if records <= (signed or 0):
+        return
+    if signed is None or ago is None:
+        what = f"none of {records:,} records is signed: no head ever was"
+    elif ago > _UNSIGNED_S:
+        what = f"{records - signed:.0f} records are not signed, the last head is "
+        what += f"{ago / 60:.0f} minutes old"
+    else:
+        return
+    found.problem(
+        what,
+        "kubectl logs sallyport-auditor-0, and the Secret sallyport-ledger-signing",
+        alert("SallyportLedgerNotSigned"),
+    )
+
+
+def _judge_rows(outside: float | None, found: AreaFindings) -> None:
+    if outside is None:
+        found.gap("the auditor does not say whether rows are outside of its ledger's log")
+    elif outside:
         found.problem(
             f"the ledger has {outside:.0f} rows that are not in its log: somebody else wrote them",
             "treat it as an incident: sallyport ledger verify names the rows",
             alert("SallyportLedgerWrittenPast"),
             critical=True,
         )
-    _judge_room(ledger, metrics.value("sallyport_ledger_max_bytes"), found)
 
 
 def _judge_room(ledger: LedgerStatus, budget: float | None, found: AreaFindings) -> None:

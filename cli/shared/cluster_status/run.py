@@ -22,7 +22,7 @@ from cli.shared.cluster_status.model import (
 from cli.shared.cluster_status.namespaces import read_namespaces
 from cli.shared.cluster_status.processes import ProcessesSeen, read_processes
 from cli.shared.cluster_status.questions import StatusQuestions
-from cli.shared.cluster_status.records import read_ledger, read_recording
+from cli.shared.cluster_status.records import read_ledger, read_recording, unrecorded
 from cli.shared.cluster_status.registrations import judge_comparison, read_registrations
 from cli.shared.cluster_status.relaxations import read_relaxations
 from cli.shared.cluster_status.signals import read_egress, read_identity
@@ -162,7 +162,7 @@ def _put_together(
             each.gap("the processes could not be asked: see processes")
     else:
         judge_comparison(seen, areas.registrations)
-        recording = read_recording(seen, areas.recording)
+        recording = read_recording(seen, areas.recording, now)
         ledger = read_ledger(seen, areas.ledger, now)
         ends = read_certificate_ends(seen, areas.certificates, now)
         read_egress(seen, areas.egress)
@@ -208,4 +208,13 @@ def _summary(areas: _Areas, read: _Read, problems: int, worst: str) -> str:
     ready = f"{gates.ready} of {gates.wanted} gates are ready" if gates else ""
     modes = read.modes
     what = "enforces" if modes and modes.enforce else "judges and refuses nothing"
-    return f"All is well: Sallyport {what}, {ready}, and what it decides is recorded."
+    return f"All is well: Sallyport {what}, {ready}, and {recorded_words(read.seen)}."
+
+
+def recorded_words(seen: ProcessesSeen | None) -> str:
+    """Say whether what is decided is recorded: where nothing else is amiss."""
+    if seen is None or "auditor" not in seen.processes:
+        return "what it decides is in the log alone, for there is no auditor"
+    if any(map(unrecorded, seen.of("gate").values())):
+        return "what it decides is recorded again, but not all was: see the notes"
+    return "what it decides is recorded"

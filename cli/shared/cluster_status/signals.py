@@ -21,6 +21,9 @@ def read_egress(seen: ProcessesSeen, found: AreaFindings) -> None:
     opened = largest(control, "sallyport_egress_namespaces_opened") or 0
     found.off = not enrolled
     found.says.append(f"{enrolled:.0f} namespaces are enrolled, {opened:.0f} opened by BreakGlass")
+    for name in ("namespaces_failing", "foreign_policies", "names_taken"):
+        if largest(control, f"sallyport_egress_{name}") is None:
+            found.gap(f"the leading control does not show sallyport_egress_{name}")
     if failing := largest(control, "sallyport_egress_namespaces_failing") or 0:
         found.problem(
             f"the egress policies of {failing:.0f} namespaces cannot be written",

@@ -278,17 +278,6 @@ certificates:
 {{- with .Values.auditor.ledger }}{{ .existingSecret | default .entra.server }}{{ end }}
 {{- end }}
 
-{{/* MiB that the ledger may take; empty where only its database bounds it. */}}
-{{- define "sallyport.ledger.maxMib" -}}
-{{- with .Values.auditor.ledger }}
-{{- if .maxMib }}
-{{- int64 .maxMib }}
-{{- else if not (include "sallyport.ledger.postgres" $) }}
-{{- div (mul 85 (include "sallyport.mib" .size | int64)) 100 }}
-{{- end }}
-{{- end }}
-{{- end }}
-
 {{- define "sallyport.settings.auditor" -}}
 {{ include "sallyport.settings.common" (dict "root" . "component" "auditor") }}
 receive:
@@ -307,8 +296,9 @@ explain:
 ledger:
   keep_days: {{ int64 .Values.auditor.ledger.keepDays }}
   max_refusal_mib: {{ int64 .Values.auditor.ledger.maxRefusalMib }}
-  {{- with include "sallyport.ledger.maxMib" . }}
-  max_mib: {{ . }}
+  {{- /* Not of `size`: volumes are enlarged without it. The auditor measures what its volume has. */}}
+  {{- with .Values.auditor.ledger.maxMib }}
+  max_mib: {{ int64 . }}
   {{- end }}
   compress: {{ .Values.auditor.ledger.compress }}
   hold: {{ toJson .Values.auditor.ledger.hold }}

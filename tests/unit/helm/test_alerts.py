@@ -352,6 +352,24 @@ ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
         {f"sallyport_ledger_anchor_failures_total{SIGNING}": "0x150 0+1x49"},
         False,
     ),
+    # No head was ever signed: what is compared has no series.
+    (
+        "SallyportLedgerNotSigned",
+        {
+            f"sallyport_ledger_signed_records{A}": None,
+            f"sallyport_ledger_head_timestamp_seconds{A}": None,
+        },
+        True,
+    ),
+    (
+        "SallyportLedgerNotSigned",
+        {
+            f"sallyport_ledger_records{A}": "0x200",
+            f"sallyport_ledger_signed_records{A}": None,
+            f"sallyport_ledger_head_timestamp_seconds{A}": None,
+        },
+        False,
+    ),
     # A burst of an hour is no trend, and a spool that is full of nothing waits for nobody.
     ("SallyportLedgerFills", {LEDGER_HOUR: "100000x200"}, False),
     ("SallyportSpoolFills", {f"sallyport_spool_seconds_left{G}": "9000x200"}, False),

@@ -182,7 +182,7 @@ MADE = {
     "default_mode",  # Of defaultMode, which has no default.
     "record.other_gates",  # Where there is more than one replica.
     "record.when_full",  # Of record.whenFull, which an upgrade may lack.
-    *("ledger.max_mib", "ledger.sign_in"),  # Of auditor.ledger.maxMib, or of the volume's size.
+    *("ledger.max_mib", "ledger.sign_in"),  # Of auditor.ledger.maxMib, where it is no 0.
     *("ledger.signing_key", "ledger.anchors", "ledger.timestamp", "weights.folder"),
     *("weights.container.trust", "weights.event_hub.trust"),
     *("weights.event_hub.connection_string_file", "notifications.sinks"),

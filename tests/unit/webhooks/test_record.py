@@ -83,6 +83,7 @@ async def test_what_the_mutating_pass_refuses_is_recorded(tmp_path: Path, *, ful
     assert "patch" not in response
     assert records.kept == ([] if full else [("mutate", "deny", [])])
     assert ('sallyport_unrecorded_decisions_total{outcome="refused"} 1.0' in metrics) is full
+    assert ("sallyport_unrecorded_last_timestamp_seconds 0.0" not in metrics) is full
 
 
 async def test_dry_runs_are_not_recorded(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ from structlog.testing import capture_logs
 
 from app.processes.auditor import ledger_room
 from app.processes.auditor.ledger_room import LedgerRoomKeeper
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.metrics import RoomCollector
+from audit.ledger.store.postgres import Postgres as PostgresBackend
 from audit.ledger.store.room import RoomLimits
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
+from tests.harness.programs.postgres import Postgres
 from tests.unit.audit.ledger.store.documents import CLUSTER, NOW_MS
 from tests.unit.audit.ledger.store.test_refusals_by_size import FLOOD, others, refusals
 from webhooks.log import get_logger
@@ -102,6 +106,43 @@ async def test_refusals_under_hold_stay_whatever_the_budget_is(tmp_path: Path) -
         assert room.forecast.room is not None
         assert room.forecast.room.free == 0
         assert room.forecast.room.refusals == room.forecast.room.held > 0
+
+
+async def test_postgresql_writes_days_anew_once_a_look(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deliveries wait for it: it goes on later, and no budget is said to be beyond help yet."""
+    name = postgres.new_database()
+    written: list[Any] = []
+    compact = PostgresBackend.compact
+
+    def counted_compact(backend: PostgresBackend, days: Any) -> None:
+        written.append(days)
+        compact(backend, days)
+
+    monkeypatch.setattr(PostgresBackend, "compact", counted_compact)
+    now = [0.0]
+    monkeypatch.setattr(ledger_room, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    async with Store(postgres.url(name), lambda: NOW_MS / 1000) as store:
+        await store.deliver(CLUSTER, others() + refusals(500, "web", "user:alice"))
+        room = keeper(store, (await store.size()).used + 100_000)
+        await store.deliver(CLUSTER, refusals(3000, *FLOOD))
+        with capture_logs() as lines:
+            await room.beat()
+        assert len(written) == len({day for days in written for day in days}) > 0
+        assert [line["event"] for line in lines] == ["refusals removed for want of room"]
+        first = len(written)
+        now[0] += 60.0
+        await room.beat()
+        assert len(written) == first
+        for _ in range(3):
+            now[0] += 600.0
+            await room.beat()
+        assert len(written) > first
+        assert room.forecast.room is not None
+        assert not room.forecast.room.is_over
+        assert len(await store.find(DecisionQuery(limit=10_000))) > 22
+    postgres.drop_database(name)
 
 
 async def test_what_cannot_be_measured_is_not_known(

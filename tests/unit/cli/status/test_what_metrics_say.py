@@ -3,14 +3,16 @@
 import datetime as dt
 from typing import Final
 
+import msgspec
 import pytest
 
 from cli.shared.cluster_status.certificates import read_certificate_ends
-from cli.shared.cluster_status.model import AreaFindings, ProcessStatus
+from cli.shared.cluster_status.model import AreaFindings, PodStatus, ProcessStatus
 from cli.shared.cluster_status.process_metrics import ProcessMetrics, parse_metrics
 from cli.shared.cluster_status.processes import ProcessesSeen
 from cli.shared.cluster_status.records import read_ledger, read_recording
 from cli.shared.cluster_status.registrations import judge_comparison
+from cli.shared.cluster_status.run import recorded_words
 from cli.shared.cluster_status.signals import read_egress, read_identity
 from core.base.errors import ClusterError
 
@@ -40,19 +42,30 @@ def read(text: str) -> ProcessMetrics:
     return parse_metrics(text, "Pod x")
 
 
-def spool(held: int, oldest: float, full: int = 0, left: str = "NaN") -> str:
+def pod(name: str, since: str) -> PodStatus:
+    """Return a Pod, which runs since then."""
+    return PodStatus(
+        name=name, ready=bool(since), since=since, restarts=0, waiting="", version="", missing=""
+    )
+
+
+LOST: Final = 'sallyport_unrecorded_decisions_total{outcome="refused"}'
+LAST: Final = "sallyport_unrecorded_last_timestamp_seconds"
+
+
+def spool(held: int, oldest: float, full: int = 0, left: str = "NaN", lost: int = 0) -> str:
     """Return what a spool of 1 GiB shows."""
     return (
         f"sallyport_spool_bytes {held}\nsallyport_spool_max_bytes {1024 * MIB}\n"
         f"sallyport_spool_oldest_seconds {oldest}\nsallyport_spool_full {full}\n"
-        f"sallyport_spool_seconds_left {left}\n"
+        f"sallyport_spool_seconds_left {left}\n{LOST} {lost}\n"
     )
 
 
 def test_a_spool_that_empties_is_well() -> None:
     """What waits for seconds is no fault, and no time is guessed."""
     found = AreaFindings("recording")
-    (shown,) = read_recording(seen(gate=spool(MIB, 2.0), auditor=""), found)
+    (shown,) = read_recording(seen(gate=spool(MIB, 2.0), auditor=""), found, NOW)
     assert (found.problems, found.gaps) == ([], [])
     assert shown.hours_left is None
 
@@ -70,7 +83,7 @@ def test_a_spool_that_nobody_empties_says_for_how_many_hours_there_is_room(
     """Below four hours it is critical, as the alert has it."""
     found = AreaFindings("recording")
     text = spool(64 * MIB, 3600.0, left=str(left))
-    (shown,) = read_recording(seen(gate=text, auditor=""), found)
+    (shown,) = read_recording(seen(gate=text, auditor=""), found, NOW)
     hours = round(left / 3600, 1)
     assert shown.hours_left == hours
     (problem,) = found.problems
@@ -83,7 +96,7 @@ def test_a_spool_that_nobody_empties_says_for_how_many_hours_there_is_room(
 def test_a_full_spool_is_critical() -> None:
     """Whatever its age."""
     found = AreaFindings("recording")
-    read_recording(seen(gate=spool(1024 * MIB, 9.0, full=1), auditor=""), found)
+    read_recording(seen(gate=spool(1024 * MIB, 9.0, full=1), auditor=""), found, NOW)
     (problem,) = found.problems
     assert (problem.severity, problem.see) == (
         "critical",
@@ -94,8 +107,66 @@ def test_a_full_spool_is_critical() -> None:
 def test_gates_that_show_no_spool_are_not_taken_for_recording() -> None:
     """An auditor is there and nobody says that it records."""
     found = AreaFindings("recording")
-    read_recording(seen(gate="sallyport_ready 1\n", auditor=""), found)
-    assert [each.why for each in found.gaps] == ["no gate could be asked whether it records"]
+    texts = {"gate": f"{LOST} 0\n", "control": spool(MIB, 2.0), "auditor": ""}
+    read_recording(seen(**texts), found, NOW)
+    assert [each.why for each in found.gaps] == ["gate-0 does not say whether it records"]
+
+
+def test_a_gate_that_runs_and_cannot_be_asked_is_not_taken_for_recording() -> None:
+    """Others that record say nothing of it; one that has yet to run is no gap."""
+    found = AreaFindings("recording")
+    asked = seen(gate=spool(MIB, 2.0), auditor="")
+    pods = [pod("gate-0", str(NOW)), pod("gate-1", str(NOW)), pod("gate-2", "")]
+    gates = msgspec.structs.replace(asked.processes["gate"], pods=pods)
+    read_recording(ProcessesSeen({**asked.processes, "gate": gates}, asked.metrics), found, NOW)
+    assert [each.why for each in found.gaps] == ["gate-1 does not say whether it records"]
+
+
+@pytest.mark.parametrize("lacking", ["bytes", "max_bytes", "full", "oldest_seconds"])
+def test_a_spool_of_which_something_is_not_shown_is_not_taken_for_empty(lacking: str) -> None:
+    """What was not read is no 0."""
+    found = AreaFindings("recording")
+    lines = spool(MIB, 2.0).splitlines(keepends=True)
+    text = "".join(each for each in lines if not each.startswith(f"sallyport_spool_{lacking} "))
+    read_recording(seen(gate=text, auditor=""), found, NOW)
+    assert [each.why for each in found.gaps] == ["gate-0 does not say whether it records"]
+
+
+@pytest.mark.parametrize(
+    ("last", "says", "is_problem"),
+    [
+        ("", "gate-0 has not recorded 2 decisions since it began", True),
+        (f"{LAST} {NOW.timestamp() - 7200}\n", ", the last 2.0 hours ago", True),
+        (f"{LAST} {NOW.timestamp() - 90000}\n", ", the last 25.0 hours ago", False),
+    ],
+    ids=["of a release before", "today", "yesterday"],
+)
+def test_what_was_not_recorded_is_a_problem_for_a_day(
+    last: str, says: str, *, is_problem: bool
+) -> None:
+    """The count never falls; nothing is said to be recorded all the same."""
+    found = AreaFindings("recording")
+    lost = seen(gate=spool(MIB, 2.0, lost=2) + last, auditor="")
+    read_recording(lost, found, NOW)
+    told = [each.what for each in found.problems] if is_problem else found.notes
+    assert len(told) == 1
+    assert says in told[0]
+    assert [each.severity for each in found.problems] == ["critical"] * is_problem
+    assert "not all was" in recorded_words(lost)
+
+
+def test_a_gate_that_does_not_count_what_it_lost_is_not_taken_for_recording() -> None:
+    """What was not read is no 0."""
+    found = AreaFindings("recording")
+    text = spool(MIB, 2.0).partition(LOST)[0]
+    read_recording(seen(gate=text, auditor=""), found, NOW)
+    assert [each.why for each in found.gaps] == ["gate-0 does not say whether it recorded all"]
+
+
+def test_the_summary_says_recorded_only_where_it_is() -> None:
+    """With an auditor, and nothing lost."""
+    assert recorded_words(seen(gate=spool(MIB, 2.0), auditor="")) == "what it decides is recorded"
+    assert "there is no auditor" in recorded_words(seen(gate=""))
 
 
 @pytest.mark.parametrize(
@@ -105,6 +176,10 @@ def test_gates_that_show_no_spool_are_not_taken_for_recording() -> None:
             f"sallyport_ledger_records 9\nsallyport_ledger_signed_records 7\n"
             f"sallyport_ledger_head_timestamp_seconds {NOW.timestamp() - 1200}\n",
             "2 records are not signed, the last head is 20 minutes old",
+        ),
+        (
+            "sallyport_ledger_records 9000\n",
+            "none of 9,000 records is signed: no head ever was",
         ),
         (
             "sallyport_ledger_records 9\nsallyport_ledger_signed_records 9\n"
@@ -134,11 +209,30 @@ def test_a_ledger_in_trouble_is_named(text: str, what: str) -> None:
     assert [each.what for each in found.problems] == [what]
 
 
-def test_a_ledger_whose_room_is_not_known_is_unknown() -> None:
-    """As with PostgreSQL without a budget: nobody would be warned before it is full."""
+LEDGER: Final = (
+    "sallyport_ledger_records 0\nsallyport_ledger_rows_outside 0\n"
+    f"sallyport_ledger_size_bytes {MIB}\nsallyport_ledger_free_bytes {700 * MIB}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "says"),
+    [
+        ("none", None),
+        ("records", "how many records"),
+        ("rows_outside", "whether rows are outside"),
+        ("free_bytes", "how much room"),
+    ],
+)
+def test_what_the_auditor_does_not_say_is_unknown(lacking: str, says: str | None) -> None:
+    """Room as with PostgreSQL without a budget: nobody would be warned before it is full."""
     found = AreaFindings("ledger")
-    read_ledger(seen(auditor="sallyport_ledger_records 0\n"), found, NOW)
-    assert found.area.state.value == "unknown"
+    lines = LEDGER.splitlines(keepends=True)
+    text = "".join(each for each in lines if not each.startswith(f"sallyport_ledger_{lacking} "))
+    read_ledger(seen(auditor=text), found, NOW)
+    assert found.area.state.value == ("unknown" if says else "well")
+    assert len(found.gaps) == (says is not None)
+    assert says is None or says in found.gaps[0].why
 
 
 def test_an_auditor_that_could_not_be_asked_is_unknown() -> None:
@@ -196,6 +290,13 @@ def test_egress_that_cannot_be_written_is_named() -> None:
     read_egress(seen(control=text), found)
     (problem,) = found.problems
     assert problem.what == "the egress policies of 2 namespaces cannot be written"
+
+
+def test_egress_of_which_something_is_not_shown_is_unknown() -> None:
+    """What was not read is no 0."""
+    found = AreaFindings("egress")
+    read_egress(seen(control="sallyport_egress_namespaces_enrolled 3\n"), found)
+    assert len(found.gaps) == 3
 
 
 def test_egress_is_unknown_where_another_replica_leads() -> None:
