@@ -6,6 +6,7 @@ misleads readers, until the next run.
 """
 
 import time
+from collections import Counter as Counts
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
@@ -14,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from control.approvals.looks import FoundStanding, StandingLooks
 from control.approvals.status import status_of, status_patch
+from control.approvals.turns import StatusTurns
 from control.loop import Loop
 from control.required_crds import NO_STATUS, has_status, read_definition
 from core.approvals import approvals, break_glass, exceptions
@@ -27,6 +29,22 @@ from kube.watch.statuses import ApprovalStatus, StatusHead
 INTERVAL_S: Final = 10.0
 MOST_WRITES: Final = 100
 """Statuses that one run writes: 10 a second, also when thousands are new."""
+
+MOST_FAILURES: Final = 5
+"""Objects of a kind that may fail in a run before the others of that kind wait for the next one:
+each may take as long as a webhook of somebody's that does not answer."""
+
+_AWAY: Final = frozenset(
+    {
+        0,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+"""kube-apiserver does not answer, or has no time. A 500 may be of one object: of a webhook that
+fails in its namespace."""
 
 RESOURCES: Final[Mapping[str, str]] = {
     exceptions.KIND: names.EXCEPTIONS_RESOURCE,
@@ -61,6 +79,7 @@ class ApprovalStatuses:
         self._most_writes = most_writes
         self._written: dict[str, ApprovalStatus] = {}
         self._unseen: dict[str, StatusHead] = {}
+        self._turns = StatusTurns()
         self._writes = Counter(
             "sallyport_approval_status_writes",
             "Statuses of exceptions, grants, BreakGlasses and approvals that were written.",
@@ -89,6 +108,7 @@ class ApprovalStatuses:
         for kept in (self._written, self._unseen):
             for uid in kept.keys() - uids:
                 del kept[uid]
+        self._turns.keep(found)
         trouble = await self._write_changed(leadership, found, now)
         if trouble := trouble or self._looks.trouble:
             raise trouble
@@ -96,6 +116,19 @@ class ApprovalStatuses:
     def _forget(self) -> None:
         self._written.clear()
         self._unseen.clear()
+        self._turns = StatusTurns()
+
+    def _changed(self, found: list[FoundStanding], now: float) -> dict[str, ApprovalStatus]:
+        """Return by UID the statuses that are to be written."""
+        changed = {}
+        for each in found:
+            head = each.head
+            status = status_of(head, each.standing, self._written.get(head.uid, head.status), now)
+            if status == head.status:
+                self._written[head.uid] = status
+            elif status != self._written.get(head.uid) or head is not self._unseen.get(head.uid):
+                changed[head.uid] = status  # Else the watch has not brought what was written.
+        return changed
 
     async def _write_changed(
         self, leadership: Leadership, found: list[FoundStanding], now: float
@@ -103,27 +136,21 @@ class ApprovalStatuses:
         """Write what has changed, and no more than may be; give the first failure."""
         trouble: SallyportError | None = None
         left = self._most_writes
-        without: set[str] = set()
-        """Kinds of which nothing more is tried: the next run does."""
-        for each in found:
-            head = each.head
-            status = status_of(head, each.standing, self._written.get(head.uid, head.status), now)
-            if status == head.status:
-                self._written[head.uid] = status
-                continue
-            if status == self._written.get(head.uid) and head is self._unseen.get(head.uid):
-                continue  # The watch has not brought what was written.
+        failures: Counts[str] = Counts()
+        """By kind. One that has too many waits for the next run, which begins with others."""
+        changed = self._changed(found, now)
+        for each in self._turns.order(one for one in found if one.head.uid in changed):
             if not left:
                 break
-            if each.kind in without:
+            if failures[each.kind] >= MOST_FAILURES:
                 continue
             left -= 1
+            self._turns.note(each)
             try:
-                await self._write(leadership, each, status)
+                await self._write(leadership, each, changed[each.head.uid])
             except ClusterError as error:
                 trouble = trouble or error
-                if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:  # It fails for one alone.
-                    without.add(each.kind)
+                failures[each.kind] += MOST_FAILURES if _is_of_all(error) else 1
         return trouble
 
     async def _write(
@@ -148,6 +175,11 @@ class ApprovalStatuses:
         definition = await read_definition(self._objects, resource)
         if definition is not None and not has_status(definition):
             raise NoStatusError(f"{resource}.{names.GROUP}: {NO_STATUS}", HTTPStatus.NOT_FOUND)
+
+
+def _is_of_all(error: ClusterError) -> bool:
+    """Return whether a kind's other objects would fail as well: nothing is said of this one."""
+    return isinstance(error, NoStatusError) or error.status in _AWAY
 
 
 def _path(found: FoundStanding) -> str:

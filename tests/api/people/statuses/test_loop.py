@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from contextlib import suppress
+from http import HTTPStatus
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -10,15 +12,44 @@ from control.approvals.looks import StandingLooks
 from control.approvals.loop import ApprovalStatuses
 from control.approvals.standing import ApprovalStanding, StandingQuestions
 from core.approvals.exceptions import PolicyException
-from core.base.errors import AccessReviewError, NotLeaderError
+from core.base.errors import AccessReviewError, ClusterError, NotLeaderError
 from kube.leader.lease import Leadership
 from tests.api.admission.objects import new_namespace
 from tests.api.people.exceptions.exceptions import API, AUTHOR, exception, set_up
 from tests.api.people.statuses.writer import LEADER, StatusWriter
-from tests.harness.programs.client import Client
+from tests.harness.programs.client import Client, Json
 
 KIND = "policyexceptions"
 NAMES = ("a", "b", "c", "d", "e")
+
+
+def refusing_status(place: str, name: str) -> list[Json]:
+    """Return a policy of somebody's, by which the status of one exception cannot be written."""
+    head: Json = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "metadata": {"name": "refuses-a-status"},
+    }
+    rule = {
+        "apiGroups": ["sallyport.dev"],
+        "apiVersions": ["*"],
+        "operations": ["UPDATE"],
+        "resources": ["policyexceptions/status"],
+    }
+    said = {"expression": f"object.metadata.name != '{name}'", "reason": "Forbidden"}
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": place}}
+    constraints = {"namespaceSelector": selector, "resourceRules": [rule]}
+    return [
+        {
+            **head,
+            "kind": "ValidatingAdmissionPolicy",
+            "spec": {"matchConstraints": constraints, "validations": [said]},
+        },
+        {
+            **head,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "spec": {"policyName": "refuses-a-status", "validationActions": ["Deny"]},
+        },
+    ]
 
 
 @pytest.fixture
@@ -47,6 +78,25 @@ async def until_seen(writer: StatusWriter, place: str) -> None:
         await asyncio.sleep(0.05)
 
 
+async def until(writer: StatusWriter, place: str, name: str, *, refused: bool) -> None:
+    """Wait until the policy holds, or does so no longer; what is written changes nothing."""
+    end = time.monotonic() + 60
+    path = f"/apis/{API}/namespaces/{place}/{KIND}/{name}/status"
+    while True:
+        try:
+            await writer.objects[0].merge(path, {})
+        except ClusterError as error:
+            if error.status != HTTPStatus.FORBIDDEN or "refuses-a-status" not in str(error):
+                raise
+            if refused:
+                return
+        else:
+            if not refused:
+                return
+        assert time.monotonic() < end
+        await asyncio.sleep(0.1)
+
+
 async def test_a_run_writes_so_many_and_the_next_the_rest(
     admin: Client, place: str, writer: StatusWriter
 ) -> None:
@@ -72,6 +122,30 @@ async def test_only_the_leader_writes(admin: Client, place: str, writer: StatusW
     with pytest.raises(NotLeaderError):
         await writer.loops[0].run(lost)
     assert len(await known(admin, place)) <= 1
+
+
+async def test_one_that_may_not_be_written_holds_up_no_other(
+    admin: Client, place: str, writer: StatusWriter
+) -> None:
+    """Neither in that run nor in the next ones, which come to it last."""
+    await until_seen(writer, place)
+    policy = refusing_status(place, "a")
+    await admin.apply(policy)
+    try:
+        await until(writer, place, "a", refused=True)
+        loop = ApprovalStatuses(
+            writer.objects[0], writer.looks[0], CollectorRegistry(), writer.now, most_writes=2
+        )
+        seen = []
+        for _ in range(3):
+            with suppress(ClusterError):
+                await loop.run(LEADER)
+            seen.append(await known(admin, place))
+    finally:
+        for each in policy:
+            await admin.delete(each)
+        await until(writer, place, "a", refused=False)
+    assert seen == [["b"], ["b", "c", "d"], ["b", "c", "d", "e"]]
 
 
 class Doubtful(StandingQuestions):
