@@ -28,7 +28,12 @@ from structlog.typing import FilteringBoundLogger
 
 from admission.evidence import refuse_unrecorded
 from core.base.deadline import with_deadline
-from core.base.errors import DeadlineError, InvalidReviewError, NotRecordedError
+from core.base.errors import (
+    DeadlineError,
+    InvalidReviewError,
+    NotRecordedError,
+    OverShareError,
+)
 from core.base.json_values import count_values
 from core.decision.decision import Decision
 from core.decision.document import DecisionSource
@@ -111,6 +116,7 @@ class Recorder(Protocol):
 
         Raises:
             NotRecordedError: it cannot be kept, or too much waits already.
+            OverShareError: its author has had its share of the room.
         """
 
     def check(self) -> None:
@@ -309,7 +315,13 @@ class AdmissionApp:
         return decision, True
 
     def _pass_on(self, request: Request, decision: Decision, error: NotRecordedError) -> None:
-        """Raise the error where another gate is to be asked first; a denial is one without it."""
+        """Raise the error where another gate is to be asked first; a denial is one without it.
+
+        What is beyond a share is answered here: else a flood would be judged again by each gate,
+        and leave no room in `PassedReviews` for the reviews of others.
+        """
+        if isinstance(error, OverShareError):
+            return
         if not (decision.allowed and self._settings.has_other_gates):
             return
         if self._passed.pass_on(request.uid, time.monotonic()):

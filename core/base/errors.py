@@ -35,6 +35,7 @@ and what to do about it. An exception that only one folder and its callers know 
         ├── DeadlineError          … because the caller's time ran out
         ├── OverloadError          … because too much of its namespace waits already
         └── NotRecordedError       … because the decision could not be recorded
+            └── OverShareError     … because its author has had its share of the room
 """
 
 
@@ -241,3 +242,7 @@ class NotRecordedError(CannotJudgeError):
     """The decision could not be recorded: the spool is full, or its disk is."""
 
     kind = "not-recorded"
+
+
+class OverShareError(NotRecordedError):
+    """A requester has had its share of a spool that fills: no other gate is asked for it."""

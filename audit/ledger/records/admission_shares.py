@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from audit.ledger.records.refusal_budget import ADMISSIONS_ONLY, OTHERS, Share
-from core.base.errors import NotRecordedError
+from core.base.errors import OverShareError
 
 MOST_SHARES: Final = 512
 """Shares told apart; those that come later are the share of unknown names."""
@@ -92,13 +92,13 @@ class AdmissionShares:
         """Have a share hold `size` bytes, which are appended to the spool within the `with` block.
 
         Raises:
-            NotRecordedError: they are beyond its share.
+            OverShareError: they are beyond its share.
         """
         self._forget()
         share = self._told_apart(share)
         if self._holdings(share) + 2 * size > self._free - size:
             self.refused += 1
-            raise NotRecordedError(_OVER_SHARE)
+            raise OverShareError(_OVER_SHARE)
         yield
         self._note(share, size)
 

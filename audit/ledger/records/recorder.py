@@ -89,7 +89,8 @@ class LedgerRecorder:
         """Keep a decision, or count a refusal that is beyond the budget.
 
         Raises:
-            NotRecordedError: the spool does not take it, or it is beyond its share of the spool.
+            NotRecordedError: the spool does not take it.
+            OverShareError: it is beyond its share of the spool.
         """
         if source != "sweep" and not decision.allowed and self._counts(request, decision):
             return

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.base.errors import NotRecordedError
+from core.base.errors import NotRecordedError, OverShareError
 from core.decision.decision import Decision, WhenUnrecorded
 from core.decision.document import DecisionSource
 from core.decision.request import Request
@@ -27,6 +27,7 @@ class Records:
     """Keeps what it is given, unless it is full."""
 
     full: bool = False
+    over_share: bool = False
     kept: list[tuple[DecisionSource, str, list[Mapping[str, Any]]]] = field(default_factory=list)
 
     def record(
@@ -42,6 +43,8 @@ class Records:
         assert request.uid
         if self.full:
             raise NotRecordedError("the disk is full")
+        if self.over_share:
+            raise OverShareError("this requester has its share")
         self.kept.append((source, decision.verdict.value, list(patches)))
 
     def check(self) -> None:
@@ -154,6 +157,22 @@ async def test_another_gate_is_asked_before_the_rule_decides(
         assert (await gate.post("/validate", other)).status == 503
         records.full = False
         assert (await answered(gate, "/validate", GOOD, uid="third"))["allowed"] is True
+
+
+@pytest.mark.parametrize("rule", WhenUnrecorded)
+async def test_what_is_beyond_a_share_is_not_passed_on(
+    tmp_path: Path, rule: WhenUnrecorded
+) -> None:
+    """A flood is judged by one gate, once, and takes nobody's room among the passed reviews."""
+    judge = PrivilegedJudge(when_unrecorded=rule)
+    several = AppSettings(has_other_gates=True)
+    records = Records(over_share=True)
+    async with running_gate(tmp_path, judge, app_settings=several, recorder=records) as gate:
+        response = await answered(gate, "/validate", GOOD)
+        metrics = await gate.scrape()
+    assert response["allowed"] is (rule is WhenUnrecorded.ADMIT)
+    outcome = "admitted" if rule is WhenUnrecorded.ADMIT else "refused"
+    assert f'sallyport_unrecorded_decisions_total{{outcome="{outcome}"}} 1.0' in metrics
 
 
 async def test_a_denial_and_a_mutation_are_not_passed_on(tmp_path: Path) -> None:
