@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from audit.ledger.store import schema
 from audit.ledger.store.adoption import adopt_rows, read_adoption_end
 from audit.ledger.store.database_errors import translate_errors
-from audit.ledger.store.postgres import Postgres
+from audit.ledger.store.postgres import VERIFIED, Postgres
 from audit.ledger.store.sqlite import Sqlite
 from core.base.errors import LedgerError, SettingsError
 
@@ -67,7 +67,8 @@ class Database:
 
         Raises:
             SettingsError: the URL is none of these, or has an `@` that is not percent-encoded; or
-                SQLite is to have a password.
+                SQLite is to have a password; or the URL would have one given to a server that is
+                not verified.
         """
         self._password = password
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -221,6 +222,11 @@ def _backend(url: str, password: Callable[[], str] | None) -> tuple[Sqlite | Pos
         raise SettingsError("ledger.url: its user or password has an @: percent-encode it (%40)")
     if password is not None and parsed.password:
         raise SettingsError("ledger.url: leave its password out where `ledger.sign_in` is `entra`")
+    if password is not None and parsed.query.get("sslmode", VERIFIED) != VERIFIED:
+        raise SettingsError(
+            f"ledger.url: leave its sslmode out, or set {VERIFIED}, where `ledger.sign_in` is "
+            "`entra`: a token goes to no server that is not verified"
+        )
     return Postgres(parsed.set(drivername=_DRIVER), password), parsed.password or ""
 
 

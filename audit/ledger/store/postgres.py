@@ -53,6 +53,14 @@ _OF_DAY: Final = re.compile(r"([a-z]+)_([0-9]{8})")
 _CONNECT_ARGUMENTS: Final = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 """Seconds, milliseconds: a server that is gone is an error, not a wait without end."""
 
+VERIFIED: Final = "verify-full"
+"""The sslmode with which libpq verifies the server's certificate and its name."""
+
+_TOKEN_ARGUMENTS: Final = {"sslmode": VERIFIED, "gssencmode": "disable"}
+"""Of connections that are given a token: whoever has it may sign in as its owner. What is said for
+a connection goes before libpq's variables and service files, and encryption by GSSAPI before TLS
+(https://www.postgresql.org/docs/current/libpq-connect.html)."""
+
 
 class Postgres:
     """How the store uses PostgreSQL."""
@@ -66,9 +74,11 @@ class Postgres:
 
     def __init__(self, url: sa.URL, password: Callable[[], str] | None = None) -> None:
         self.name = f"postgresql://{url.host or ''}:{url.port or 5432}/{url.database or ''}"
-        arguments = {
+        arguments: dict[str, Any] = {
             name: value for name, value in _CONNECT_ARGUMENTS.items() if name not in url.query
         }
+        if password is not None:
+            arguments |= _TOKEN_ARGUMENTS
         self.engine = sa.create_engine(
             url, hide_parameters=True, connect_args=arguments, pool_size=1
         )

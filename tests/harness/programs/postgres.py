@@ -115,6 +115,22 @@ class Postgres:
             autocommit=True,
         )
 
+    def serve_tls(self, certificate: bytes, key: bytes) -> None:
+        """Answer with TLS too, by this certificate, from now on and after a restart."""
+        for name, content in (("server.crt", certificate), ("server.key", key)):
+            file = self._folder / name
+            file.write_bytes(content)
+            file.chmod(0o600)
+            if self._user:
+                account = pwd.getpwnam(self._user)
+                os.chown(file, account.pw_uid, account.pw_gid)
+        with self.connect() as admin:
+            admin.execute(f"ALTER SYSTEM SET ssl_cert_file = '{self._folder}/server.crt'".encode())
+            admin.execute(f"ALTER SYSTEM SET ssl_key_file = '{self._folder}/server.key'".encode())
+            admin.execute(b"ALTER SYSTEM SET ssl = on")
+            admin.execute(b"SELECT pg_reload_conf()")
+        self._server.wait_until(self._has_tls, START_TIMEOUT_S)
+
     def crash(self) -> None:
         """Kill it, as a power cut would: nothing is written out before it ends.
 
@@ -177,6 +193,12 @@ class Postgres:
             check=True,
         )
         password.unlink()
+
+    def _has_tls(self) -> bool:
+        with suppress(psycopg.OperationalError):
+            psycopg.connect(f"{self.url().replace('+psycopg', '')}?sslmode=require").close()
+            return True
+        return False
 
     def _ready(self) -> bool:
         with suppress(psycopg.OperationalError):

@@ -200,6 +200,11 @@ SWITCHES: Final = MappingProxyType[str, Values](
                 "grants": {"whenEnded": "evict"},
             },
         },
+        "ledger in PostgreSQL": {
+            "auditor": {
+                "ledger": {"existingSecret": "pg-app", "secretKey": "uri", "caSecret": "pg-ca"}
+            },
+        },
         "weights from Azure": {
             "clusterId": "prod",
             "identity": {"tenant": GUID, "trustConfigMap": "own-cloud"},

@@ -237,6 +237,13 @@ REFUSED: Final[dict[str, tuple[Values, str]]] = {
         {"gate": {"extraEnv": [{"name": "PYTHONPATH", "value": "/extra"}]}},
         r"gate\.extraEnv: PYTHONPATH decides which program runs",
     ),
+    **{
+        f"{name} as a variable": (
+            {"auditor": {"extraEnv": [{"name": name, "value": "x"}]}},
+            rf"auditor\.extraEnv: {name} decides which servers are trusted",
+        )
+        for name in ("PGSSLMODE", "PGSSLROOTCERT", "PGHOST", "OPENSSL_CONF", "SSL_CERT_FILE")
+    },
     "a variable twice": ({"gate": {"extraEnv": TWICE}}, r"gate\.extraEnv: A is there twice"),
     "a folder of the node": (
         {"gate": {"extraVolumes": [{"name": "a", "hostPath": {"path": "/"}}]}},

@@ -1,12 +1,14 @@
 """PostgreSQL's URL in the forms that others write, and a password for each new connection."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from audit.ledger.store import database
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError, SettingsError
+from tests.harness.programs.pki import Authority
 from tests.harness.programs.postgres import Postgres, require_postgres
 from tests.unit.audit.ledger.store.documents import CLUSTER, document, frame
 
@@ -45,12 +47,26 @@ class Tokens:
         return self.current
 
 
-async def test_each_new_connection_has_the_password_of_its_time() -> None:
+def without_password(server: Postgres) -> str:
+    """Return the server's URL as it is where a token is the password."""
+    return server.url().replace(f":{server.password}@", "@")
+
+
+def certified(server: Postgres, folder: Path) -> Path:
+    """Give the server a certificate; return that of its authority."""
+    authority = Authority(folder)
+    pair = authority.issue_loopback_server("postgres")
+    server.serve_tls(pair.certificate.read_bytes(), pair.key.read_bytes())
+    return authority.certificate_path
+
+
+async def test_each_new_connection_has_the_password_of_its_time(tmp_path: Path) -> None:
     """A token that is over keeps nobody out; a server that comes back is connected anew."""
     server = Postgres(require_postgres())
     try:
+        authority = certified(server, tmp_path)
         tokens = Tokens(server.password)
-        url = server.url().replace(f":{server.password}@", "@")
+        url = f"{without_password(server)}?sslrootcert={authority}"
         async with Store(url, password=tokens) as store:
             assert (await store.deliver(CLUSTER, [frame(document())])).stored == 1
             assert tokens.given == 1
@@ -72,6 +88,36 @@ async def test_each_new_connection_has_the_password_of_its_time() -> None:
         server.stop()
 
 
+async def test_a_token_goes_to_no_server_that_is_not_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without TLS, or of another authority, does not get it, whatever libpq's variables say."""
+    monkeypatch.setenv("PGSSLMODE", "disable")
+    other = tmp_path / "other"
+    other.mkdir()
+    server = Postgres(require_postgres())
+    try:
+        tokens = Tokens(server.password)
+        url = f"{without_password(server)}?sslrootcert={Authority(other, 'x').certificate_path}"
+        for says in ("does not support SSL", "certificate verify failed"):
+            store = Store(url, password=tokens)
+            with pytest.raises(LedgerError, match=says):
+                await store.open()
+            await store.close()
+            certified(server, tmp_path)
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    "mode", ["disable", "allow", "prefer", "require", "verify-ca", "verify-full&sslmode=disable"]
+)
+def test_a_url_that_verifies_no_server_takes_no_token(mode: str) -> None:
+    """With what to say in its place."""
+    with pytest.raises(SettingsError, match=r"ledger\.url: leave its sslmode out, or set verify-"):
+        Store(f"postgresql://auditor@db.example/ledger?sslmode={mode}", password=Tokens("x"))
+
+
 async def test_a_token_that_does_not_come_is_an_error(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +131,7 @@ async def test_a_token_that_does_not_come_is_an_error(
         await asyncio.sleep(60)
         return ""
 
-    url = postgres.url().replace(f":{postgres.password}@", "@")
+    url = without_password(postgres)
     for password, says in ((refused, "AADSTS700016"), (never, "nobody gave a password")):
         store = Store(url, password=password)
         with pytest.raises(LedgerError, match=says):
