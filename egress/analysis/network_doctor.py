@@ -102,6 +102,12 @@ class ClusterNetwork:
         self.node_local = sets.get(_NODE_LOCAL)
 
     @property
+    def engines(self) -> list[DaemonSet]:
+        """All that enforces policies here; more than one where somebody else's has such a name."""
+        sets = self._facts.daemon_sets
+        return [sets[name] for name in ("cilium", *_POLICY_ENGINES) if name in sets]
+
+    @property
     def engine(self) -> str:
         """The value of `egress.engine`; empty where nothing was seen that enforces."""
         if self.cilium is None:

@@ -20,8 +20,20 @@ _CARRIERS: Final = frozenset(
     }
 )
 _GROUPS: Final = frozenset({"", "apps", "batch", "*"})
-_OWN: Final = frozenset({"kube-system"})
+_OWN: Final = "kube-system"
 """Accounts of the cluster's own controllers are not listed."""
+_OWN_GROUPS: Final = frozenset({"system:masters", "system:nodes", f"system:serviceaccounts:{_OWN}"})
+_CLUSTER_USERS: Final = (
+    "system:kube-controller-manager",
+    "system:kube-scheduler",
+    "system:apiserver",
+    "system:node:",
+    f"system:serviceaccount:{_OWN}:",
+)
+"""Users of the cluster's own processes. All other names, such as `system:anonymous` and the group
+`system:authenticated`, may be anybody."""
+
+_ALL: Final = "system:"
 
 Key = tuple[str, str, str]
 """Kind, namespace and name of a subject."""
@@ -43,11 +55,13 @@ def find_authors(
             if not _is_of_the_cluster(subject):
                 key = (subject["kind"], str(subject.get("namespace") or ""), subject["name"])
                 where[key].add(namespace)
+    # Groups of everybody come first: they are the widest.
+    ordered = sorted(where.items(), key=lambda item: (not item[0][2].startswith(_ALL), item[0]))
     kinds: tuple[Literal["Group", "ServiceAccount"], ...] = ("Group", "ServiceAccount")
     authors = [
         PodAuthor(kind, name, namespace, [] if "" in places else sorted(places))
         for kind in kinds
-        for (of, namespace, name), places in sorted(where.items())
+        for (of, namespace, name), places in ordered
         if of == kind
     ]
     return authors, sum(kind == "User" for kind, _, _ in where)
@@ -67,6 +81,11 @@ def _creates(rule: Mapping[str, Any]) -> bool:
 
 
 def _is_of_the_cluster(subject: Mapping[str, Any]) -> bool:
-    if subject.get("kind") == "ServiceAccount":
-        return subject.get("namespace") in _OWN
-    return str(subject.get("name", "")).startswith("system:")
+    name = str(subject.get("name", ""))
+    match subject.get("kind"):
+        case "ServiceAccount":
+            return subject.get("namespace") == _OWN
+        case "Group":
+            return name in _OWN_GROUPS
+        case _:
+            return name.startswith(_CLUSTER_USERS)

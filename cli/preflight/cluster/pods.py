@@ -1,7 +1,7 @@
 """What runs in a cluster now: how much, and what of it needs more than everyone gets. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,6 +10,10 @@ import msgspec
 from cli.preflight.cluster.model import PreflightNotes
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
+TUNNEL_NAMESPACE: Final = "kube-system"
+TUNNEL_LABEL: Final = ("app", "konnectivity-agent")
+"""Of the Pods through which kube-apiserver of AKS calls webhooks."""
+
 _SHOWN: Final = 8
 _ACCOUNTS: Final = 4
 
@@ -17,6 +21,7 @@ _ACCOUNTS: Final = 4
 class _Meta(msgspec.Struct):
     namespace: str = ""
     annotations: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
 
 
 class _Capabilities(msgspec.Struct):
@@ -66,6 +71,12 @@ class RunningPod(msgspec.Struct):
     spec: _Spec
 
     @property
+    def is_agent(self) -> bool:
+        """Whether kube-apiserver of AKS calls webhooks through it."""
+        meta, (key, value) = self.metadata, TUNNEL_LABEL
+        return meta.namespace == TUNNEL_NAMESPACE and (meta.labels or {}).get(key) == value
+
+    @property
     def is_mirror(self) -> bool:
         """Whether its node runs it from a file: nobody created it."""
         return _MIRROR in (self.metadata.annotations or {})
@@ -87,6 +98,14 @@ _POD: Final = msgspec.json.Decoder(RunningPod)
 
 
 @dataclass
+class TunnelAgents:
+    """Pods through which kube-apiserver of AKS calls webhooks."""
+
+    with_own_address: int = 0
+    with_address_of_node: int = 0
+
+
+@dataclass
 class PodCounts:
     """Pods by namespace."""
 
@@ -95,6 +114,9 @@ class PodCounts:
     """Those that want more than baseline."""
     accounts: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Service accounts of those, by namespace."""
+    on_nodes: dict[str, list[Mapping[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    """Labels of Pods on their node's network, by namespace."""
+    agents: TunnelAgents = field(default_factory=TunnelAgents)
 
     def take(self, raw: msgspec.Raw) -> None:
         """Count a Pod."""
@@ -103,6 +125,11 @@ class PodCounts:
             return
         namespace = pod.metadata.namespace
         self.all[namespace] += 1
+        if pod.spec.host_network:
+            self.on_nodes[namespace].append(pod.metadata.labels or {})
+        if pod.is_agent:
+            self.agents.with_address_of_node += pod.spec.host_network
+            self.agents.with_own_address += not pod.spec.host_network
         if pod.wants_more:
             self.wanting[namespace] += 1
             self.accounts[namespace].add(pod.spec.service_account_name or "default")

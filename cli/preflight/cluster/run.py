@@ -1,6 +1,6 @@
 """Looks at a cluster: asks for each part, and keeps what could be read."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -17,10 +17,15 @@ from cli.preflight.cluster.model import (
 from cli.preflight.cluster.other_webhooks import judge_azure_policy, judge_webhooks
 from cli.preflight.cluster.pods import PodCounts, judge_pods
 from cli.preflight.cluster.sizes import judge_sizes
-from cli.preflight.cluster.system_namespaces import ALWAYS_LEFT_OUT, judge_namespaces
+from cli.preflight.cluster.system_namespaces import (
+    ALWAYS_LEFT_OUT,
+    engine_namespace,
+    judge_namespaces,
+)
+from cli.preflight.cluster.tunnel import judge_sources
 from cli.shared.supported_kubernetes import is_supported, supported_minors
 from core.base.errors import SallyportError, SettingsError
-from egress.analysis.network_doctor import AKS_LABEL, NetworkReport, examine
+from egress.analysis.network_doctor import AKS_LABEL, ClusterNetwork, NetworkReport, examine
 from kube.client.objects import Objects, list_objects, open_objects
 from kube.egress.network_facts import NetworkFacts, read_network_facts
 from kube.resources.paths import PODS_PATH
@@ -28,10 +33,6 @@ from kube.resources.paths import PODS_PATH
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 _WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1"
 _SYSTEM: Final = "kube-system"
-_TUNNEL: Final[Mapping[str, Any]] = {
-    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": _SYSTEM}},
-    "podSelector": {"matchLabels": {"app": "konnectivity-agent"}},
-}
 _AUTHORS: Final = 8
 _SEVERITIES: Final = ("blocks", "warning", "note")
 
@@ -71,13 +72,16 @@ class _Look:
         self._judge_version(version)
         facts = await self._try("the network", read_network_facts(self._objects))
         report = examine(facts) if facts is not None else None
-        if facts is not None and report is not None:
-            self._judge_network(facts, report)
         names = await self._try("namespaces", self._names("/api/v1/namespaces"))
-        if names is not None:
-            is_on_azure = facts is not None and any(AKS_LABEL in n.labels for n in facts.nodes)
-            judge_namespaces(names, self._own, self._notes, is_on_azure=is_on_azure)
         pods = await self._try("Pods", self._pods())
+        is_on_azure = facts is not None and any(AKS_LABEL in n.labels for n in facts.nodes)
+        if report is not None:
+            self._judge_network(report)
+            agents = pods.agents if pods is not None else None
+            judge_sources(agents, self._notes, is_on_azure=is_on_azure)
+        if names is not None:
+            engine = _engine_namespace(facts, pods)
+            judge_namespaces(names, self._own, engine, self._notes, is_on_azure=is_on_azure)
         if pods is not None:
             judge_pods(pods, self._left_out(), self._notes)
         sizes = None
@@ -127,7 +131,7 @@ class _Look:
             "upgrade.md#before-kubernetes-is-upgraded",
         )
 
-    def _judge_network(self, facts: NetworkFacts, report: NetworkReport) -> None:
+    def _judge_network(self, report: NetworkReport) -> None:
         if not report.network:
             self._notes.find(
                 "network",
@@ -143,26 +147,6 @@ class _Look:
             self._notes.find("network", severity, f"{each.setting}: {each.why}", fix, "egress.md")
         if report.values:
             self._notes.values["egress"] = report.values
-        if any(AKS_LABEL in each.labels for each in facts.nodes):
-            self._notes.values["networkPolicies"] = {"webhooksFrom": [dict(_TUNNEL)]}
-            self._notes.find(
-                "network",
-                "note",
-                "on AKS kube-apiserver calls through Pods konnectivity-agent, or with API Server "
-                "VNet Integration from a subnet of yours",
-                "look where they have their addresses, and take the values file of examples/values "
-                "that fits",
-                "chart.md",
-            )
-            return
-        self._notes.find(
-            "network",
-            "warning",
-            "from where kube-apiserver calls webhooks cannot be seen from inside",
-            "name its addresses in networkPolicies.webhooksFrom: the chart refuses to install "
-            "without",
-            "chart.md",
-        )
 
     def _left_out(self) -> set[str]:
         named = self._notes.values.get("webhooks", {}).get("excludedNamespaces", [])
@@ -217,6 +201,12 @@ class _Look:
 
     async def _all(self, path: str) -> list[dict[str, Any]]:
         return [msgspec.json.decode(raw) async for raw in list_objects(self._objects, path)]
+
+
+def _engine_namespace(facts: NetworkFacts | None, pods: PodCounts | None) -> str:
+    if facts is None or pods is None:
+        return ""
+    return engine_namespace(ClusterNetwork(facts).engines, pods)
 
 
 def _who(author: PodAuthor) -> str:

@@ -55,30 +55,45 @@ def webhooks(kind: str, name: str, **more: Any) -> Json:
     }
 
 
-async def furnish(client: Client) -> None:
-    """Make what a cluster of AKS with some years behind it holds."""
-    node: Json = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": NODE}}
-    labels = {"k8s-app": "cilium"}
-    container = {"name": "cilium-agent", "image": "registry.example/cilium:v1.18.6"}
-    daemon_set = {
+def daemon_set(name: str, namespace: str, labels: Json, **spec: Any) -> Json:
+    """Return what runs on every node."""
+    container = {"name": "agent", "image": f"registry.example/{name}:v1.18.6"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container], **spec}}
+    return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": "cilium", "namespace": "kube-system"},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
     }
-    await client.apply([node, daemon_set])
+
+
+async def furnish(client: Client) -> None:
+    """Make what a cluster of AKS with some years behind it holds.
+
+    Somebody made namespaces that are called as Calico's and Azure's, and runs in the first what is
+    called as Calico's agent.
+    """
+    node: Json = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": NODE}}
+    cilium = daemon_set("cilium", "kube-system", {"k8s-app": "cilium"}, hostNetwork=True)
+    await client.apply([node, cilium])
     for name in NAMESPACES:
-        await client.create_namespace(name)
+        await client.create_namespace(name, {"kubernetes.azure.com/managedby": "aks"})
     pod = RESTRICTED.pod()
+    labels = {"k8s-app": "calico-node"}
+    await client.apply([daemon_set("calico-node", "calico-system", labels, hostNetwork=True)])
+    agent = {"name": "agent", "namespace": "kube-system", "labels": {"app": "konnectivity-agent"}}
+    false = {"name": "calico-node", "namespace": "calico-system", "labels": labels}
+    await client.create_service_account("default", "kube-system")
+    await client.create(pod | {"metadata": agent})
+    await client.create(pod | {"metadata": false, "spec": pod["spec"] | {"hostNetwork": True}})
     for number, spec in enumerate(({}, {"hostNetwork": True}, {"hostPID": True})):
         made = {**pod, "metadata": {"name": f"p{number}", "namespace": "team"}}
         await client.create(made | {"spec": pod["spec"] | spec})
     creates = rbac.rule(["apps"], "deployments", "create")
     subjects = (
         rbac.group("researchers"),
+        rbac.group("system:authenticated"),
+        rbac.group("system:masters"),
         rbac.user("zoe"),
         rbac.service_account("runner", "team"),
         rbac.service_account("job-controller", "kube-system"),
@@ -150,15 +165,12 @@ def test_the_network_and_its_dns_are_told(found: Json) -> None:
     assert tunnel["podSelector"] == {"matchLabels": {"app": "konnectivity-agent"}}
 
 
-def test_namespaces_of_the_cluster_itself_are_left_out(found: Json) -> None:
-    """Those of the network for the nodes' sake, Azure's as Azure repairs them; no others."""
-    assert found["values"]["webhooks"]["excludedNamespaces"] == [
-        "aks-command",
-        "calico-system",
-        "gatekeeper-system",
-    ]
+def test_no_namespace_is_left_out_for_its_name(found: Json) -> None:
+    """Nor for a label, or for what runs in it beside the network's engine: a person looks."""
+    assert "webhooks" not in found["values"]
     text = whats(found, "namespaces")
-    assert "blocks calico-system (Calico): without their Pods no node's network comes up" in text
+    assert "warning calico-system (Calico): so called, but no engine" in text
+    assert "warning aks-command (`az aks command invoke`), gatekeeper-system (Azure Policy" in text
     assert "note cert-manager (cert-manager) are judged as any other" in text
 
 
@@ -177,8 +189,10 @@ def test_webhooks_that_meet_sallyports_are_named(found: Json) -> None:
 def test_who_would_be_locked_out_is_told(found: Json) -> None:
     """Accounts whose Pods want more, and who may create any; users are counted, not named."""
     text = whats(found, "lockout")
-    assert "Pods run with privileges of the node in team (2 of 3, as default)" in text
+    assert "Pods run with privileges of the node in team (2 of 3, as default), " in text
+    assert "calico-system (1 of 1, as default)" in text
     assert {(each["kind"], each["name"]) for each in found["authors"]} == {
+        ("Group", "system:authenticated"),
         ("Group", "researchers"),
         ("ServiceAccount", "runner"),
     }
@@ -188,7 +202,7 @@ def test_who_would_be_locked_out_is_told(found: Json) -> None:
 
 def test_sizes_follow_from_what_is_there(found: Json) -> None:
     """A small cluster gets the smallest installation."""
-    assert found["sizes"] == {"nodes": 1, "pods": 3, "namespaces": len(NAMESPACES) + 4}
+    assert found["sizes"] == {"nodes": 1, "pods": 5, "namespaces": len(NAMESPACES) + 4}
     assert found["values"]["gate"]["replicas"] == 3
     assert found["values"]["auditor"]["ledger"]["size"] == "50Gi"
 
@@ -215,7 +229,7 @@ def test_what_is_printed_and_written_is_a_values_file(
         == ("ValidatingWebhookConfiguration", "sallyport")
     )
     (left_out,) = hooks["webhooks"][0]["namespaceSelector"]["matchExpressions"]
-    assert {"calico-system", "aks-command"} <= set(left_out["values"])
+    assert not {"calico-system", "aks-command"} & set(left_out["values"])
 
 
 def test_without_rights_it_says_what_it_could_not_read(cluster: ApiServer) -> None:
