@@ -45,7 +45,7 @@ class RegistrationMetrics:
             self._changed.labels(*key)
 
     def fail(self) -> None:
-        """Show that none is known to be healthy: what the chart says cannot be read."""
+        """Show that none is known to be healthy: what it is compared with cannot be read."""
         for key in self._expected:
             self._healthy.labels(*key).set(0)
 

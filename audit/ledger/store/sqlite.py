@@ -152,7 +152,7 @@ class Sqlite:
         return LedgerSize(used=(pages - free) * page, disk_free=max(left, 0))
 
     def compact(self, days: Collection[int]) -> None:
-        """Give back the room of decisions of these days: what is written next takes it anyway."""
+        """Do nothing: SQLite writes into the pages that it has freed."""
 
     def remove_day(self, connection: sa.Connection, kind: FrameKind, day: int) -> bool:
         """Remove some records of the oldest day; say whether nothing is left of it."""
