@@ -13,42 +13,38 @@ from typing import Any, Final
 
 import yaml
 
+from cli.support_bundle.secret_texts import (
+    MOUNTED_FILE,
+    REMOVED,
+    SECRET_FLAG,
+    SECRET_KEY,
+    without_secrets,
+)
 from core.people.subject import pseudonymous_user
 
-REMOVED: Final = "[removed]"
-
-_WORDS: Final = (
-    r"password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|"
-    r"private[_-]?key|signing[_-]?key|shared[_-]?access|signature|credential|connection[_-]?string|"
-    r"authorization|cookie|dsn"
-)
-"""What a field or a variable that holds a secret is called."""
-_SECRET_KEY: Final = re.compile(_WORDS, re.IGNORECASE)
 _NAMES_A_SECRET: Final = frozenset({"secretName", "existingSecret"})
 """Fields that hold the name of a Secret, and nothing of it."""
 _A_NUMBER: Final = re.compile(r"(?i)(seconds|minutes|hours|days|bytes|mib|count|limit|port)$")
 _OBJECT_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_MOUNTED_FILE: Final = re.compile(r"/(etc|var|run)/[\w./-]{1,200}")
+_URL_PATH: Final = re.compile(
+    r"(?i)\b((?!unix|sqlite|file)[a-z][a-z0-9+.-]{0,31}://[^\s/?#\"']*)[/?#][^\s\"']+"
+)
+"""Of a URL what stands after its host; of some schemes that is a path of this machine."""
 
-_SECRETS: Final = (
-    re.compile(
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(-----END [A-Z0-9 ]*KEY-----|\Z)", re.DOTALL
-    ),
-    re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}(\.[\w-]*)*"),  # RFC 7519: a JSON object in base64url.
-    re.compile(r"(?i)(?<=\bbearer )[^\s\"']+"),
-    re.compile(r"(?i)(?<=\bauthorization: )[^\r\n]+"),
-    re.compile(r"(?<=://)[^/\s@\"']+(?=@)"),
-    re.compile(r"(?i)(?<=[?&]sig=)[^&\s\"']+"),
-)
-_ASSIGNED: Final = re.compile(
-    rf"(?i)([\w.-]*(?:{_WORDS})[\w-]*\\?[\"']?\s*[=:]\s*\\?[\"']?)([^\s\"',;&}}\\]+)"
-)
-_MAIL: Final = re.compile(r"[\w.+'-]+@[\w-]+(?:\.[\w-]+)+")
+_MAIL: Final = re.compile(r"(?<![\w.+#%-])[\w.+#%-][\w.+'#%-]{0,256}+@[\w-]+(?:\.[\w-]+)+")
+"""Guests of Entra ID have `NAME_HOST#EXT#@TENANT`."""
+_USERS: Final = r"(?:user(?:[_-]?name)?|requesters?|subjects?|authors?|approvers?|approved[_-]?by)"
+"""What a field that holds users is called."""
+_USER_KEY: Final = re.compile(_USERS, re.IGNORECASE)
 _QUOTED_USER: Final = re.compile(
-    r"(?i)(\buser \\?\"|\buser(?:name)?=\\?\"|\"user(?:name)?\\?\":\s*\\?\")([^\"\\\r\n]+)"
+    rf"(?i)(\buser \\?\"|\b{_USERS}=\\?\"|\"{_USERS}\\?\":\s*\\?\")((?:\\\\|[^\"\\\r\n])+)"
 )
 """As kube-apiserver, logs and JSON have it, quoted once or twice."""
-_PLAIN_USER: Final = re.compile(r"(?i)(\buser(?:name)?=)([^\s\",;\\\]}]+)")
+_USER_LIST: Final = re.compile(
+    rf"(?i)(\"{_USERS}\\?\":\s*)(\[\s*\\?\"[^\"\r\n]*\"(?:\s*,\s*\\?\"[^\"\r\n]*\")*)"
+)
+_LISTED: Final = re.compile(r"(\")((?:\\\\|[^\"\\,\s\[])(?:\\\\|[^\"\\])*)")
+_PLAIN_USER: Final = re.compile(rf"(?i)(\b{_USERS}=)([^\s\",;&\\\]}}]+)")
 _PSEUDONYM: Final = re.compile(r"(user|oid|group):[0-9a-fA-F-]{16,36}|system:.*")
 
 KEPT_ANNOTATIONS: Final = re.compile(
@@ -89,10 +85,9 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return a text that anybody may have written, without secrets and names."""
-        for pattern in _SECRETS:
-            text = self._counted("secrets", pattern, lambda _: REMOVED, text)
-        text = self._counted("secrets", _ASSIGNED, _without_value, text)
+        text = without_secrets(text, self._count_secret)
         text = self._counted("names", _QUOTED_USER, _pseudonym_after, text)
+        text = self._counted("names", _USER_LIST, _pseudonyms_in, text)
         text = self._counted("names", _PLAIN_USER, _pseudonym_after, text)
         text = self._counted("names", _MAIL, lambda found: pseudonymous_user(found[0]), text)
         if self._people is not None:
@@ -104,17 +99,35 @@ class Redactor:
     def document(self, value: Any, key: str = "") -> Any:
         """Return a document of JSON or YAML likewise; keys that name a secret lose their value."""
         if isinstance(value, Mapping):
-            return {
-                self.text(str(name)): self.document(one, str(name)) for name, one in value.items()
-            }
+            return self._mapping(value, key)
         if isinstance(value, list):
-            return [self.document(each, key) for each in value]
+            before = [None, *value]
+            return [
+                self.document(each, _flag_before(each, one) or key)
+                for one, each in zip(before, value, strict=False)
+            ]
         if value is None or isinstance(value, bool):
             return value
-        if _SECRET_KEY.search(key) and not _is_harmless(key, value):
-            self.taken["secrets"] += 1
+        if SECRET_KEY.search(key) and not _is_harmless(key, value):
+            self._count_secret()
             return REMOVED
-        return self.text(value) if isinstance(value, str) else value
+        return self._text_of(key, value) if isinstance(value, str) else value
+
+    def _text_of(self, key: str, text: str) -> str:
+        if not _USER_KEY.fullmatch(key) or _PSEUDONYM.fullmatch(text):
+            return self.text(text)
+        made = pseudonymous_user(text)
+        self.taken["names"] += made != text
+        return made
+
+    def _mapping(self, value: Mapping[Any, Any], key: str) -> dict[str, Any]:
+        """Return it likewise; `value` is called what stands beside it, or what it stands in."""
+        beside = (str(value[each]) for each in ("name", "key") if each in value)
+        named = next(filter(SECRET_KEY.search, beside), key)
+        return {
+            self.text(str(name)): self.document(one, named if name == "value" else str(name))
+            for name, one in value.items()
+        }
 
     def object(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return an object of Kubernetes: without its environment's values, with few metadata."""
@@ -135,9 +148,19 @@ class Redactor:
 
     def _yaml(self, text: str) -> Any:
         try:
-            return self.document(yaml.safe_load(text))
+            return self._without_paths(self.document(yaml.safe_load(text)))
         except yaml.YAMLError:
             return f"[{len(text)} characters that are no YAML left out]"
+
+    def _without_paths(self, value: Any) -> Any:
+        """Return settings with the hosts of their URLs alone: paths of webhooks are secrets."""
+        if isinstance(value, Mapping):
+            return {key: self._without_paths(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._without_paths(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        return self._counted("secrets", _URL_PATH, lambda found: f"{found[1]}/{REMOVED}", value)
 
     def _metadata(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
         kept = {key: value for key, value in metadata.items() if key in _KEPT_METADATA}
@@ -163,6 +186,9 @@ class Redactor:
                 made[key] = self._without_environment(one)
         return made
 
+    def _count_secret(self) -> None:
+        self.taken["secrets"] += 1
+
     def _counted(
         self, what: str, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str], text: str
     ) -> str:
@@ -182,7 +208,14 @@ def _is_harmless(key: str, value: str | float) -> bool:
         return True
     if key in _NAMES_A_SECRET:
         return _OBJECT_NAME.fullmatch(value) is not None
-    return _MOUNTED_FILE.fullmatch(value) is not None
+    return MOUNTED_FILE.fullmatch(value) is not None
+
+
+def _flag_before(argument: Any, before: Any) -> str:
+    """Return the flag that an argument is the value of, where that is a secret."""
+    if not isinstance(argument, str) or argument.startswith("-") or not isinstance(before, str):
+        return ""
+    return before if SECRET_FLAG.fullmatch(before) else ""
 
 
 def _without_literal(variable: Any) -> Any:
@@ -192,9 +225,9 @@ def _without_literal(variable: Any) -> Any:
     return {**variable, "value": REMOVED}
 
 
-def _without_value(found: re.Match[str]) -> str:
-    return found[0] if _MOUNTED_FILE.fullmatch(found[2]) else found[1] + REMOVED
-
-
 def _pseudonym_after(found: re.Match[str]) -> str:
     return found[1] + (found[2] if _PSEUDONYM.fullmatch(found[2]) else pseudonymous_user(found[2]))
+
+
+def _pseudonyms_in(found: re.Match[str]) -> str:
+    return found[1] + _LISTED.sub(_pseudonym_after, found[2])

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from app.settings.root import Settings
-from cli.shared.cluster_status.processes import SELECTOR
+from cli.shared.cluster_status.processes import SELECTOR, status_port
 from cli.shared.cluster_status.questions import StatusQuestions
 from cli.shared.cluster_status.registrations import BACKSTOP, GUARDS, WEBHOOKS
 from cli.shared.cluster_status.run import read_installation
@@ -21,6 +21,7 @@ from cli.support_bundle.archive import (
     build_archive,
     bundled_file,
 )
+from cli.support_bundle.log_lines import redacted_log
 from cli.support_bundle.redaction import Redactor
 from core.base.errors import ClusterError, SallyportError, SettingsError
 from core.base.times import time_text
@@ -36,16 +37,17 @@ MOST_LINES: Final = 5000
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _AT_ONCE: Final = 4
 """Questions: a cluster in trouble is not asked more at a time."""
-_PORT: Final = 9080
 _PROCESSES: Final = ("gate", "control", "auditor")
 
 NEVER: Final = (
     "Secrets, and anything of them: none is read",
     "values of environment variables of containers",
     "annotations but for those of Helm, of rollouts and of the settings' checksum",
-    "ConfigMaps but for the settings of the three processes, and of these the known fields",
+    "ConfigMaps but for the settings of the three processes; of these no field whose name or value "
+    "looks like a secret, and of URLs no path",
     "logs and objects of other namespaces",
-    "the ledger and the spools: decisions, accesses, findings",
+    "the ledger and the spools; of documents that a process wrote to its log (record.lines) all "
+    "but ids, verdicts and rules",
 )
 
 _LISTS: Final[Mapping[str, str]] = {
@@ -56,6 +58,15 @@ _LISTS: Final[Mapping[str, str]] = {
     "networkpolicies": "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
     "poddisruptionbudgets": "/apis/policy/v1/namespaces/{}/poddisruptionbudgets",
 }
+
+
+class _BoundSubject(msgspec.Struct):
+    kind: str = ""
+    name: str = ""
+
+
+class _Binding(msgspec.Struct):
+    subjects: list[_BoundSubject] | None = None
 
 
 @dataclass
@@ -172,10 +183,11 @@ class _Reader:
         await asyncio.gather(*(self._read_pod(pod) for pod in pods))
 
     async def _read_pod(self, pod: Mapping[str, Any]) -> None:
-        name = pod["metadata"]["name"]
-        statuses = (pod.get("status") or {}).get("containerStatuses") or []
-        again = {each["name"] for each in statuses if each.get("restartCount")}
-        containers = [each["name"] for each in pod["spec"].get("containers", [])]
+        try:
+            name, containers, again = _containers(pod)
+        except (LookupError, TypeError, AttributeError) as error:
+            self._leave_out("logs and pages of a Pod", _unreadable(error))
+            return
         await asyncio.gather(
             *(self._part(f"log of {name}/{each}", self._log(name, each)) for each in containers),
             *(
@@ -184,7 +196,7 @@ class _Reader:
                 if each in again
             ),
             *(
-                self._part(f"/{page} of {name}", self._page(name, page))
+                self._part(f"/{page} of {name}", self._page(name, page, pod))
                 for page in ("metrics", "readyz")
             ),
         )
@@ -198,6 +210,8 @@ class _Reader:
         except asyncio.CancelledError:
             self._leave_out(what, f"no answer within {DEADLINE_S:.0f} s")
             raise
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the rest is written
+            self._leave_out(what, _unreadable(error))
         finally:
             asked.close()
 
@@ -216,16 +230,19 @@ class _Reader:
             names.add(str(msgspec.json.decode(body)["status"]["userInfo"].get("username", "")))
         except ClusterError as error:
             self._leave_out("the name of whoever asks", str(error))
+        except (msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
+            self._leave_out("the name of whoever asks", _unreadable(error))
         for kind in ("clusterrolebindings", "rolebindings"):
             try:
                 raws = await self._questions.list(f"/apis/rbac.authorization.k8s.io/v1/{kind}")
-            except ClusterError as error:
-                why = f"{error}; only what looks like a name was replaced"
+                bindings = [msgspec.json.decode(each, type=_Binding) for each in raws]
+            except (ClusterError, msgspec.DecodeError) as error:
+                said = str(error) if isinstance(error, ClusterError) else _unreadable(error)
+                why = f"{said}; only what looks like a name was replaced"
                 self._leave_out(f"names of people in {kind}", why)
                 continue
-            for raw in raws:
-                subjects = msgspec.json.decode(raw).get("subjects") or []
-                names |= {each["name"] for each in subjects if each.get("kind") == "User"}
+            for binding in bindings:
+                names |= {each.name for each in binding.subjects or [] if each.kind == "User"}
         return names
 
     async def _status(self) -> None:
@@ -234,7 +251,9 @@ class _Reader:
         self.collected.add_json("status.json", "sallyport status -o json", document)
 
     async def _versions(self) -> None:
-        kubernetes = msgspec.json.decode(await self._questions.text("/version"))
+        kubernetes = await self._questions.get("/version")
+        if kubernetes is None:
+            raise ClusterError("GET /version: 404")
         document = {"sallyport": version("sallyport"), "kubernetes": kubernetes}
         self.collected.add_json("versions.json", "of this command and of Kubernetes", document)
 
@@ -290,12 +309,15 @@ class _Reader:
         self.collected.add(
             f"logs/{pod}/{container}{before}.log",
             "last lines of a container" + (" before it began again" if previous else ""),
-            self.collected.redactor.text(text),
+            redacted_log(self.collected.redactor, text),
         )
 
-    async def _page(self, pod: str, page: str) -> None:
+    async def _page(self, pod: str, page: str, body: Mapping[str, Any]) -> None:
+        port = status_port(body)
+        if port is None:
+            raise ClusterError("the Pod has no port `status`")
         query = f"{page}?verbose" if page == "readyz" else page
-        _, text = await self._questions.ask_process(self._namespace, pod, _PORT, query)
+        _, text = await self._questions.ask_process(self._namespace, pod, port, query)
         self.collected.add(
             f"{page}/{pod}.txt", f"/{page} of a process", self.collected.redactor.text(text)
         )
@@ -309,6 +331,19 @@ def _registrations() -> list[str]:
     for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
         paths += [f"{kind}/{name}" for name in (*GUARDS, BACKSTOP)]
     return paths
+
+
+def _containers(pod: Mapping[str, Any]) -> tuple[str, list[str], set[str]]:
+    """Return the name of a Pod, those of its containers, and of those that began again."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or []
+    again = {each["name"] for each in statuses if each.get("restartCount")}
+    containers = [each["name"] for each in pod["spec"].get("containers", [])]
+    return pod["metadata"]["name"], containers, again
+
+
+def _unreadable(error: Exception) -> str:
+    """Return what is said of it: the kind alone, since its text may hold what was read."""
+    return f"it cannot be read: {type(error).__name__}"
 
 
 def _event_time(body: Mapping[str, Any]) -> str:

@@ -1,15 +1,9 @@
 """Whether kube-apiserver is well, and of a version that this release is tested with."""
 
-import msgspec
-
 from cli.shared.cluster_status.model import AreaFindings
 from cli.shared.cluster_status.questions import StatusQuestions
 from cli.shared.supported_kubernetes import is_supported, supported_minors
 from core.base.errors import ClusterError
-
-
-class _Version(msgspec.Struct, rename="camel"):
-    git_version: str = ""
 
 
 async def read_kubernetes(questions: StatusQuestions, found: AreaFindings) -> str:
@@ -18,7 +12,10 @@ async def read_kubernetes(questions: StatusQuestions, found: AreaFindings) -> st
     Raises:
         ClusterError: it does not answer in time.
     """
-    version = msgspec.json.decode(await questions.text("/version"), type=_Version).git_version
+    answer = await questions.get("/version")
+    if answer is None:
+        raise ClusterError("GET /version: 404: the answer is none of an API")
+    version = str(answer.get("gitVersion", ""))
     found.says.append(f"Kubernetes {version}")
     if not is_supported(version):
         known = supported_minors()

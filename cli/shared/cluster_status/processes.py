@@ -90,7 +90,7 @@ async def _ask_pod(
 ) -> tuple[str, str, ProcessMetrics | None]:
     """Return the Pod's name, what it lacks, and its metrics; None where it does not run."""
     name = str(pod["metadata"]["name"])
-    port = _status_port(pod)
+    port = status_port(pod)
     if not _runs(pod) or port is None:
         return name, "", None
     try:
@@ -107,7 +107,8 @@ def _runs(pod: Mapping[str, Any]) -> bool:
     return (pod.get("status") or {}).get("phase") == "Running"
 
 
-def _status_port(pod: Mapping[str, Any]) -> int | None:
+def status_port(pod: Mapping[str, Any]) -> int | None:
+    """Return the port of a Pod that answers /readyz and /metrics; None where it has none."""
     for container in pod["spec"].get("containers", []):
         for port in container.get("ports") or []:
             if port.get("name") == _STATUS_PORT:

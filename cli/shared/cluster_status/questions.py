@@ -17,7 +17,7 @@ _PAGE: Final = 500
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 _PROXY_HINT: Final = (
-    "does kube-apiserver reach port 9080 of the Pod: networkPolicies.webhooksFrom and firewalls"
+    "does kube-apiserver reach port {} of the Pod: networkPolicies.webhooksFrom and firewalls"
 )
 
 _RIGHTS: Final = "the right is missing; docs/operate/status.md#rights lists what is asked"
@@ -122,7 +122,7 @@ class StatusQuestions:
         except ClusterError as error:
             if error.status == HTTPStatus.FORBIDDEN:
                 raise _without_names(path, error) from None
-            raise ClusterError(f"{error}: {_PROXY_HINT}", error.status) from None
+            raise ClusterError(f"{error}: {_PROXY_HINT.format(port)}", error.status) from None
         return status, body.decode(errors="replace")
 
 

@@ -143,6 +143,9 @@ async def _ask(found: AreaFindings, asked: Awaitable[None]) -> None:
         found.gap(str(error))
     except asyncio.CancelledError:
         found.gap(_LATE)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, what was not judged is not well
+        # Its text may hold what was read.
+        found.gap(f"what the cluster answers cannot be read: {type(error).__name__}")
 
 
 def _put_together(

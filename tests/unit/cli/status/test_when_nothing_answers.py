@@ -59,6 +59,22 @@ def test_an_empty_cluster_has_no_installation(run: Run, serve: Serve) -> None:
     assert "first: install the chart whole" in done.out
 
 
+def test_an_answer_that_is_none_of_an_api_is_unknown(run: Run, serve: Serve) -> None:
+    """As a proxy's page: nobody is told that all is well, and each question is named."""
+    pods = "/api/v1/namespaces/sallyport-system/pods"
+    answers = {"/version": (200, "<html>"), pods: (200, {"items": [{"kind": "Pod"}]})}
+    empty: Json = {"items": []}
+    for kind in ("deployments", "statefulsets"):
+        answers[f"/apis/apps/v1/namespaces/sallyport-system/{kind}"] = (200, empty)
+    done = run("status", "--kubeconfig", serve(answers), "-o", "json")
+    found = json.loads(done.out)
+    why = {each["area"]: each["why"] for each in found["unknown"]}
+    assert why["kubernetes"].startswith("GET /version: the answer is none of an API: ")
+    assert why["processes"] == "what the cluster answers cannot be read: KeyError"
+    assert found["state"] != "well"
+    assert done.code != 0
+
+
 def test_a_version_that_nobody_tested_is_a_problem(run: Run, serve: Serve) -> None:
     """With the versions that were."""
     answers = {"/version": (200, {"gitVersion": "v1.29.0"}), "/readyz": (200, "ok")}
