@@ -288,7 +288,10 @@ async def test_the_processes_own_reason_is_told(installed: InstalledStatus, admi
             await installed.show(admin, name)
         await installed.until_certificates_are_known()
     whats = [each.what for each in found.problems]
-    assert whats[0] == "the auditor is not ready: records wait in the spools"
+    assert whats[:2] == [
+        "no control is ready: certificates, egress rules and risk are not renewed",
+        "the auditor is not ready: records wait in the spools",
+    ]
     nobody = next(each for each in whats if each.startswith("nobody leads: "))
     assert f"is nobody's since {time_text(time.time())[:10]}" in nobody
     assert found.leader is not None
