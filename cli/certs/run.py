@@ -17,13 +17,14 @@ from control.certificates.signing_keys import SECRET, read_keys
 from control.certificates.store import read_certificates, wanted_leaves
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
+from kube.resources.paths import ADMISSION_PATH
 from kube.resources.secrets import Secrets
 
 FORMAT: Final = 1
 """Version of what programs read."""
 
 _DISCOVERED: Final = tuple(
-    f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/sallyport-discovered"
+    f"{ADMISSION_PATH}/{kind}webhookconfigurations/sallyport-discovered"
     for kind in ("validating", "mutating")
 )
 
@@ -244,4 +245,4 @@ def _troubles_of_clocks(here: dt.datetime, now: dt.datetime) -> Iterator[Certifi
     if abs(here - now) > LARGEST_OFFSET:
         seconds = (here - now).total_seconds()
         what = f"is {seconds:+.0f} s off kube-apiserver's, by which all above is said"
-        yield CertificateProblem("this machine's clock", what, "mend whichever is off", person=True)
+        yield CertificateProblem("this machine's clock", what, "mend whichever is of", person=True)

@@ -1,9 +1,9 @@
 """What `sallyport rollout` reads of a cluster: namespaces, their modes, some of their Pods."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -11,11 +11,12 @@ from app.settings.root import Settings
 from cli.shared.modes import read_modes
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Modes, Namespace, parse_moment
+from core.kubernetes.label_selectors import selects
 from kube.client.objects import Objects, list_objects
 from kube.resources.namespaces import parse_namespace
-from kube.resources.paths import NAMESPACES_PATH
+from kube.resources.paths import ADMISSION_PATH, NAMESPACES_PATH
 
-_WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
+_WEBHOOKS: Final = f"{ADMISSION_PATH}/validatingwebhookconfigurations/sallyport"
 _JUDGING: Final = "validate.sallyport.dev"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -96,25 +97,13 @@ async def _left_out(
     hooks = [hook for hook in found["webhooks"] if hook.get("name") == _JUDGING]
     names: set[str] = set()
     for hook in hooks:
-        demanded = (hook.get("namespaceSelector") or {}).get("matchExpressions") or []
-        names |= {each.name for each in namespaces if not _selected(each, demanded)}
+        selector = hook.get("namespaceSelector")
+        names |= {each.name for each in namespaces if not selects(selector, _labels(each))}
     return frozenset(names)
 
 
-def _selected(namespace: Namespace, demanded: list[Mapping[str, Any]]) -> bool:
-    """Return whether a namespace's labels are as the selector of the webhook demands."""
-    labels = {**namespace.labels, _NAME_LABEL: namespace.name}
-    for one in demanded:
-        key, values = one.get("key", ""), one.get("values") or []
-        matches = {
-            "In": labels.get(key) in values,
-            "NotIn": labels.get(key) not in values,
-            "Exists": key in labels,
-            "DoesNotExist": key not in labels,
-        }
-        if not matches.get(one.get("operator", ""), True):
-            return False
-    return True
+def _labels(namespace: Namespace) -> dict[str, str]:
+    return {**namespace.labels, _NAME_LABEL: namespace.name}
 
 
 async def some_pods(

@@ -29,6 +29,7 @@ from egress.analysis.network_doctor import examine
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.egress.network_facts import read_network_facts
+from kube.resources.paths import ADMISSION_PATH
 
 DEADLINE_S: Final = 120.0
 """After so many seconds what is not read is left out."""
@@ -286,7 +287,7 @@ class _Reader:
 
     async def _registration(self, path: str) -> None:
         kind = path.partition("/")[0]
-        body = await self._questions.get(f"/apis/admissionregistration.k8s.io/v1/{path}")
+        body = await self._questions.get(f"{ADMISSION_PATH}/{path}")
         if body is None:
             raise ClusterError("it is not there")
         self._keep_object(kind, body)

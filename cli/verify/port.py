@@ -13,6 +13,7 @@ from egress.analysis.probe_program import NO_TOOL, probe_command, read_probe_out
 from egress.analysis.verification import Probe, ProbeFinding
 from kube.client.connection import Connection
 from kube.client.pod_exec import PodExec
+from kube.resources.paths import ADMISSION_PATH
 
 _NAME: Final = "port"
 _TIMEOUT_S: Final = 3
@@ -95,7 +96,7 @@ def _judge_open(what: str, *, needs_certificate: bool | str) -> Step:
 
 async def _gate(settings: Settings, connection: Connection) -> Probe:
     """Return where kube-apiserver finds the gate, by its registration."""
-    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
+    path = f"{ADMISSION_PATH}/validatingwebhookconfigurations/sallyport"
     service: dict[str, Any] = {"name": "sallyport-gate", "namespace": settings.namespace}
     try:
         registered = msgspec.json.decode(await connection.get(path, _ANSWER_S, {}))

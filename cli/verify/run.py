@@ -18,8 +18,8 @@ from cli.shared.modes import read_modes
 from cli.verify.answers import Step, StepOutcome, judged_workload, refused_marks, refused_pod
 from cli.verify.port import try_port
 from cli.verify.proof import note_proof
-from cli.verify.registered import NAME as REGISTERED
-from cli.verify.registered import check_registered
+from cli.verify.registration_check import NAME as REGISTERED
+from cli.verify.registration_check import check_registered
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace

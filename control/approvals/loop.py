@@ -13,7 +13,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter
 
-from control.approvals.looks import FoundStanding, StandingLooks
+from control.approvals.evaluation_cache import EvaluationCache, FoundConditions
 from control.approvals.status import status_of, status_patch
 from control.approvals.turns import StatusTurns
 from control.loop import Loop
@@ -68,13 +68,13 @@ class ApprovalStatuses:
     def __init__(
         self,
         objects: Objects,
-        looks: StandingLooks,
+        evaluations: EvaluationCache,
         registry: CollectorRegistry,
         clock: Callable[[], float] = time.time,
         most_writes: int = MOST_WRITES,
     ) -> None:
         self._objects = objects
-        self._looks = looks
+        self._evaluations = evaluations
         self._clock = clock
         self._most_writes = most_writes
         self._written: dict[str, ApprovalStatus] = {}
@@ -100,17 +100,17 @@ class ApprovalStatuses:
             NotLeaderError: leadership was lost on the way.
         """
         leadership.require()
-        if missing := self._looks.cluster.missing():
+        if missing := self._evaluations.cluster.missing():
             raise NotSyncedError("; ".join(missing))
         now = self._clock()
-        found = await self._looks.find_all(now)
+        found = await self._evaluations.find_all(now)
         uids = {each.head.uid for each in found}
         for kept in (self._written, self._unseen):
             for uid in kept.keys() - uids:
                 del kept[uid]
         self._turns.keep(found)
         trouble = await self._write_changed(leadership, found, now)
-        if trouble := trouble or self._looks.trouble:
+        if trouble := trouble or self._evaluations.trouble:
             raise trouble
 
     def _forget(self) -> None:
@@ -118,12 +118,12 @@ class ApprovalStatuses:
         self._unseen.clear()
         self._turns = StatusTurns()
 
-    def _changed(self, found: list[FoundStanding], now: float) -> dict[str, ApprovalStatus]:
+    def _changed(self, found: list[FoundConditions], now: float) -> dict[str, ApprovalStatus]:
         """Return by UID the statuses that are to be written."""
         changed = {}
         for each in found:
             head = each.head
-            status = status_of(head, each.standing, self._written.get(head.uid, head.status), now)
+            status = status_of(head, each.conditions, self._written.get(head.uid, head.status), now)
             if status == head.status:
                 self._written[head.uid] = status
             elif status != self._written.get(head.uid) or head is not self._unseen.get(head.uid):
@@ -131,7 +131,7 @@ class ApprovalStatuses:
         return changed
 
     async def _write_changed(
-        self, leadership: Leadership, found: list[FoundStanding], now: float
+        self, leadership: Leadership, found: list[FoundConditions], now: float
     ) -> SallyportError | None:
         """Write what has changed, and no more than may be; give the first failure."""
         trouble: SallyportError | None = None
@@ -154,7 +154,7 @@ class ApprovalStatuses:
         return trouble
 
     async def _write(
-        self, leadership: Leadership, found: FoundStanding, status: ApprovalStatus
+        self, leadership: Leadership, found: FoundConditions, status: ApprovalStatus
     ) -> None:
         leadership.require()
         try:
@@ -182,7 +182,7 @@ def _is_of_all(error: ClusterError) -> bool:
     return isinstance(error, NoStatusError) or error.status in _AWAY
 
 
-def _path(found: FoundStanding) -> str:
+def _path(found: FoundConditions) -> str:
     head: StatusHead = found.head
     place = f"namespaces/{head.namespace}/" if head.namespace else ""
     return f"{_ROOT}/{place}{RESOURCES[found.kind]}/{head.name}"

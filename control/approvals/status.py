@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from control.approvals.standing import ApprovalStanding, Verdict
+from control.approvals.conditions import ApprovalConditions, ConditionAnswer
 from core.base.safe_text import shorten
 from core.base.times import time_text
 from core.kubernetes.conditions import Condition, stamp_condition
@@ -18,21 +18,21 @@ _LONGEST: Final = 1000
 
 
 def status_of(
-    head: StatusHead, standing: ApprovalStanding, before: ApprovalStatus | None, now: float
+    head: StatusHead, conditions: ApprovalConditions, before: ApprovalStatus | None, now: float
 ) -> ApprovalStatus:
-    """Return the status; `before` itself, where nothing of it has changed.
+    """Return the status; equal to `before` where nothing of it has changed.
 
     `before` is what was written last, whatever stands there now.
     """
     before = before or ApprovalStatus()
-    conditions = (_condition(APPROVED, standing.approved), _condition(ACTIVE, standing.active))
+    answers = (_condition(APPROVED, conditions.approved), _condition(ACTIVE, conditions.active))
     return ApprovalStatus(
         head.generation,
-        time_text(standing.ends) if standing.ends is not None else None,
-        standing.approvers,
+        time_text(conditions.ends) if conditions.ends is not None else None,
+        conditions.approvers,
         tuple(
             stamp_condition(each, before.condition(each.type), head.generation, now)
-            for each in conditions
+            for each in answers
         ),
     )
 
@@ -42,6 +42,6 @@ def status_patch(head: StatusHead, status: ApprovalStatus) -> dict[str, Any]:
     return {"metadata": {"uid": head.uid}, "status": msgspec.to_builtins(status)}
 
 
-def _condition(kind: str, verdict: Verdict) -> Condition:
+def _condition(kind: str, verdict: ConditionAnswer) -> Condition:
     message = shorten(verdict.message, _LONGEST, " …")
     return Condition(kind, str(verdict.holds), verdict.reason, message)

@@ -8,7 +8,7 @@ that has not been tried since, and each run begins where the last one ended.
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
-from control.approvals.looks import FoundStanding
+from control.approvals.evaluation_cache import FoundConditions
 
 
 class StatusTurns:
@@ -21,20 +21,20 @@ class StatusTurns:
         self._places: dict[tuple[str, str], int] = {}
         """The same by kind and namespace."""
 
-    def order(self, changed: Iterable[FoundStanding]) -> list[FoundStanding]:
+    def order(self, changed: Iterable[FoundConditions]) -> list[FoundConditions]:
         """Return them in the order in which they are tried."""
-        kinds: dict[str, dict[str, list[FoundStanding]]] = {}
+        kinds: dict[str, dict[str, list[FoundConditions]]] = {}
         for each in changed:
             kinds.setdefault(each.kind, {}).setdefault(each.head.namespace, []).append(each)
         return list(_by_turns(self._of_kind(kind, places) for kind, places in kinds.items()))
 
-    def note(self, tried: FoundStanding) -> None:
+    def note(self, tried: FoundConditions) -> None:
         """Note that one is tried now."""
         self._tries += 1
         self._objects[tried.head.uid] = self._tries
         self._places[tried.kind, tried.head.namespace] = self._tries
 
-    def keep(self, found: Iterable[FoundStanding]) -> None:
+    def keep(self, found: Iterable[FoundConditions]) -> None:
         """Forget objects and namespaces of which none of these is."""
         self._objects, objects = {}, self._objects
         self._places, places = {}, self._places
@@ -46,8 +46,8 @@ class StatusTurns:
                 self._places[place] = places[place]
 
     def _of_kind(
-        self, kind: str, places: dict[str, list[FoundStanding]]
-    ) -> Iterator[FoundStanding]:
+        self, kind: str, places: dict[str, list[FoundConditions]]
+    ) -> Iterator[FoundConditions]:
         turns = sorted(places, key=lambda namespace: self._places.get((kind, namespace), 0))
         return _by_turns(
             sorted(places[each], key=lambda one: self._objects.get(one.head.uid, 0))
@@ -55,7 +55,7 @@ class StatusTurns:
         )
 
 
-def _by_turns(rows: Iterable[Iterable[FoundStanding]]) -> Iterator[FoundStanding]:
+def _by_turns(rows: Iterable[Iterable[FoundConditions]]) -> Iterator[FoundConditions]:
     """Yield the first of each, then the second of each, and so on."""
     for turn in zip_longest(*rows):
         yield from (each for each in turn if each is not None)

@@ -141,9 +141,8 @@ class Certificates:
         if not changes:
             return
         version = configuration["metadata"]["resourceVersion"]
-        precondition = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
         leadership.require()
-        await self._objects.change(path, [precondition, *changes])
+        await self._objects.change(path, version, changes)
         _log.info("CA bundle put into the webhook configuration", path=path, webhooks=len(changes))
 
     def _note_absent(self, found: StoredCertificates) -> None:

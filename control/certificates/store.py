@@ -15,6 +15,7 @@ from certs.status import SeenCertificates
 from core.base.errors import ClusterError
 from core.base.process_names import process_uri
 from kube.client.objects import Objects
+from kube.resources.paths import ADMISSION_PATH
 from kube.resources.secrets import Secret, Secrets
 
 AUTHORITIES: Final = "sallyport-ca"
@@ -22,9 +23,8 @@ WEBHOOKS: Final = "sallyport"
 RECORD: Final = "authorities.json"
 
 _FORMAT: Final = 1
-_ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS: Final = tuple(
-    f"{_ADMISSION}/{each}"
+    f"{ADMISSION_PATH}/{each}"
     for each in (
         f"validatingwebhookconfigurations/{WEBHOOKS}",
         f"mutatingwebhookconfigurations/{WEBHOOKS}",
@@ -87,7 +87,9 @@ class StoredCertificates:
         """Return it by the names that people know; `foreign`: somebody else makes them."""
         leaves = {name: self.state.leaves.get(name) for name in self.secrets if name != AUTHORITIES}
         bundles = {
-            f"{path.removeprefix(_ADMISSION + '/')} {webhook.get('name', '?')}": bundle_of(webhook)
+            f"{path.removeprefix(ADMISSION_PATH + '/')} {webhook.get('name', '?')}": bundle_of(
+                webhook
+            )
             for path, configuration in self.configurations.items()
             for webhook in webhooks_of(configuration)
         }

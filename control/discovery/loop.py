@@ -32,6 +32,7 @@ from control.loop import Loop
 from core.base.errors import ClusterError, InvalidObjectError
 from kube.client.objects import PAGE, Objects
 from kube.leader.lease import Leadership, wall_time
+from kube.resources.paths import ADMISSION_PATH
 
 INTERVAL_S: Final = 4.0
 """With a run and what kube-apiserver takes to follow, less than ten seconds."""
@@ -39,7 +40,6 @@ INTERVAL_S: Final = 4.0
 FIELD_MANAGER: Final = "sallyport-discovery"
 
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 _SHIPPED: Final = "sallyport"
 _EVENTS: Final = "/api/v1/namespaces/default/events"
 """Where Events of what lies in no namespace have to be."""
@@ -168,7 +168,7 @@ class Discovery:
         self, leadership: Leadership, registration: Registration, kinds: list[WorkloadKind]
     ) -> bool:
         """Bring one registration to what it should be; say whether it is there to ask the gate."""
-        collection = f"{_ADMISSION}/{registration.resource}"
+        collection = f"{ADMISSION_PATH}/{registration.resource}"
         path = f"{collection}/{NAME}"
         live = await self._objects.get(path)
         chart = await self._objects.get(f"{collection}/{_SHIPPED}")

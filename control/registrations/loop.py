@@ -9,7 +9,7 @@ Event that says how the webhooks are switched off (docs/operate/registration.md)
 import datetime as dt
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -137,13 +137,13 @@ class Registrations:
         except ClusterError as error:
             return replace(each, problem=str(error))
 
-    async def _ask(self, found: Iterable[Registration]) -> str:
+    async def _ask(self, found: Sequence[Registration]) -> str:
         """Ask whether kube-apiserver reaches a gate; return the CA by which it was asked."""
         if not any(each.asks for each in found):
             self._metrics.reach(math.nan)
             self._tell("gate", "")
             return ""
-        before = ca_of(await self._objects.get(PROBE_PATH))
+        before = ca_of(next((each.live for each in found if each.path == PROBE_PATH), None))
         try:
             unreached = await ask(self._objects, self._namespace)
         except ClusterError as error:

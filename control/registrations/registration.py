@@ -10,13 +10,13 @@ import msgspec
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS
+from kube.resources.paths import ADMISSION_PATH
 
 CONFIGMAP: Final = "sallyport-registrations"
 """What the chart says lies in it, a JSON list of objects."""
 
 PROBE: Final = "sallyport-probe"
 
-_ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 _PLURALS: Final = {
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
     "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
@@ -24,7 +24,7 @@ _PLURALS: Final = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
 
-PROBE_PATH: Final = f"{_ROOT}/{_PLURALS['ValidatingWebhookConfiguration']}/{PROBE}"
+PROBE_PATH: Final = f"{ADMISSION_PATH}/{_PLURALS['ValidatingWebhookConfiguration']}/{PROBE}"
 
 Json = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Registration:
     @property
     def collection(self) -> str:
         """Where its kind lies."""
-        return f"{_ROOT}/{_PLURALS[self.kind]}"
+        return f"{ADMISSION_PATH}/{_PLURALS[self.kind]}"
 
     @property
     def path(self) -> str:

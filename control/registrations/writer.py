@@ -38,7 +38,7 @@ class RegistrationWriter:
         if "spec" in each.wanted:
             version = each.live["metadata"]["resourceVersion"]
             spec = {"op": "replace", "path": "/spec", "value": each.wanted["spec"]}
-            await self.objects.change(each.path, [_unchanged(version), spec])
+            await self.objects.change(each.path, version, [spec])
         else:
             await self._set_webhooks(each, each.live["metadata"], ca)
         return True
@@ -59,7 +59,7 @@ class RegistrationWriter:
             return
         leadership.require()
         leave = {"op": "replace", "path": "/metadata/managedFields", "value": others}
-        await self.objects.change(each.path, [_unchanged(metadata["resourceVersion"]), leave])
+        await self.objects.change(each.path, metadata["resourceVersion"], [leave])
 
     async def _set_webhooks(self, each: Registration, metadata: Mapping[str, Any], ca: str) -> None:
         annotations = dict(lacking_annotations(each.wanted, {"metadata": metadata}))
@@ -94,7 +94,3 @@ class RegistrationWriter:
         if each.asks:
             await self._set_webhooks(each, made["metadata"], ca)
         return True
-
-
-def _unchanged(version: str) -> dict[str, Any]:
-    return {"op": "replace", "path": "/metadata/resourceVersion", "value": version}

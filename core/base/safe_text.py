@@ -4,6 +4,7 @@ Text of others may hold terminal escapes or be megabytes long; a traceback may h
 """
 
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,12 @@ def safe_text(text: str) -> str:
 def safe_excerpt(text: str) -> str:
     """Return as much of a problem as is shown, in one safe line."""
     return safe_line(text[:LONGEST_PROBLEM])[:LONGEST_PROBLEM]
+
+
+def join_some(items: Sequence[str], most: int) -> str:
+    """Return items with commas between, and how many more there are than the most that is shown."""
+    more = [f"{len(items) - most} more"] if len(items) > most else []
+    return ", ".join([*items[:most], *more])
 
 
 def printable(text: str, most: int) -> str:

@@ -94,6 +94,19 @@ def matches(requirements: Requirements, labels: Mapping[str, str]) -> bool:
     return all(each.matches(labels) for each in requirements)
 
 
+def selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
+    """Return whether a LabelSelector, as kube-apiserver stores it, selects labels."""
+    said = selector or {}
+    demanded = (
+        *(Requirement(key, "In", (each,)) for key, each in (said.get("matchLabels") or {}).items()),
+        *(
+            Requirement(each["key"], each["operator"], tuple(each.get("values") or ()))
+            for each in said.get("matchExpressions") or ()
+        ),
+    )
+    return matches(demanded, labels)
+
+
 def build_selector(requirements: Requirements) -> dict[str, Any]:
     """Return them as a LabelSelector; the empty one, which selects all, for none."""
     if not requirements:

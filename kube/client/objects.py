@@ -138,13 +138,18 @@ class Objects:
         """
         return await self._write("PATCH", path, body, None, "application/merge-patch+json")
 
-    async def change(self, path: str, operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Change an object by the operations of a JSON Patch (RFC 6902).
+    async def change(
+        self, path: str, version: str, operations: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Change an object as it was in a version, by the operations of a JSON Patch (RFC 6902).
 
         Raises:
-            ClusterError: with the status 422, a `test` or a path does not fit the object.
+            ClusterError: with the status 409, it has another `resourceVersion` by now; with 422, a
+                path does not fit the object.
         """
-        return await self._write("PATCH", path, operations, None, "application/json-patch+json")
+        unchanged = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
+        patch = [unchanged, *operations]
+        return await self._write("PATCH", path, patch, None, "application/json-patch+json")
 
     async def delete(self, path: str, uid: str = "") -> None:
         """Delete an object; with `uid`, only the one that has it. One that is gone is no error.

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+ADMISSION_PATH: Final = "/apis/admissionregistration.k8s.io/v1"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
 NODES_PATH: Final = "/api/v1/nodes"
 PODS_PATH: Final = "/api/v1/pods"

@@ -34,9 +34,9 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool
 from control.approval_events import ApprovalEvents
-from control.approvals.looks import StandingLooks
+from control.approvals.conditions import ApprovalJudge
+from control.approvals.evaluation_cache import EvaluationCache
 from control.approvals.loop import ApprovalStatuses
-from control.approvals.standing import StandingQuestions
 from control.backstop import Backstop
 from control.bundles.activation import BundleActivation
 from control.bundles.registry import RegistryImport
@@ -161,9 +161,9 @@ class _Control:
                 self.metrics.registry,
             ).loop,
         ]
-        questions = StandingQuestions(self.cluster, terms_of(self.settings, self.cluster))
-        looks = StandingLooks(questions, self.cluster, self.world.approvable)
-        loops.append(ApprovalStatuses(self.objects, looks, self.metrics.registry).loop)
+        questions = ApprovalJudge(self.cluster, terms_of(self.settings, self.cluster))
+        evaluations = EvaluationCache(questions, self.cluster, self.world.approvable)
+        loops.append(ApprovalStatuses(self.objects, evaluations, self.metrics.registry).loop)
         fields = FilledFields(self.objects, namespace, self.cluster.known_fields)
         loops += [self._backstop(), self._capacity(), self._bundles(), fields.loop]
         loops += self.egress.loops

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from cli.preflight.cluster.model import PreflightNotes
+from core.base.safe_text import join_some
+from core.kubernetes.label_selectors import selects
 
 _OWN: Final = "sallyport"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -51,8 +53,9 @@ def _judge_order(mutating: Sequence[Mapping[str, Any]], notes: PreflightNotes) -
         notes.find(
             "webhooks",
             "warning",
-            f"{_some(later)} change Pods after Sallyport's mutating webhook: what they add is "
-            "judged by the profile that was noted before, what they take away is refused before",
+            f"{join_some(later, _SHOWN)} change Pods after Sallyport's mutating webhook: what they "
+            "add is judged by the profile that was noted before, what they take away is refused "
+            "before",
             "give their configurations a name that sorts before `sallyport`, or give the Pods a "
             "profile that covers what they add",
             "install.md",
@@ -74,7 +77,7 @@ def _judge_time(
         notes.find(
             "webhooks",
             "note",
-            f"{_some(slow)} may hold up a Pod for so long",
+            f"{join_some(slow, _SHOWN)} may hold up a Pod for so long",
             "ask their owners for a timeoutSeconds of 10 or less",
             "failures.md",
         )
@@ -108,8 +111,8 @@ def _judge_circles(
         notes.find(
             "webhooks",
             "warning",
-            f"{_some(closed)} refuse Sallyport's own Pods while they are away (failurePolicy "
-            "Fail): if they and the gates are away together, neither may come back",
+            f"{join_some(closed, _SHOWN)} refuse Sallyport's own Pods while they are away "
+            "(failurePolicy Fail): if they and the gates are away together, neither may come back",
             f"leave the namespace {own} out of them, and theirs out of Sallyport "
             "(webhooks.excludedNamespaces) where it is theirs that guard the cluster",
             "disaster.md",
@@ -124,7 +127,7 @@ def _judge_engines(configurations: Sequence[Mapping[str, Any]], notes: Preflight
             notes.find(
                 "policies",
                 "note",
-                f"{engine} judges here too ({_some(found)}): both must admit a Pod",
+                f"{engine} judges here too ({join_some(found, _SHOWN)}): both must admit a Pod",
                 "compare before both enforce: sallyport policy import gatekeeper reads its rules"
                 if engine != "Kyverno"
                 else "compare before both enforce, and drop rules that say the same",
@@ -172,23 +175,4 @@ def _is_of_pods(rule: Mapping[str, Any]) -> bool:
 
 def _leaves_out(hook: Mapping[str, Any], namespace: str) -> bool:
     """Return whether a namespace without labels of its own is not asked about."""
-    selector = hook.get("namespaceSelector") or {}
-    labels = {_NAME_LABEL: namespace}
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return True
-    return not all(_holds(each, labels) for each in selector.get("matchExpressions") or [])
-
-
-def _holds(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = requirement.get("key", ""), requirement.get("values") or []
-    return {
-        "In": labels.get(key) in values,
-        "NotIn": labels.get(key) not in values,
-        "Exists": key in labels,
-        "DoesNotExist": key not in labels,
-    }.get(requirement.get("operator", ""), True)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join([*names[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    return not selects(hook.get("namespaceSelector"), {_NAME_LABEL: namespace})

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from cli.preflight.cluster.model import PreflightNotes
+from core.base.safe_text import join_some
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
 TUNNEL_NAMESPACE: Final = "kube-system"
@@ -143,20 +144,15 @@ def judge_pods(counts: PodCounts, left_out: Iterable[str], notes: PreflightNotes
         return
     lines = [
         f"{namespace} ({count} of {counts.all[namespace]}, as "
-        f"{_some(sorted(counts.accounts[namespace]), _ACCOUNTS)})"
+        f"{join_some(sorted(counts.accounts[namespace]), _ACCOUNTS)})"
         for namespace, count in found
     ]
     notes.find(
         "lockout",
         "warning",
-        f"Pods run with privileges of the node in {_some(lines, _SHOWN)}: once these namespaces "
-        "enforce, they are refused when they are made anew",
+        f"Pods run with privileges of the node in {join_some(lines, _SHOWN)}: once these "
+        "namespaces enforce, they are refused when they are made anew",
         "begin with defaultMode=audit, give these accounts a profile (sallyport profile suggest), "
         "and enforce when sallyport rollout status names nobody",
         "rollout.md",
     )
-
-
-def _some(names: list[str], most: int) -> str:
-    more = len(names) - most
-    return ", ".join([*names[:most], *([f"{more} more"] if more > 0 else [])])

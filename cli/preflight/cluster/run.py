@@ -25,13 +25,13 @@ from cli.preflight.cluster.system_namespaces import (
 from cli.preflight.cluster.tunnel import judge_sources
 from cli.shared.supported_kubernetes import is_supported, supported_minors
 from core.base.errors import SallyportError, SettingsError
+from core.base.safe_text import join_some
 from egress.analysis.network_doctor import AKS_LABEL, ClusterNetwork, NetworkReport, examine
 from kube.client.objects import Objects, list_objects, open_objects
 from kube.egress.network_facts import NetworkFacts, read_network_facts
-from kube.resources.paths import PODS_PATH
+from kube.resources.paths import ADMISSION_PATH, PODS_PATH
 
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
-_WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1"
 _SYSTEM: Final = "kube-system"
 _AUTHORS: Final = 8
 _SEVERITIES: Final = ("blocks", "warning", "note")
@@ -169,8 +169,8 @@ class _Look:
         return counts
 
     async def _webhooks(self) -> None:
-        mutating = await self._all(f"{_WEBHOOKS}/mutatingwebhookconfigurations")
-        validating = await self._all(f"{_WEBHOOKS}/validatingwebhookconfigurations")
+        mutating = await self._all(f"{ADMISSION_PATH}/mutatingwebhookconfigurations")
+        validating = await self._all(f"{ADMISSION_PATH}/validatingwebhookconfigurations")
         judge_webhooks(mutating, validating, self._own, self._notes)
         names = await self._names(f"/apis/apps/v1/namespaces/{_SYSTEM}/deployments")
         judge_azure_policy(names, self._notes)
@@ -187,8 +187,7 @@ class _Look:
         if not authors and not users:
             return
         shown = [_who(each) for each in authors]
-        more = len(shown) - _AUTHORS
-        named = ", ".join([*shown[:_AUTHORS], *([f"{more} more"] if more > 0 else [])])
+        named = join_some(shown, _AUTHORS)
         self._notes.find(
             "lockout",
             "note",

@@ -13,8 +13,7 @@ from cli.shared.cluster_status.processes import ProcessesSeen
 from cli.shared.cluster_status.questions import StatusQuestions
 from core.base.errors import SallyportError
 from core.base.times import DAY_S, time_text
-
-_API: Final = "/apis/admissionregistration.k8s.io/v1"
+from kube.resources.paths import ADMISSION_PATH
 
 WEBHOOKS: Final[Mapping[str, frozenset[str]]] = {
     "validatingwebhookconfigurations": frozenset(
@@ -77,9 +76,15 @@ async def read_registrations(
     """
     kinds, policies = list(WEBHOOKS), [*GUARDS, BACKSTOP]
     bodies = await asyncio.gather(
-        *(questions.get(f"{_API}/{kind}/{_NAME}") for kind in kinds),
-        *(questions.get(f"{_API}/validatingadmissionpolicies/{name}") for name in policies),
-        *(questions.get(f"{_API}/validatingadmissionpolicybindings/{name}") for name in policies),
+        *(questions.get(f"{ADMISSION_PATH}/{kind}/{_NAME}") for kind in kinds),
+        *(
+            questions.get(f"{ADMISSION_PATH}/validatingadmissionpolicies/{name}")
+            for name in policies
+        ),
+        *(
+            questions.get(f"{ADMISSION_PATH}/validatingadmissionpolicybindings/{name}")
+            for name in policies
+        ),
     )
     webhooks = dict(zip(kinds, bodies, strict=False))
     rest = bodies[len(kinds) :]

@@ -14,6 +14,7 @@ from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
 from core.approvals.break_glass import BreakGlass, parse_break_glass
 from core.approvals.exceptions import PolicyException, parse_exception
 from core.base.errors import InvalidObjectError
+from core.base.safe_text import join_some
 from core.base.times import DAY_S, time_text
 from core.people.two_person import ORDINARY_TERMS, Approvable, Approved, Consent, judge_approval
 from kube.approvals.watch import (
@@ -115,7 +116,6 @@ def _shown(kind: str, namespace: str, name: str, ends: float) -> EndingObject:
 def _named(objects: list[EndingObject]) -> str:
     shown = [
         f"{each.kind} {each.namespace + '/' if each.namespace else ''}{each.name} until {each.ends}"
-        for each in objects[:_NAMED]
+        for each in objects
     ]
-    more = len(objects) - _NAMED
-    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+    return join_some(shown, _NAMED)

@@ -1,6 +1,8 @@
 """A whole installation: the shipped manifests in a real kube-apiserver, and the gate it asks."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ from tests.harness.evidence import ROOT
 from tests.harness.programs.apiserver import ApiServer
 from tests.harness.programs.client import Client, Json, connect, read_objects
 from tests.harness.programs.guarded_apiserver import Installation, guarded
+from tests.harness.programs.webhooks import serve_guarded
 
 GATE_ACCOUNT = ("sallyport-gate", "sallyport-system")
 ALLOW_AGE_S = 3.0
@@ -25,6 +28,18 @@ async def install(client: Client) -> str:
     await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
     await client.apply(read_objects(ROOT / "deploy/namespace-guard.yaml"))
     return await client.create_token(name, namespace)
+
+
+def installed_gate(apiserver: ApiServer) -> Path:
+    """Install what is shipped, with all kinds served; return the gate's kubeconfig."""
+
+    async def prepare() -> str:
+        async with connect(apiserver) as client:
+            token = await install(client)
+            await serve_guarded(client)
+            return token
+
+    return apiserver.kubeconfig_for_token(GATE_ACCOUNT[0], asyncio.run(prepare()))
 
 
 @pytest.fixture(scope="package")

@@ -1,16 +1,13 @@
 """A cluster of this folder's own, whose webhooks several gates answer behind one address."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from kube.client.objects import Objects, open_objects
-from tests.api.admission.conftest import install
+from tests.api.admission.conftest import installed_gate
 from tests.harness.programs.apiserver import ApiServer, own_apiserver
-from tests.harness.programs.client import connect
-from tests.harness.programs.webhooks import serve_guarded
 
 
 @pytest.fixture(scope="package")
@@ -23,14 +20,7 @@ def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 @pytest.fixture(scope="package")
 def kubeconfig(apiserver: ApiServer) -> Path:
     """The gates' service account, with everything installed that it needs."""
-
-    async def prepare() -> str:
-        async with connect(apiserver) as client:
-            token = await install(client)
-            await serve_guarded(client)
-            return token
-
-    return apiserver.kubeconfig_for_token("sallyport-gate", asyncio.run(prepare()))
+    return installed_gate(apiserver)
 
 
 @pytest.fixture

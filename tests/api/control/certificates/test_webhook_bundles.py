@@ -106,11 +106,11 @@ async def test_a_configuration_that_changed_meanwhile_is_left_for_the_next_run(
     class Slow(Objects):
         """Has somebody swap the webhooks right before the change."""
 
-        async def change(self, path: str, operations: Any) -> dict[str, Any]:
+        async def change(self, path: str, version: str, operations: Any) -> dict[str, Any]:
             found = (await client.request("GET", path))[1]
             found["webhooks"].reverse()
             await client.request("PUT", path, found)
-            return await super().change(path, operations)
+            return await super().change(path, version, operations)
 
     slow = Slow(objects._connection, 4.0)  # noqa: SLF001 -- the same connection
     with pytest.raises(ClusterError) as raised:

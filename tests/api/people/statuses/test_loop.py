@@ -8,9 +8,9 @@ from http import HTTPStatus
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.approvals.looks import StandingLooks
+from control.approvals.conditions import ApprovalConditions, ApprovalJudge
+from control.approvals.evaluation_cache import EvaluationCache
 from control.approvals.loop import ApprovalStatuses
-from control.approvals.standing import ApprovalStanding, StandingQuestions
 from core.approvals.exceptions import PolicyException
 from core.base.errors import AccessReviewError, ClusterError, NotLeaderError
 from kube.leader.lease import Leadership
@@ -148,10 +148,10 @@ async def test_one_that_may_not_be_written_holds_up_no_other(
     assert seen == [["b"], ["b", "c", "d"], ["b", "c", "d", "e"]]
 
 
-class Doubtful(StandingQuestions):
+class Doubtful(ApprovalJudge):
     """A cluster that does not say of one exception who may approve it."""
 
-    async def of_exception(self, one: PolicyException, now: float) -> ApprovalStanding:
+    async def of_exception(self, one: PolicyException, now: float) -> ApprovalConditions:
         """Say how an exception stands."""
         if one.meta.name == "c":
             raise AccessReviewError("the cluster did not say")
@@ -165,7 +165,7 @@ async def test_what_cannot_be_known_keeps_its_status_and_the_loop_fails(
     await until_seen(writer, place)
     (looks,) = writer.looks
     doubtful = Doubtful(looks.cluster, looks.questions.terms)
-    doubts = StandingLooks(doubtful, looks.cluster, looks.intent)
+    doubts = EvaluationCache(doubtful, looks.cluster, looks.intent)
     loop = ApprovalStatuses(writer.objects[0], doubts, CollectorRegistry(), writer.now)
     with pytest.raises(AccessReviewError):
         await loop.run(LEADER)

@@ -12,9 +12,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from control.approvals.looks import StandingLooks
+from control.approvals.conditions import ApprovalJudge
+from control.approvals.evaluation_cache import EvaluationCache
 from control.approvals.loop import ApprovalStatuses
-from control.approvals.standing import StandingQuestions
 from core.base.background import in_background
 from core.base.errors import NotSyncedError
 from core.people.subject import Subject
@@ -68,7 +68,7 @@ class StatusWriter:
     at_risk: set[str] = field(default_factory=set)
     """User names of people who are at risk."""
     loops: list[ApprovalStatuses] = field(default_factory=list)
-    looks: list[StandingLooks] = field(default_factory=list)
+    looks: list[EvaluationCache] = field(default_factory=list)
     objects: list[Objects] = field(default_factory=list)
 
     async def run(self) -> None:
@@ -151,7 +151,7 @@ async def writing(server: ApiServer, kubeconfig: Path) -> AsyncIterator[StatusWr
     writer = StatusWriter(registry, server.kubeconfig())
     terms = ApprovalTerms(at_risk=writer.risk_of, profiles=True, suspends=True)
     objects = Objects(connection)
-    looks = StandingLooks(StandingQuestions(cluster, terms), cluster, world.approvable)
+    looks = EvaluationCache(ApprovalJudge(cluster, terms), cluster, world.approvable)
     writer.objects.append(objects)
     writer.looks.append(looks)
     writer.loops.append(ApprovalStatuses(objects, looks, registry, writer.now))

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable
 
-from control.approvals.looks import FoundStanding
-from control.approvals.standing import unreadable
+from control.approvals.conditions import unreadable
+from control.approvals.evaluation_cache import FoundConditions
 from control.approvals.turns import StatusTurns
 from core.approvals import approvals, exceptions
 from core.weights import access_grants
 from kube.watch.statuses import StatusHead
 
 
-def changed(kind: str, namespace: str, *names: str) -> list[FoundStanding]:
+def changed(kind: str, namespace: str, *names: str) -> list[FoundConditions]:
     """Return objects whose statuses have changed."""
     return [
-        FoundStanding(
+        FoundConditions(
             kind,
             StatusHead(namespace, name, f"{kind}/{namespace}/{name}", 1, None, ""),
             unreadable("spec: missing"),
@@ -22,7 +22,7 @@ def changed(kind: str, namespace: str, *names: str) -> list[FoundStanding]:
     ]
 
 
-def run(turns: StatusTurns, found: Iterable[FoundStanding], most: int) -> list[str]:
+def run(turns: StatusTurns, found: Iterable[FoundConditions], most: int) -> list[str]:
     """Try so many; return their names."""
     tried = turns.order(found)[:most]
     for each in tried:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from core.base.safe_text import (
     cut_after,
+    join_some,
     printable,
     replace_unprintable,
     safe_line,
@@ -73,3 +74,10 @@ def test_replaced_text_keeps_its_length(text: str) -> None:
     assert len(told) == len(text)
     assert all(char.isprintable() or char == "\n" for char in told)
     assert told.count("\n") == text.count("\n")
+
+
+def test_some_items_are_joined_and_the_others_counted() -> None:
+    """As many as are shown are all of them, or the count of the others is told."""
+    assert join_some([], 2) == ""
+    assert join_some(["a", "b"], 2) == "a, b"
+    assert join_some(["a", "b", "c", "d"], 2) == "a, b, 2 more"

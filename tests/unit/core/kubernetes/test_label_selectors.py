@@ -17,6 +17,7 @@ from core.kubernetes.label_selectors import (
     is_label_value,
     matches,
     requirements_of,
+    selects,
     sort_requirements,
 )
 
@@ -128,3 +129,17 @@ def test_keys_and_values_as_kubernetes_has_them() -> None:
     assert not is_label_key("/b")
     assert not is_label_key("a/b/c")
     assert not is_label_key("")
+
+
+@given(requirements=st.lists(requirement(), max_size=3).map(tuple), labels=LABELS)
+def test_what_is_stored_selects_as_it_was_written(
+    requirements: Requirements, labels: dict[str, str]
+) -> None:
+    """Also with what kube-apiserver leaves out; matchLabels demand each of their labels."""
+    stored = {"matchExpressions": [each.written() for each in requirements]}
+    assert selects(stored, labels) == matches(requirements, labels)
+    assert selects(stored | {"matchLabels": {"a": "x"}}, labels) == (
+        matches(requirements, labels) and labels.get("a") == "x"
+    )
+    assert selects(None, labels)
+    assert selects({"matchExpressions": None}, labels)

@@ -14,10 +14,10 @@ from control.registrations.registration import (
 )
 from core.base.errors import ClusterError, InvalidObjectError
 from kube.client.objects import Objects
+from kube.resources.paths import ADMISSION_PATH
 
 NAME: Final = "registered"
 
-_ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 _KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 _UNASKED: Final = (
     "control registers them once kube-apiserver reaches a gate; its log says why it does not "
@@ -33,7 +33,7 @@ async def check_registered(objects: Objects, namespace: str) -> Step:
     """Check the webhooks, and compare them and the policies with what the chart says."""
     try:
         for kind in _KINDS:
-            found = await objects.get(f"{_ROOT}/{kind}/sallyport")
+            found = await objects.get(f"{ADMISSION_PATH}/{kind}/sallyport")
             if trouble := _trouble(kind, found):
                 return Step(NAME, StepOutcome.BROKEN, *trouble)
     except ClusterError as error:

@@ -71,7 +71,7 @@ _GRANT_LAPSES: Final = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ConditionAnswer:
     """A condition before it is stamped."""
 
     holds: bool
@@ -79,22 +79,22 @@ class Verdict:
     message: str
 
     @classmethod
-    def yes(cls, reason: str, message: str) -> "Verdict":
+    def yes(cls, reason: str, message: str) -> "ConditionAnswer":
         """Return that the condition holds."""
         return cls(holds=True, reason=reason, message=message)
 
     @classmethod
-    def no(cls, reason: str, message: str) -> "Verdict":
+    def no(cls, reason: str, message: str) -> "ConditionAnswer":
         """Return that the condition does not hold, and why."""
         return cls(holds=False, reason=reason, message=message)
 
 
 @dataclass(frozen=True)
-class ApprovalStanding:
+class ApprovalConditions:
     """How an object stands, as of one look at it."""
 
-    approved: Verdict
-    active: Verdict
+    approved: ConditionAnswer
+    active: ConditionAnswer
     ends: float | None = None
     """Unix seconds at which it ends or ended; None where nothing is to end."""
     approvers: tuple[str, ...] = ()
@@ -104,19 +104,19 @@ class ApprovalStanding:
 
 
 @dataclass(frozen=True)
-class ApprovedThing:
+class ApprovalTarget:
     """What approvals are of: an object, or a change that is not written yet."""
 
     uid: str
     """Empty where there is none, or it cannot be read."""
-    approved: Verdict
+    approved: ConditionAnswer
     consents: Mapping[str, JudgedConsent] = field(default_factory=dict)
     """Its approvals by their UIDs."""
 
 
-UNRECORDED: Final = ApprovedThing(
+UNRECORDED: Final = ApprovalTarget(
     "",
-    Verdict.no(
+    ConditionAnswer.no(
         NOT_RECORDED,
         "the gate recorded no approver: delete it, and create it again through the gate",
     ),
@@ -125,7 +125,7 @@ UNRECORDED: Final = ApprovedThing(
 
 
 @dataclass(frozen=True)
-class StandingQuestions:
+class ApprovalJudge:
     """Asks how objects of one cluster stand.
 
     Each raises NotSyncedError where approvals are not known, and AccessReviewError where the
@@ -135,23 +135,23 @@ class StandingQuestions:
     cluster: Cluster
     terms: ApprovalTerms
 
-    async def of_exception(self, one: PolicyException, now: float) -> ApprovalStanding:
+    async def of_exception(self, one: PolicyException, now: float) -> ApprovalConditions:
         """Say how a PolicyException stands."""
         consents = self.cluster.exceptions.consents(one.meta.namespace, one.meta.uid)
         judged, approved = await self._judged(one.approvable, consents, exceptions.KIND, now)
         answer = await ask_exception(self.cluster, one, now, self.terms)
         ends = _earlier(one.expires, judged)
         if isinstance(answer, Approved):
-            active = Verdict.yes(IN_FORCE, f"in force until {time_text(ends)}")
+            active = ConditionAnswer.yes(IN_FORCE, f"in force until {time_text(ends)}")
         elif one.meta.deletion_timestamp is not None:
-            active = Verdict.no(DELETED, "it is being deleted")
+            active = ConditionAnswer.no(DELETED, "it is being deleted")
         elif not one.in_time(now):
-            active = Verdict.no(EXPIRED, f"it expired at {time_text(one.expires)}")
+            active = ConditionAnswer.no(EXPIRED, f"it expired at {time_text(one.expires)}")
         else:
             active = _inactive(answer, approved)
-        return _standing(approved, active, ends, judged)
+        return _conditions(approved, active, ends, judged)
 
-    async def of_grant(self, one: AccessGrant, now: float) -> ApprovalStanding:
+    async def of_grant(self, one: AccessGrant, now: float) -> ApprovalConditions:
         """Say how an AccessGrant stands."""
         what, kind = one.approvable, access_grants.KIND
         consents = self.cluster.exceptions.consents(one.meta.namespace, one.meta.uid)
@@ -160,17 +160,17 @@ class StandingQuestions:
         lapse = find_lapse(one, now, approved=isinstance(answer, Approved))
         ends = _earlier(one.expires, judged)
         if lapse in _GRANT_LAPSES:
-            active = Verdict.no(_GRANT_LAPSES[lapse], describe_lapse(lapse, one))
+            active = ConditionAnswer.no(_GRANT_LAPSES[lapse], describe_lapse(lapse, one))
         elif isinstance(answer, NotApproved):
             active = _inactive(answer, approved)
         else:
-            active = Verdict.yes(IN_FORCE, f"in force until {time_text(ends)}")
+            active = ConditionAnswer.yes(IN_FORCE, f"in force until {time_text(ends)}")
             if self.cluster.weights.stores().named(one.spec.store) is None:
                 gone = f"; there is no WeightStore {one.spec.store}, so it gives nothing"
-                active = Verdict.yes(IN_FORCE, active.message + gone)
-        return _standing(approved, active, ends, judged)
+                active = ConditionAnswer.yes(IN_FORCE, active.message + gone)
+        return _conditions(approved, active, ends, judged)
 
-    async def of_break_glass(self, one: BreakGlass, now: float) -> ApprovalStanding:
+    async def of_break_glass(self, one: BreakGlass, now: float) -> ApprovalConditions:
         """Say how a BreakGlass stands."""
         consents = self.cluster.break_glasses.consents(one.meta.uid)
         judged, approved = await self._judged(
@@ -178,30 +178,32 @@ class StandingQuestions:
         )
         ends = _earlier(one.ends, judged)
         active = await self._glass(one, approved, ends, now)
-        return _standing(approved, active, ends if one.began is not None else None, judged)
+        return _conditions(approved, active, ends if one.began is not None else None, judged)
 
-    async def _glass(self, one: BreakGlass, approved: Verdict, ends: float, now: float) -> Verdict:
+    async def _glass(
+        self, one: BreakGlass, approved: ConditionAnswer, ends: float, now: float
+    ) -> ConditionAnswer:
         if (closed := _closed(one, approved, now)) is not None:
             return closed
         if await is_in_force(self.cluster, one, now, self.terms):
-            return Verdict.yes(OPEN, f"open until {time_text(ends)}")
+            return ConditionAnswer.yes(OPEN, f"open until {time_text(ends)}")
         if not approved.holds:
             return approved
         told = "whoever activated it is at risk: it relaxes nothing until the risk is gone"
-        return Verdict.no(OPENER_AT_RISK, told)
+        return ConditionAnswer.no(OPENER_AT_RISK, told)
 
-    async def of_change(self, consents: Sequence[Consent], kind: str, now: float) -> ApprovedThing:
+    async def of_change(self, consents: Sequence[Consent], kind: str, now: float) -> ApprovalTarget:
         """Say which approvals count of a change that is not written yet: those of one digest."""
         what = Approvable(consents[0].uid, consents[0].digest, frozenset())
         judged = await ask_consents(self.cluster, what, consents, TIERS[kind], now, self.terms)
-        return ApprovedThing(what.uid, _of_change(judged), _by_uid(judged))
+        return ApprovalTarget(what.uid, _of_change(judged), _by_uid(judged))
 
     async def of_intent(
         self, what: Approvable, consents: Sequence[Consent], kind: str, now: float
-    ) -> ApprovedThing:
+    ) -> ApprovalTarget:
         """Say which approvals count of an allowlist, or of a set of destinations."""
         judged, approved = await self._judged(what, consents, kind, now)
-        return ApprovedThing(what.uid, approved, _by_uid(judged))
+        return ApprovalTarget(what.uid, approved, _by_uid(judged))
 
     async def _judged(
         self,
@@ -211,92 +213,92 @@ class StandingQuestions:
         now: float,
         *,
         endures: bool = False,
-    ) -> tuple[tuple[JudgedConsent, ...], Verdict]:
+    ) -> tuple[tuple[JudgedConsent, ...], ConditionAnswer]:
         tier, terms = TIERS[kind], self.terms
         judged = await ask_consents(self.cluster, what, consents, tier, now, terms, endures=endures)
         answer = await ask_approved(self.cluster, what, consents, tier, now, terms, endures=endures)
         return judged, _approved(what, answer, judged)
 
 
-def _closed(one: BreakGlass, approved: Verdict, now: float) -> Verdict | None:
+def _closed(one: BreakGlass, approved: ConditionAnswer, now: float) -> ConditionAnswer | None:
     """Return why a BreakGlass is not open, whoever approved it; None where it is."""
     if one.is_open(now):
         return None
     if one.meta.deletion_timestamp is not None:
-        return Verdict.no(DELETED, "it is being deleted")
+        return ConditionAnswer.no(DELETED, "it is being deleted")
     if not one.spec.activated:
         sealed = "sealed: setting spec.activated to true opens it"
-        return Verdict.no(SEALED, sealed) if approved.holds else approved
+        return ConditionAnswer.no(SEALED, sealed) if approved.holds else approved
     if one.began is None:
         told = "nobody recorded when it was activated: delete it, and create another one"
-        return Verdict.no(NOT_RECORDED, told)
+        return ConditionAnswer.no(NOT_RECORDED, told)
     if now < one.began:
-        return Verdict.no(NOT_BEGUN, f"it begins at {time_text(one.began)}")
-    return Verdict.no(OVER, f"it ended at {one.until}; it is used once")
+        return ConditionAnswer.no(NOT_BEGUN, f"it begins at {time_text(one.began)}")
+    return ConditionAnswer.no(OVER, f"it ended at {one.until}; it is used once")
 
 
-def standing_of_approval(
-    approval: Approval, what: ApprovedThing, terms: ApprovalTerms
-) -> ApprovalStanding:
+def conditions_of_approval(
+    approval: Approval, what: ApprovalTarget, terms: ApprovalTerms
+) -> ApprovalConditions:
     """Return how an Approval stands by what it approves."""
     counts = _counts(approval, what, terms)
-    return ApprovalStanding(
+    return ApprovalConditions(
         what.approved, counts, approval.expires, _approvers(what.consents.values())
     )
 
 
-def _counts(approval: Approval, what: ApprovedThing, terms: ApprovalTerms) -> Verdict:
+def _counts(approval: Approval, what: ApprovalTarget, terms: ApprovalTerms) -> ConditionAnswer:
     wanted, consent = approval.spec.for_, approval.consent
     if consent is None or not what.uid:
         return what.approved
     if what.uid != consent.uid:
         told = f"it is of an earlier {wanted.kind} {wanted.name}, which was deleted"
-        return Verdict.no(REPLACED, told)
+        return ConditionAnswer.no(REPLACED, told)
     if wanted.kind == PROFILE and not terms.profiles:
-        return Verdict.no(NOT_NEEDED, "changes of profiles need no approval here")
+        return ConditionAnswer.no(NOT_NEEDED, "changes of profiles need no approval here")
     entry = what.consents.get(consent.approval)
     if entry is None or entry.lapse is None:
-        return Verdict.yes(COUNTS, f"counts until {time_text(approval.expires)}")
-    return Verdict.no(LAPSES[entry.lapse], entry.why)
+        return ConditionAnswer.yes(COUNTS, f"counts until {time_text(approval.expires)}")
+    return ConditionAnswer.no(LAPSES[entry.lapse], entry.why)
 
 
-def missing_object(kind: str, name: str) -> ApprovedThing:
+def missing_object(kind: str, name: str) -> ApprovalTarget:
     """Return what an approval is of that names nothing."""
-    return ApprovedThing("", Verdict.no(NO_OBJECT, f"there is no {kind} {name}"))
+    return ApprovalTarget("", ConditionAnswer.no(NO_OBJECT, f"there is no {kind} {name}"))
 
 
-def unreadable(problem: str) -> ApprovalStanding:
+def unreadable(problem: str) -> ApprovalConditions:
     """Return how an object stands that cannot be read: the gate leaves it out."""
-    verdict = Verdict.no(INVALID, f"it counts for nothing: {problem}")
-    return ApprovalStanding(verdict, verdict)
+    verdict = ConditionAnswer.no(INVALID, f"it counts for nothing: {problem}")
+    return ApprovalConditions(verdict, verdict)
 
 
 def _approved(
     what: Approvable, answer: Approved | NotApproved, judged: Iterable[JudgedConsent]
-) -> Verdict:
+) -> ConditionAnswer:
     if isinstance(answer, Approved):
-        return Verdict.yes(TWO_PEOPLE, f"approved by {', '.join(answer.approvers)}")
+        return ConditionAnswer.yes(TWO_PEOPLE, f"approved by {', '.join(answer.approvers)}")
     told = "; ".join(answer.reasons)
     if not (what.author and what.uid):
-        return Verdict.no(NO_AUTHOR, told)
+        return ConditionAnswer.no(NO_AUTHOR, told)
     lapses = {each.lapse for each in judged}
     reason = next((reason for lapse, reason in LAPSES.items() if lapse in lapses), "")
     if reason:
-        return Verdict.no(reason, told)
-    return Verdict.no(WAITS, f"{told}: it waits for approval by others (sallyport approve)")
+        return ConditionAnswer.no(reason, told)
+    return ConditionAnswer.no(WAITS, f"{told}: it waits for approval by others (sallyport approve)")
 
 
-def _of_change(judged: tuple[JudgedConsent, ...]) -> Verdict:
+def _of_change(judged: tuple[JudgedConsent, ...]) -> ConditionAnswer:
     people = _approvers(judged)
     if len(people) >= PEOPLE_NEEDED:
-        return Verdict.yes(TWO_PEOPLE, f"the change is approved by {', '.join(people)}")
+        return ConditionAnswer.yes(TWO_PEOPLE, f"the change is approved by {', '.join(people)}")
     told = f"{len(people)} of {PEOPLE_NEEDED} people have approved the change"
-    return Verdict.no(WAITS, told)
+    return ConditionAnswer.no(WAITS, told)
 
 
-def _inactive(answer: NotApproved, approved: Verdict) -> Verdict:
+def _inactive(answer: NotApproved, approved: ConditionAnswer) -> ConditionAnswer:
     if answer.suspended:
-        return Verdict.no(SUSPENDED, "; ".join(answer.reasons))
+        return ConditionAnswer.no(SUSPENDED, "; ".join(answer.reasons))
     return approved
 
 
@@ -305,10 +307,13 @@ def _earlier(expires: float, judged: Iterable[JudgedConsent]) -> float:
     return expires if until is None else min(expires, until)
 
 
-def _standing(
-    approved: Verdict, active: Verdict, ends: float | None, judged: tuple[JudgedConsent, ...]
-) -> ApprovalStanding:
-    return ApprovalStanding(approved, active, ends, _approvers(judged), _by_uid(judged))
+def _conditions(
+    approved: ConditionAnswer,
+    active: ConditionAnswer,
+    ends: float | None,
+    judged: tuple[JudgedConsent, ...],
+) -> ApprovalConditions:
+    return ApprovalConditions(approved, active, ends, _approvers(judged), _by_uid(judged))
 
 
 def _approvers(judged: Iterable[JudgedConsent]) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from control.approvals.standing import (
+from control.approvals.conditions import (
     UNRECORDED,
-    ApprovalStanding,
-    ApprovedThing,
-    StandingQuestions,
+    ApprovalConditions,
+    ApprovalJudge,
+    ApprovalTarget,
+    conditions_of_approval,
     missing_object,
-    standing_of_approval,
     unreadable,
 )
 from core.approvals import approvals, break_glass, exceptions
@@ -47,21 +47,21 @@ _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
 _CHANGE: Final = "change"
 
 _Key = tuple[str, str]
-_Ask = Callable[[Any, float], Awaitable[ApprovalStanding]]
+_Ask = Callable[[Any, float], Awaitable[ApprovalConditions]]
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class FoundStanding:
+class FoundConditions:
     """How one object stands."""
 
     kind: str
     head: StatusHead
-    standing: ApprovalStanding
+    conditions: ApprovalConditions
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Evaluation:
     rests_on: tuple[object, ...]
     began: float
     until: float
@@ -69,23 +69,23 @@ class _Look:
 
 
 @dataclass
-class StandingLooks:
+class EvaluationCache:
     """Looks at all of them; `trouble` is the first thing that the last look could not know."""
 
-    questions: StandingQuestions
+    questions: ApprovalJudge
     cluster: LiveCluster
     intent: IntentSource
     trouble: AccessReviewError | None = None
-    _known: dict[_Key, _Look] = field(default_factory=dict)
+    _known: dict[_Key, _Evaluation] = field(default_factory=dict)
     """By kind and `namespace/name`; a change by its UID and digest."""
-    _kept: dict[_Key, _Look] = field(default_factory=dict)
+    _kept: dict[_Key, _Evaluation] = field(default_factory=dict)
     """Those of them that this run has seen."""
-    _things: dict[_Key, ApprovedThing | None] = field(default_factory=dict)
+    _targets: dict[_Key, ApprovalTarget | None] = field(default_factory=dict)
     """What approvals of this run are of; None where that could not be known."""
     _risk: RiskSnapshot | None = None
     _asked: int = 0
 
-    async def find_all(self, now: float) -> list[FoundStanding]:
+    async def find_all(self, now: float) -> list[FoundConditions]:
         """Return how each of them stands that can be known now.
 
         Raises:
@@ -94,7 +94,7 @@ class StandingLooks:
         self.trouble = None
         risk = self.cluster.risk()
         self._known = self._kept if risk is self._risk else {}
-        self._kept, self._things, self._risk = {}, {}, risk
+        self._kept, self._targets, self._risk = {}, {}, risk
         excepted, sealed = self.cluster.exceptions, self.cluster.break_glasses
         excused = excepted.objects.with_status()
         grants = self.cluster.weights.grant_objects.with_status()
@@ -111,28 +111,28 @@ class StandingLooks:
 
     async def _of(
         self, kind: str, objects: Mapping[str, ObjectWithStatus[Any]], ask: _Ask, now: float
-    ) -> list[FoundStanding]:
+    ) -> list[FoundConditions]:
         """Look at the objects of a kind that needs approval."""
         found = []
         for key, one in list(objects.items()):
             if one.value is None:
-                standing: ApprovalStanding | None = unreadable(one.head.problem)
+                conditions: ApprovalConditions | None = unreadable(one.head.problem)
             else:
                 rests_on, times = self._basis(one.value)
 
-                async def asked(value: Any = one.value) -> ApprovalStanding:
+                async def asked(value: Any = one.value) -> ApprovalConditions:
                     return await ask(value, now)
 
-                standing = await self._look((kind, key), rests_on, times, now, asked)
-            self._things[kind, key] = _thing_of(one, standing)
-            if standing is not None:
-                found.append(FoundStanding(kind, one.head, standing))
+                conditions = await self._evaluate((kind, key), rests_on, times, now, asked)
+            self._targets[kind, key] = _target_of(one, conditions)
+            if conditions is not None:
+                found.append(FoundConditions(kind, one.head, conditions))
         return found
 
     def _basis(
         self, one: PolicyException | AccessGrant | BreakGlass
     ) -> tuple[tuple[object, ...], Iterable[float]]:
-        """Return what the standing of an object rests on, and when its time changes it."""
+        """Return what the conditions of an object rest on, and when time changes them."""
         match one:
             case BreakGlass():
                 consents = self.cluster.break_glasses.consents(one.meta.uid)
@@ -148,20 +148,20 @@ class StandingLooks:
 
     async def _of_approvals(
         self, kind: str, objects: Mapping[str, ObjectWithStatus[Approval]], now: float
-    ) -> list[FoundStanding]:
+    ) -> list[FoundConditions]:
         """Look at approvals, after what they approve."""
         found = []
         for one in list(objects.values()):
             if one.value is None:
-                found.append(FoundStanding(kind, one.head, unreadable(one.head.problem)))
+                found.append(FoundConditions(kind, one.head, unreadable(one.head.problem)))
                 continue
-            thing = await self._thing(one.value, now)
-            if thing is not None:
-                standing = standing_of_approval(one.value, thing, self.questions.terms)
-                found.append(FoundStanding(kind, one.head, standing))
+            target = await self._target(one.value, now)
+            if target is not None:
+                conditions = conditions_of_approval(one.value, target, self.questions.terms)
+                found.append(FoundConditions(kind, one.head, conditions))
         return found
 
-    async def _thing(self, approval: Approval, now: float) -> ApprovedThing | None:
+    async def _target(self, approval: Approval, now: float) -> ApprovalTarget | None:
         """Return what an approval is of; None where that cannot be known now."""
         wanted, consent = approval.spec.for_, approval.consent
         if consent is None:
@@ -170,7 +170,7 @@ class StandingLooks:
         key = f"{place}/{wanted.name}" if place else wanted.name
         if wanted.kind in _OWN:
             missing = missing_object(wanted.kind, wanted.name)
-            return self._things.get((wanted.kind, key), missing)
+            return self._targets.get((wanted.kind, key), missing)
         if wanted.kind in _INTENTS:
             return await self._intent(wanted.kind, key, place, now)
         consents = [
@@ -179,13 +179,13 @@ class StandingLooks:
             if each.digest == consent.digest
         ]
 
-        async def asked() -> ApprovedThing:
+        async def asked() -> ApprovalTarget:
             return await self.questions.of_change(consents, wanted.kind, now)
 
         change = (_CHANGE, f"{consent.uid} {consent.digest}")
-        return await self._look(change, tuple(consents), _ends(consents), now, asked)
+        return await self._evaluate(change, tuple(consents), _ends(consents), now, asked)
 
-    async def _intent(self, kind: str, key: str, place: str, now: float) -> ApprovedThing | None:
+    async def _intent(self, kind: str, key: str, place: str, now: float) -> ApprovalTarget | None:
         what = self.intent(kind, key)
         if what is None:
             return missing_object(kind, key.rpartition("/")[-1])
@@ -195,12 +195,12 @@ class StandingLooks:
             else self.cluster.break_glasses.consents(what.uid)
         )
 
-        async def asked() -> ApprovedThing:
+        async def asked() -> ApprovalTarget:
             return await self.questions.of_intent(what, consents, kind, now)
 
-        return await self._look((kind, key), (what, consents), _ends(consents), now, asked)
+        return await self._evaluate((kind, key), (what, consents), _ends(consents), now, asked)
 
-    async def _look(
+    async def _evaluate(
         self,
         key: _Key,
         rests_on: tuple[object, ...],
@@ -220,20 +220,20 @@ class StandingLooks:
                 self.trouble = self.trouble or error
                 return None
             until = min([now + CONSIDER_S, *(each for each in times if each > now)])
-            known = _Look(rests_on, now, until, found)
+            known = _Evaluation(rests_on, now, until, found)
         self._kept[key] = known
         answer: _T = known.found
         return answer
 
 
-def _thing_of(
-    one: ObjectWithStatus[Any], standing: ApprovalStanding | None
-) -> ApprovedThing | None:
+def _target_of(
+    one: ObjectWithStatus[Any], conditions: ApprovalConditions | None
+) -> ApprovalTarget | None:
     """Return an object as what its approvals are of."""
-    if standing is None:
+    if conditions is None:
         return None
     uid = "" if one.value is None else one.head.uid
-    return ApprovedThing(uid, standing.approved, standing.consents)
+    return ApprovalTarget(uid, conditions.approved, conditions.consents)
 
 
 def _ends(consents: Sequence[Consent]) -> list[float]:
